@@ -1,0 +1,20 @@
+# What sotto is built on. sotto-config.cmake.in names the same packages for consumers.
+# The spellings are the same in Debian, upstream, vcpkg and Conan Center: plain `xtensor`, `xsimd`.
+
+list(APPEND CMAKE_MODULE_PATH "${PROJECT_SOURCE_DIR}/cmake/modules")
+
+# xtensor first: it finds xtl, which Debian's xsimd target links without looking for it.
+find_package(xtensor 0.24.3 REQUIRED)
+
+# No version here: xsimd's version file accepts equal majors only, and 8.1 to 14 all work.
+find_package(xsimd REQUIRED)
+if(xsimd_VERSION AND xsimd_VERSION VERSION_LESS 8.1)
+    message(FATAL_ERROR "sotto needs xsimd 8.1 or newer, found ${xsimd_VERSION} in ${xsimd_DIR}")
+endif()
+
+find_package(Boost 1.74 REQUIRED)
+find_package(xxHash MODULE REQUIRED)
+find_package(Threads REQUIRED)
+
+find_package(CBLAS MODULE QUIET)
+find_package(ZLIB QUIET)

@@ -1,0 +1,53 @@
+# What `cmake --install` writes: the headers, a CMake package with the component `models`, and two
+# pkg-config files. Nothing here depends on the architecture.
+
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+set(package_dir "${CMAKE_INSTALL_DATADIR}/cmake/sotto")
+set(pkgconfig_dir "${CMAKE_INSTALL_DATADIR}/pkgconfig")
+# The .pc files find their prefix from where they lie, so that an installed tree can be moved.
+file(RELATIVE_PATH pc_to_prefix "/prefix/${pkgconfig_dir}" "/prefix")
+if(IS_ABSOLUTE "${CMAKE_INSTALL_INCLUDEDIR}")
+    set(pc_includedir "${CMAKE_INSTALL_INCLUDEDIR}")
+else()
+    set(pc_includedir "\${prefix}/${CMAKE_INSTALL_INCLUDEDIR}")
+endif()
+
+# CMake before 3.23 ignores exported file sets: its users get their include path from INCLUDES.
+set(header_sets FILE_SET HEADERS DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+if(NOT TARGET sotto_models)
+    list(APPEND header_sets FILE_SET models_headers DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+endif()
+install(TARGETS sotto EXPORT sotto-targets ${header_sets}
+        INCLUDES DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+install(EXPORT sotto-targets NAMESPACE sotto:: DESTINATION "${package_dir}")
+
+configure_file("${PROJECT_SOURCE_DIR}/cmake/sotto.pc.in" sotto.pc @ONLY)
+install(FILES "${PROJECT_BINARY_DIR}/sotto.pc" DESTINATION "${pkgconfig_dir}")
+
+if(TARGET sotto_models)
+    install(TARGETS sotto_models EXPORT sotto-models-targets
+            FILE_SET models_headers DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
+            INCLUDES DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+    install(EXPORT sotto-models-targets NAMESPACE sotto:: DESTINATION "${package_dir}")
+
+    # The module of the BLAS that was found: its own .pc file knows the link line.
+    string(REGEX MATCH "openblas|cblas|blas" pc_cblas "${CBLAS_LIBRARY}")
+    if(TARGET OpenBLAS::OpenBLAS)
+        set(pc_cblas openblas)
+    endif()
+    configure_file("${PROJECT_SOURCE_DIR}/cmake/sotto-models.pc.in" sotto-models.pc @ONLY)
+    install(FILES "${PROJECT_BINARY_DIR}/sotto-models.pc" DESTINATION "${pkgconfig_dir}")
+endif()
+
+configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/sotto-config.cmake.in" sotto-config.cmake
+                              INSTALL_DESTINATION "${package_dir}")
+write_basic_package_version_file(sotto-config-version.cmake
+                                 COMPATIBILITY SameMinorVersion ARCH_INDEPENDENT)
+install(FILES "${PROJECT_BINARY_DIR}/sotto-config.cmake"
+              "${PROJECT_BINARY_DIR}/sotto-config-version.cmake"
+              "${PROJECT_SOURCE_DIR}/cmake/modules/FindxxHash.cmake"
+              "${PROJECT_SOURCE_DIR}/cmake/modules/FindCBLAS.cmake"
+        DESTINATION "${package_dir}")
+install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DATADIR}/licenses/sotto")

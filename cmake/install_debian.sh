@@ -1,0 +1,95 @@
+#!/bin/sh
+# install_debian.sh examples|tests|bench
+# Installs by apt-get what building the examples, and the tests or benchmarks as well, needs and is not there.
+# When all is there it asks for no rights. SOTTO_INSTALL=no: only names what is missing.
+set -eu
+
+missing=
+
+# need PACKAGE PLACE...: the package, unless one of the places exists; a bare name is a command.
+# Files, not packages, are looked for: sotto takes a library from wherever it comes, and installing
+# Debian's default Boost next to another version of Debian's would remove that one.
+need() {
+    package=$1
+    shift
+    for place in "$@"; do
+        case $place in
+            /*) if [ -e "$place" ]; then return; fi ;;
+            *) if command -v "$place" > /dev/null; then return; fi ;;
+        esac
+    done
+    missing="$missing $package"
+}
+
+# need_header PACKAGE HEADER
+need_header() {
+    need "$1" "/usr/include/$2" /usr/include/*-linux-gnu/"$2" "/usr/local/include/$2"
+}
+
+need g++ g++
+need cmake cmake
+need ninja-build ninja
+need_header libboost-dev boost/version.hpp
+if [ ! -e /usr/local/include/xtensor/containers/xtensor.hpp ]; then
+    need_header libxtensor-dev xtensor/xtensor.hpp
+fi
+need_header libxsimd-dev xsimd/xsimd.hpp
+need_header libxxhash-dev xxhash.h
+need_header libopenblas-dev cblas.h
+need_header zlib1g-dev zlib.h
+need_header libcli11-dev CLI/CLI.hpp
+need_header nlohmann-json3-dev nlohmann/json.hpp
+case ${1:-} in
+    examples) ;;
+    bench)
+        need_header libbenchmark-dev benchmark/benchmark.h
+        need jq jq
+        ;;
+    tests)
+        need clang clang++
+        need libclang-rt-dev /usr/lib/llvm-*/lib/clang/*/lib/linux/libclang_rt.fuzzer-*.a
+        need_header doctest-dev doctest/doctest.h
+        need_header libbenchmark-dev benchmark/benchmark.h
+        need pkg-config pkg-config
+        ;;
+    *)
+        echo "usage: install_debian.sh examples|tests|bench" >&2
+        exit 2
+        ;;
+esac
+
+if [ -z "$missing" ]; then
+    exit 0
+fi
+if [ "${SOTTO_INSTALL:-yes}" = no ] || ! command -v apt-get > /dev/null; then
+    echo "not installed, by Debian's names:$missing" >&2
+    exit 0
+fi
+
+as_root=
+if [ "$(id -u)" -ne 0 ]; then
+    if ! command -v sudo > /dev/null; then
+        echo "missing packages:$missing" >&2
+        echo "install them as root (apt-get install$missing), or install sudo" >&2
+        exit 1
+    fi
+    as_root=sudo
+fi
+
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+
+# apt COMMAND...: its output is shown only if it fails.
+apt() {
+    if ! $as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -y -o Acquire::Retries=3 "$@" \
+        > "$log" 2>&1 < /dev/null; then
+        cat "$log" >&2
+        echo "apt-get $1 failed" >&2
+        exit 1
+    fi
+}
+
+echo "installing:$missing"
+apt update
+# shellcheck disable=SC2086  # a list of names
+apt install --no-install-recommends $missing

@@ -1,0 +1,47 @@
+# Writes cmake/headers.cmake, the one list of what is installed and verified, from include/:
+#   cmake -P cmake/update_headers.cmake
+# With -D CHECK=ON it writes nothing and fails, naming the headers, when list and folder differ.
+
+cmake_minimum_required(VERSION 3.25)
+cmake_path(GET CMAKE_CURRENT_LIST_DIR PARENT_PATH root)
+file(GLOB_RECURSE headers RELATIVE "${root}" "${root}/include/*.hpp")
+list(SORT headers)
+set(models_headers ${headers})
+list(FILTER headers EXCLUDE REGEX "^include/sotto/(nn|models|data)/")
+list(FILTER models_headers INCLUDE REGEX "^include/sotto/(nn|models|data)/")
+
+if(CHECK)
+    include("${root}/cmake/headers.cmake")
+    set(differences)
+    foreach(kind IN ITEMS headers models_headers)
+        foreach(header IN LISTS sotto_${kind})
+            if(NOT header IN_LIST ${kind})
+                list(APPEND differences "  listed, but not there: ${header}")
+            endif()
+        endforeach()
+        foreach(header IN LISTS ${kind})
+            if(NOT header IN_LIST sotto_${kind})
+                list(APPEND differences "  there, but not listed: ${header}")
+            endif()
+        endforeach()
+    endforeach()
+    if(differences)
+        list(JOIN differences "\n" differences)
+        message(FATAL_ERROR "cmake/headers.cmake and include/ differ; "
+                            "run cmake -P cmake/update_headers.cmake\n${differences}")
+    endif()
+    return()
+endif()
+
+list(JOIN headers "\n    " headers)
+list(JOIN models_headers "\n    " models_headers)
+file(CONFIGURE OUTPUT "${root}/cmake/headers.cmake" @ONLY CONTENT
+"# Every header of sotto. Written by: cmake -P cmake/update_headers.cmake
+
+set(sotto_headers
+    @headers@)
+
+# Installed with sotto::models, which has what they need.
+set(sotto_models_headers
+    @models_headers@)
+")

@@ -1,0 +1,106 @@
+import os
+import re
+
+from conan import ConanFile
+from conan.errors import ConanInvalidConfiguration
+from conan.tools.build import can_run, check_min_cppstd
+from conan.tools.cmake import CMake, CMakeDeps, CMakeToolchain, cmake_layout
+from conan.tools.files import copy, load, rmdir
+from conan.tools.scm import Version
+
+required_conan_version = ">=2.1"
+
+
+class SottoConan(ConanFile):
+    name = "sotto"
+    description = "Trains one neural network on many machines over slow networks"
+    license = "BSD-3-Clause"
+    topics = ("header-only", "machine-learning", "distributed-training", "gradient-compression")
+    package_type = "header-library"
+    settings = "os", "arch", "compiler", "build_type"
+    options = {"models": [True, False]}
+    default_options = {"models": False}
+    exports_sources = "CMakeLists.txt", "LICENSE", "cmake/*", "include/*", "tests/*"
+    no_copy_source = True
+
+    def set_version(self):
+        text = load(self, os.path.join(self.recipe_folder, "include", "sotto", "version.hpp"))
+        self.version = ".".join(re.findall(r"SOTTO_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)", text))
+
+    def layout(self):
+        cmake_layout(self)
+
+    def requirements(self):
+        # xtensor before xsimd: Conan Center's xtensor asks for one exact xsimd, and a range that
+        # comes after it takes that version; one that comes before, or a fixed one, is a conflict.
+        self.requires("xtensor/[>=0.24.3 <1]")
+        self.requires("xsimd/[>=8.1 <15]")
+        self.requires("boost/[>=1.74 <2]", options={"header_only": True})  # builds no Boost
+        self.requires("xxhash/[>=0.8 <1]")
+        if self.options.models:
+            self.requires("openblas/[>=0.3.20 <1]")
+            self.requires("zlib/[>=1.2.11 <2]")
+
+    def build_requirements(self):
+        self.test_requires("doctest/[>=2.4 <3]")
+
+    def validate(self):
+        check_min_cppstd(self, 20)
+        # Clang 14 and 15 compile sotto, but not the xtensor that the range above resolves to.
+        minimum = {"gcc": "12", "clang": "16", "apple-clang": "15"}
+        needed = minimum.get(str(self.settings.compiler))
+        if needed and Version(self.settings.compiler.version) < needed:
+            compiler = self.settings.compiler
+            raise ConanInvalidConfiguration(f"{self.ref} needs {compiler} >= {needed}")
+
+    @property
+    def _runs_tests(self):
+        return not self.conf.get("tools.build:skip_test", default=False, check_type=bool)
+
+    def generate(self):
+        toolchain = CMakeToolchain(self)
+        toolchain.cache_variables["SOTTO_BUILD_TESTS"] = self._runs_tests
+        toolchain.cache_variables["SOTTO_BUILD_EXAMPLES"] = False
+        toolchain.cache_variables["SOTTO_BUILD_BENCH"] = False
+        # test_package is this package's consumer; ours would look for Debian's packages.
+        toolchain.cache_variables["SOTTO_TEST_PACKAGE"] = False
+        toolchain.cache_variables["CMAKE_DISABLE_FIND_PACKAGE_CBLAS"] = not self.options.models
+        toolchain.generate()
+        CMakeDeps(self).generate()
+
+    def build(self):
+        cmake = CMake(self)
+        cmake.configure()
+        if self._runs_tests:
+            cmake.build()
+            if can_run(self):
+                cmake.test()
+
+    def package(self):
+        CMake(self).install()
+        licenses = os.path.join(self.package_folder, "licenses")
+        copy(self, "LICENSE", src=self.source_folder, dst=licenses)
+        rmdir(self, os.path.join(self.package_folder, "share"))  # CMakeDeps writes its own configs
+
+    def package_id(self):
+        self.info.clear()
+
+    def package_info(self):
+        self.cpp_info.set_property("cmake_file_name", "sotto")
+        # Else the whole package's target would take the name of the component below.
+        self.cpp_info.set_property("cmake_target_name", "sotto::all")
+
+        base = self.cpp_info.components["base"]
+        base.set_property("cmake_target_name", "sotto::sotto")
+        base.set_property("pkg_config_name", "sotto")
+        base.bindirs = base.libdirs = []
+        base.requires = ["xtensor::xtensor", "xsimd::xsimd", "boost::headers", "xxhash::xxhash"]
+        if self.settings.os in ("Linux", "FreeBSD"):
+            base.system_libs = ["pthread"]
+
+        if self.options.models:
+            models = self.cpp_info.components["models"]
+            models.set_property("cmake_target_name", "sotto::models")
+            models.set_property("pkg_config_name", "sotto-models")
+            models.bindirs = models.libdirs = []
+            models.requires = ["base", "openblas::openblas", "zlib::zlib"]

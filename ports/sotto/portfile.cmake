@@ -1,0 +1,33 @@
+# An overlay port of the tree it lies in:  vcpkg install sotto --overlay-ports=<this tree>/ports
+# In a registry, vcpkg_from_github(OUT_SOURCE_PATH SOURCE_PATH REPO ... REF "v${VERSION}" SHA512 ...
+# HEAD_REF main) takes the place of the next line; nothing else changes.
+get_filename_component(SOURCE_PATH "${CMAKE_CURRENT_LIST_DIR}/../.." ABSOLUTE)
+
+set(VCPKG_BUILD_TYPE release) # header-only
+
+# Without the feature, a BLAS that happens to be installed must not add sotto::models to the package.
+vcpkg_check_features(OUT_FEATURE_OPTIONS feature_options
+    INVERTED_FEATURES
+        models CMAKE_DISABLE_FIND_PACKAGE_CBLAS
+)
+
+vcpkg_cmake_configure(
+    SOURCE_PATH "${SOURCE_PATH}"
+    OPTIONS
+        -DSOTTO_INSTALL=ON
+        -DSOTTO_BUILD_TESTS=OFF
+        -DSOTTO_BUILD_EXAMPLES=OFF
+        -DSOTTO_BUILD_BENCH=OFF
+        ${feature_options}
+    MAYBE_UNUSED_VARIABLES
+        CMAKE_DISABLE_FIND_PACKAGE_CBLAS
+)
+vcpkg_cmake_install()
+vcpkg_cmake_config_fixup(CONFIG_PATH share/cmake/sotto)
+# Our .pc files lie in share/pkgconfig, which vcpkg allows only to files without a Libs line.
+vcpkg_fixup_pkgconfig()
+
+# vcpkg keeps licences at share/<port>/copyright.
+file(REMOVE_RECURSE "${CURRENT_PACKAGES_DIR}/share/licenses")
+vcpkg_install_copyright(FILE_LIST "${SOURCE_PATH}/LICENSE")
+file(INSTALL "${CMAKE_CURRENT_LIST_DIR}/usage" DESTINATION "${CURRENT_PACKAGES_DIR}/share/${PORT}")

@@ -1,0 +1,15 @@
+#include <cstdio>
+
+#include "sotto/core/layout.hpp"
+#include "sotto/core/random.hpp"
+#include "sotto/version.hpp"
+
+int main() {
+    sotto::layout layout;
+    layout.add("weight", {10, 784}).add("bias", {10}, sotto::tensor_kind::bias);
+    const float first = sotto::random_stream(1).uniform();
+    std::printf("sotto %d.%d.%d: %lld parameters, first random number %g\n", SOTTO_VERSION_MAJOR,
+                SOTTO_VERSION_MINOR, SOTTO_VERSION_PATCH, static_cast<long long>(layout.size()),
+                static_cast<double>(first));
+    return layout.size() == 7850 && first >= 0.0f && first < 1.0f ? 0 : 1;
+}
