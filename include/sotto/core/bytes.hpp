@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+#include <span>
+#include <type_traits>
+#include <vector>
+
+namespace sotto {
+
+using bytes = std::vector<std::byte>;
+using byte_view = std::span<const std::byte>;
+using mutable_byte_view = std::span<std::byte>;
+
+/// The memory of a span of plain values, as bytes.
+template <class T>
+    requires std::is_trivially_copyable_v<T> byte_view bytes_of(std::span<const T> values)
+noexcept {
+    return std::as_bytes(values);
+}
+
+template <class T>
+    requires(std::is_trivially_copyable_v<T> && !std::is_const_v<T>)
+mutable_byte_view writable_bytes_of(std::span<T> values)
+noexcept {
+    return std::as_writable_bytes(values);
+}
+
+}  // namespace sotto

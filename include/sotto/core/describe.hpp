@@ -1,0 +1,85 @@
+#pragma once
+
+#include <charconv>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+namespace sotto {
+
+/// The name of a type as the compiler spells it: for messages and configuration digests, without
+/// RTTI.
+template <class T>
+constexpr std::string_view type_name() noexcept {
+    constexpr std::string_view text = __PRETTY_FUNCTION__;
+    constexpr auto first = text.find("T = ") + 4;
+    return text.substr(first, text.find_first_of(";]", first) - first);
+}
+
+/// Options say their values to a visitor:
+/// `void describe(auto&& field) const { field("density", density); }`. From that come the text that
+/// ranks compare before they train together and the header of a run's log.
+template <class T>
+concept describable = requires(const T& options) {
+    options.describe([](std::string_view, const auto&) {});
+};
+
+namespace detail {
+inline void append_number(std::string& text, auto value) {
+    char buffer[32];
+    text.append(buffer, std::to_chars(buffer, buffer + sizeof buffer, value).ptr);
+}
+}  // namespace detail
+
+/// Options as lines of "name = value": nested options are indented by their name and a dot. Types
+/// without `describe` appear by their type's name alone, enumerators by what `name_of` calls them.
+class description {
+public:
+    template <class T>
+    description& add(std::string_view name, const T& value) {
+        if constexpr (describable<T>) {
+            line(name, type_name<T>());
+            const std::string outer = prefix_;
+            prefix_.append(name).append(".");
+            value.describe(
+                [this](std::string_view field, const auto& inner) { this->add(field, inner); });
+            prefix_ = outer;
+        } else if constexpr (std::is_same_v<T, bool>) {
+            line(name, value ? "true" : "false");
+        } else if constexpr (requires {
+                                 value.has_value();
+                                 *value;
+                             }) {
+            if (value.has_value())
+                add(name, *value);
+            else
+                line(name, "unset");
+        } else if constexpr (requires { name_of(value); }) {
+            line(name, name_of(value));
+        } else if constexpr (std::is_enum_v<T>) {
+            add(name, static_cast<std::int64_t>(value));
+        } else if constexpr (std::is_arithmetic_v<T>) {
+            std::string number;
+            detail::append_number(number, value);
+            line(name, number);
+        } else if constexpr (std::is_convertible_v<T, std::string_view>) {
+            line(name, value);
+        } else {
+            line(name, type_name<T>());
+        }
+        return *this;
+    }
+
+    const std::string& text() const noexcept { return text_; }
+
+private:
+    void line(std::string_view name, std::string_view value) {
+        text_.append(prefix_).append(name).append(" = ").append(value).append("\n");
+    }
+
+    std::string prefix_;
+    std::string text_;
+};
+
+}  // namespace sotto

@@ -1,0 +1,137 @@
+#pragma once
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <system_error>
+#include <utility>
+
+namespace sotto {
+
+/// What went wrong, as a number that programs compare. The texts are for people and may change.
+enum class errc {
+    malformed = 1,   // bytes from a peer or a file that do not follow their format
+    invalid_option,  // a value given by the caller that cannot work
+    mismatch,        // ranks that were configured differently
+    non_finite,      // NaN or infinity where a number was expected
+    peer_failed,     // another rank died, threw, or left
+    timed_out,       // a deadline passed
+    io,              // the operating system refused to read or write
+};
+
+namespace detail {
+class error_category final : public std::error_category {
+public:
+    const char* name() const noexcept override { return "sotto"; }
+    std::string message(int code) const override {
+        switch (static_cast<errc>(code)) {
+            case errc::malformed: return "malformed bytes";
+            case errc::invalid_option: return "invalid option";
+            case errc::mismatch: return "ranks are configured differently";
+            case errc::non_finite: return "a value is not finite";
+            case errc::peer_failed: return "another rank failed";
+            case errc::timed_out: return "a deadline passed";
+            case errc::io: return "input or output failed";
+        }
+        return "unknown error";
+    }
+};
+}  // namespace detail
+
+inline const std::error_category& error_category() noexcept {
+    static const detail::error_category instance;
+    return instance;
+}
+
+inline std::error_code make_error_code(errc code) noexcept {
+    return {static_cast<int>(code), error_category()};
+}
+
+/// The base of every exception that sotto throws. `what()` says what, where and what was expected.
+class error : public std::runtime_error {
+public:
+    error(errc code, const std::string& text) : std::runtime_error(text), code_(code) {}
+    std::error_code code() const noexcept { return make_error_code(code_); }
+
+private:
+    errc code_;
+};
+
+/// An option, flag or argument that cannot work; names it, the value given and what is allowed.
+class invalid_option : public error {
+public:
+    explicit invalid_option(const std::string& text) : error(errc::invalid_option, text) {}
+};
+
+/// Ranks that were built or started with different values; names the field, both values, both
+/// ranks.
+class mismatch : public error {
+public:
+    explicit mismatch(const std::string& text) : error(errc::mismatch, text) {}
+};
+
+/// A file that the system would not open, read or write; names it and the system's reason.
+class io_failure : public error {
+public:
+    explicit io_failure(const std::string& text) : error(errc::io, text) {}
+};
+
+/// A gradient, parameter or message with NaN or infinity in it; nothing of it was applied or
+/// remembered.
+class non_finite : public error {
+public:
+    non_finite(int rank, std::string tensor, std::int64_t index)
+        : error(errc::non_finite, "the gradient of rank " + std::to_string(rank) +
+                                      " is not finite: tensor '" + tensor + "', element " +
+                                      std::to_string(index)),
+          rank_(rank),
+          tensor_(std::move(tensor)),
+          index_(index) {}
+
+    int rank() const noexcept { return rank_; }
+    const std::string& tensor() const noexcept { return tensor_; }
+    std::int64_t index() const noexcept { return index_; }
+
+private:
+    int rank_;
+    std::string tensor_;
+    std::int64_t index_;
+};
+
+/// Where in a job something happened.
+struct occasion {
+    std::int64_t epoch = 0;      // changes of membership so far: not an epoch of the training data
+    std::int64_t round = 0;      // exchanges so far
+    const char* phase = "idle";  // a literal: compute, send, receive, commit, ...
+};
+
+/// A rank failed, and this is the first one that did: not a neighbour that gave up because of it.
+/// Parameters, optimizer and compressor memory stand as after the last completed round.
+class peer_failure : public error {
+public:
+    peer_failure(int rank, std::string cause, occasion when, errc code = errc::peer_failed)
+        : error(code, "rank " + std::to_string(rank) + " failed: " + cause +
+                          " (noticed in phase '" + when.phase + "', round " +
+                          std::to_string(when.round) + membership(when.epoch) + ")"),
+          rank_(rank),
+          cause_(std::move(cause)),
+          when_(when) {}
+
+    int rank() const noexcept { return rank_; }
+    const std::string& cause() const noexcept { return cause_; }
+    const occasion& when() const noexcept { return when_; }
+
+private:
+    static std::string membership(std::int64_t epoch) {
+        return epoch == 0 ? std::string() : ", membership epoch " + std::to_string(epoch);
+    }
+
+    int rank_;
+    std::string cause_;
+    occasion when_;
+};
+
+}  // namespace sotto
+
+template <>
+struct std::is_error_code_enum<sotto::errc> : std::true_type {};

@@ -1,0 +1,84 @@
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "sotto/core/errors.hpp"
+
+namespace sotto {
+
+/// What a tensor is for. Compressors and weight decay treat biases and normalisation apart from
+/// weights.
+enum class tensor_kind : std::uint8_t { weight, bias, normalisation };
+
+/// One named tensor inside a contiguous span of floats: where it is and what shape it has, not its
+/// values.
+struct tensor {
+    std::string name;
+    std::vector<std::int64_t> shape;
+    tensor_kind kind = tensor_kind::weight;
+    std::int64_t index = 0;   // position in the layout
+    std::int64_t offset = 0;  // floats before it in the span
+    std::int64_t size = 0;    // floats in it: the product of its shape
+
+    /// Scalars and vectors: biases, normalisation. DGC sends these dense.
+    bool is_vector() const noexcept { return shape.size() <= 1; }
+
+    /// This tensor's part of a span that holds the whole layout.
+    template <class T>
+    std::span<T> of(std::span<T> all) const noexcept {
+        return all.subspan(static_cast<std::size_t>(offset), static_cast<std::size_t>(size));
+    }
+};
+
+/// The names, shapes and places of a model's tensors, one after another without gaps.
+///   shape   size() floats in all; a tensor may have no elements
+///   errors  add throws invalid_option: a name used twice or empty, a negative extent, more than
+///           2^40 floats in all
+class layout {
+public:
+    static constexpr std::int64_t size_max = std::int64_t{1} << 40;
+
+    layout& add(std::string name, std::vector<std::int64_t> shape,
+                tensor_kind kind = tensor_kind::weight) {
+        if (name.empty()) throw invalid_option("layout: a tensor needs a name");
+        if (find(name)) throw invalid_option("layout: two tensors are named '" + name + "'");
+        std::int64_t size = 1;
+        for (const std::int64_t extent : shape) {
+            if (extent < 0 || (extent > 0 && size > (size_max - size_) / extent))
+                throw invalid_option(
+                    "layout: tensor '" + name + "' has extent " + std::to_string(extent) +
+                    "; extents are at least 0 and a layout holds at most 2^40 floats");
+            size *= extent;
+        }
+        const auto index = static_cast<std::int64_t>(tensors_.size());
+        tensors_.push_back({std::move(name), std::move(shape), kind, index, size_, size});
+        size_ += size;
+        return *this;
+    }
+
+    std::int64_t size() const noexcept { return size_; }
+    std::span<const tensor> tensors() const noexcept { return tensors_; }
+    const tensor& operator[](std::int64_t index) const noexcept {
+        return tensors_[static_cast<std::size_t>(index)];
+    }
+    auto begin() const noexcept { return tensors_.begin(); }
+    auto end() const noexcept { return tensors_.end(); }
+
+    const tensor* find(std::string_view name) const noexcept {
+        for (const tensor& t : tensors_)
+            if (t.name == name) return &t;
+        return nullptr;
+    }
+
+private:
+    std::vector<tensor> tensors_;
+    std::int64_t size_ = 0;
+};
+
+}  // namespace sotto

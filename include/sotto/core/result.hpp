@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+#include "sotto/core/errors.hpp"
+
+namespace sotto {
+
+/// Why bytes were refused: where, what was expected, what was found. Holds no memory of its own, so
+/// that a parser can refuse without allocating.
+struct fault {
+    std::int64_t offset = 0;    // bytes from the start of what was parsed
+    const char* expected = "";  // a literal, such as "an index below the tensor's size"
+    std::int64_t found = 0;     // the value that was found instead
+};
+
+/// Bytes that do not follow their format. Nothing of them took effect.
+class malformed : public error {
+public:
+    malformed(const std::string& where, const fault& why)
+        : error(errc::malformed, where + ": at byte " + std::to_string(why.offset) + " expected " +
+                                     why.expected + ", found " + std::to_string(why.found)),
+          why_(why) {}
+
+    const fault& why() const noexcept { return why_; }
+
+private:
+    fault why_;
+};
+
+/// What a pure parser returns: a value, or the fault that made it refuse.
+/// `value()` throws `malformed`; `*r` requires that `r` holds a value.
+template <class T>
+class [[nodiscard]] result {
+public:
+    result(T value) : held_(std::in_place_index<0>, std::move(value)) {}
+    result(fault why) : held_(std::in_place_index<1>, why) {}
+
+    explicit operator bool() const noexcept { return held_.index() == 0; }
+    T& operator*() & noexcept { return *std::get_if<0>(&held_); }
+    const T& operator*() const& noexcept { return *std::get_if<0>(&held_); }
+    T* operator->() noexcept { return std::get_if<0>(&held_); }
+    const T* operator->() const noexcept { return std::get_if<0>(&held_); }
+    const fault& why() const noexcept { return *std::get_if<1>(&held_); }
+
+    /// The value, or throws malformed. `where` names what was parsed: text, or a function that
+    /// makes the text, so that none is made when all is well.
+    template <class Where>
+    T value(Where&& where) && {
+        if (!*this) {
+            if constexpr (std::is_invocable_v<Where&>)
+                throw malformed(where(), why());
+            else
+                throw malformed(where, why());
+        }
+        return std::move(**this);
+    }
+
+private:
+    std::variant<T, fault> held_;
+};
+
+}  // namespace sotto

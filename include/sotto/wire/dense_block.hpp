@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "sotto/core/bytes.hpp"
+#include "sotto/core/result.hpp"
+#include "sotto/wire/value_format.hpp"
+
+namespace sotto::wire {
+
+/// Bytes of a dense block of n values.
+constexpr std::int64_t encoded_dense_bytes(std::int64_t n, value_format format) noexcept {
+    return 1 + n * bytes_per_value(format);
+}
+
+/// Appends a block that holds every value of a tensor.
+///   wire    | bytes    | content                                                    |
+///           | 1        | value format: 0 fp32, 1 fp16, 2 bf16                       |
+///           | 4n or 2n | the values, little endian; n is known to both sides        |
+///   cost    speed of memory; no allocation when the capacity of `out` suffices
+inline void encode_dense(std::span<const float> values, value_format format, bytes& out) {
+    out.push_back(static_cast<std::byte>(format));
+    append_values(format, values, out);
+}
+
+/// Decodes a dense block of exactly values.size() values.
+///   errors  refuses an unknown format and any other length; `values` is then untouched
+inline result<std::span<float>> decode_dense(byte_view in, std::span<float> values) noexcept {
+    if (in.empty()) return fault{0, "the value format of a dense block", 0};
+    const auto format = value_format_of(std::to_integer<std::uint64_t>(in[0]), 0);
+    if (!format) return format.why();
+    auto read = read_values(*format, in.subspan(1), values);
+    if (!read) return fault{1, read.why().expected, read.why().found};
+    return read;
+}
+
+}  // namespace sotto::wire

@@ -1,0 +1,211 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <span>
+
+#include "sotto/core/result.hpp"
+#include "sotto/wire/bits.hpp"
+
+namespace sotto::wire {
+
+/// A prefix code for at most 304 symbols, said by the length of every symbol's code: 0 for a symbol
+/// that does not occur, at most 12 for one that does. The codes themselves follow from the lengths
+/// (canonical: by length, then by symbol), and they always fill the code space: the sum of
+/// 2^-length is exactly 1.
+///   wire    lengths from symbol 0 until the space is full, each relative to the last one that was
+///           not 0 (at first 6), bits in order of sending: 0 the same; 10 one more; 110 one less;
+///           1110 a run of unused symbols, its length in Elias gamma; 1111 another length, in 4
+///           bits. About 2 bits a symbol that occurs
+///   errors  read refuses what write would not have written, and a space not exactly filled
+///   source  Huffman 1952; two queues instead of a heap: van Leeuwen 1976
+class prefix_code {
+public:
+    static constexpr int length_max = 12;  // a table of 2^12 entries of 2 bytes decodes it: 8 KB
+    static constexpr std::size_t symbols_max = 304;
+
+    /// A code for symbols that occur `counts[i]` times: optimal, or very nearly so where the
+    /// optimum has codes that are too long. At least two symbols get one, since the code of a
+    /// single one would have no bits. Requires 2 to 304 counts, not all 0, each below 2^48.
+    ///   cost    O(s log s) for s symbols that occur; no memory but the stack
+    static prefix_code of(std::span<const std::uint64_t> counts) noexcept {
+        std::array<std::uint64_t, symbols_max> order;  // count above, symbol in the low 16 bits
+        std::size_t used = 0;
+        for (std::size_t symbol = 0; symbol < counts.size(); ++symbol)
+            if (counts[symbol] > 0) order[used++] = counts[symbol] << 16 | symbol;
+        if (used == 1) order[used++] = (order[0] & 0xFFFF) == 0 ? 1 : 0;
+        const std::span<std::uint64_t> sorted(order.data(), used);
+        std::sort(sorted.begin(), sorted.end());
+
+        const census symbols = limited(census_of_tree(sorted));
+        prefix_code code;
+        std::size_t next = 0;
+        for (int length = length_max; length > 0; --length)
+            for (std::uint64_t left = symbols[index(length)]; left > 0; --left)
+                code.set(sorted[next++] & 0xFFFF, length);
+        return code;
+    }
+
+    /// One more than the largest symbol that has a code.
+    std::size_t size() const noexcept { return size_; }
+
+    int length(std::size_t symbol) const noexcept { return lengths_[symbol]; }
+
+    int longest() const noexcept {
+        return *std::max_element(lengths_.begin(), lengths_.begin() + std::ptrdiff_t(size_));
+    }
+
+    /// Calls visit(symbol, bits, length) for every symbol with a code; the lowest bit goes first.
+    template <class Visit>
+    void for_each(Visit visit) const {
+        // The next code of each length, highest bit first.
+        std::array<std::uint32_t, length_max + 1> first{};
+        for (std::size_t symbol = 0; symbol < size_; ++symbol)
+            for (int longer = lengths_[symbol] + 1; lengths_[symbol] > 0 && longer <= length_max;
+                 ++longer)
+                first[index(longer)] += 1u << (longer - lengths_[symbol]);
+        for (std::size_t symbol = 0; symbol < size_; ++symbol)
+            if (const int length = lengths_[symbol]; length > 0)
+                visit(symbol, mirrored(first[index(length)]++, length), length);
+    }
+
+    /// Sends the lengths to a bit_writer, or to a bit_counter to know what they take.
+    template <class Sink>
+    void write(Sink& out) const {
+        int last = first_guess;
+        for (std::size_t symbol = 0; symbol < size_;) {
+            const int length = lengths_[symbol];
+            if (length == 0) {
+                const std::size_t start = symbol;
+                while (lengths_[symbol] == 0) ++symbol;
+                out.put(0b0111, 4);
+                const auto run = std::uint64_t{symbol - start};
+                const int width = static_cast<int>(std::bit_width(run)) - 1;
+                out.put(std::uint64_t{1} << width, width + 1);
+                out.put(run - (std::uint64_t{1} << width), width);
+                continue;
+            }
+            if (length == last)
+                out.put(0b0, 1);
+            else if (length == last + 1)
+                out.put(0b01, 2);
+            else if (length == last - 1)
+                out.put(0b011, 3);
+            else
+                out.put(0b1111 | static_cast<unsigned>(length) << 4, 8);
+            last = length;
+            ++symbol;
+        }
+    }
+
+    static result<prefix_code> read(bit_reader& in) noexcept {
+        prefix_code code;
+        int last = first_guess;
+        bool after_run = false;
+        std::size_t symbol = 0;
+        for (std::uint32_t space = 0; space != full_space;) {
+            in.refill();
+            const int kind = std::min(4, std::countr_one(in.peek()));
+            in.skip(std::min(4, kind + 1));
+            if (kind == 3) {
+                const int width = std::countr_zero(in.peek() | 0x200);
+                in.skip(width + 1);
+                const std::uint64_t run = (std::uint64_t{1} << width) + in.peek(width);
+                in.skip(width);
+                if (after_run || run >= symbols_max - symbol)
+                    return in.because("a run of unused symbols inside the alphabet", run);
+                symbol += run;
+                after_run = true;
+                continue;
+            }
+            const int length =
+                kind == 4 ? static_cast<int>(in.peek(4)) : last + (kind == 1) - (kind == 2);
+            if (kind == 4) in.skip(4);
+            if (length < 1 || length > length_max || (kind == 4 && std::abs(length - last) <= 1))
+                return in.because("a code length from 1 to 12 in its shortest form",
+                                  std::uint64_t(length));
+            if (symbol == symbols_max || space + (full_space >> length) > full_space ||
+                in.overrun())
+                return in.because("code lengths that fill the code space", symbol);
+            space += full_space >> length;
+            code.set(symbol++, length);
+            last = length;
+            after_run = false;
+        }
+        return code;
+    }
+
+private:
+    using census = std::array<std::uint64_t, length_max + 1>;  // how many symbols have each length
+
+    static constexpr std::uint32_t full_space = 1u << length_max;
+    static constexpr int first_guess = 6;
+
+    static constexpr std::size_t index(int length) noexcept {
+        return static_cast<std::size_t>(length);
+    }
+
+    void set(std::size_t symbol, int length) noexcept {
+        lengths_[symbol] = static_cast<std::uint8_t>(length);
+        size_ = std::max(size_, symbol + 1);
+    }
+
+    static std::uint32_t mirrored(std::uint32_t bits, int length) noexcept {
+        std::uint32_t mirror = 0;
+        for (int i = 0; i < length; ++i) mirror |= (bits >> i & 1) << (length - 1 - i);
+        return mirror;
+    }
+
+    // Huffman's tree over counts in rising order. Leaves and inner nodes each come in rising order
+    // of their weight, so the lightest is at the front of one of two queues. Deeper than the limit
+    // counts as the limit.
+    static census census_of_tree(std::span<const std::uint64_t> sorted) noexcept {
+        std::array<std::uint64_t, symbols_max> weight;
+        std::array<std::uint16_t, 2 * symbols_max> parent;
+        std::array<std::uint16_t, symbols_max> depth;
+        const std::size_t leaves = sorted.size(), inner = leaves - 1;
+        std::size_t leaf = 0, front = 0;
+        for (std::size_t node = 0; node < inner; ++node) {
+            weight[node] = 0;
+            for (int child = 0; child < 2; ++child) {
+                const bool takes_leaf =
+                    leaf < leaves && (front == node || sorted[leaf] >> 16 <= weight[front]);
+                weight[node] += takes_leaf ? sorted[leaf] >> 16 : weight[front];
+                parent[takes_leaf ? leaf++ : leaves + front++] = static_cast<std::uint16_t>(node);
+            }
+        }
+        depth[inner - 1] = 0;
+        for (std::size_t node = inner - 1; node-- > 0;)
+            depth[node] = static_cast<std::uint16_t>(depth[parent[leaves + node]] + 1);
+        census symbols{};
+        for (std::size_t i = 0; i < leaves; ++i)
+            ++symbols[index(std::min(length_max, depth[parent[i]] + 1))];
+        return symbols;
+    }
+
+    // Codes cut to the limit take too much space. Each step takes a symbol from the deepest level
+    // above the limit and one from the limit, and hangs both one level below the first: the space
+    // shrinks by one unit.
+    static census limited(census symbols) noexcept {
+        std::uint64_t space = 0;
+        for (int length = 1; length <= length_max; ++length)
+            space += symbols[index(length)] << (length_max - length);
+        for (; space > full_space; --space) {
+            int length = length_max - 1;
+            while (symbols[index(length)] == 0) --length;
+            --symbols[index(length)];
+            --symbols[index(length_max)];
+            symbols[index(length + 1)] += 2;
+        }
+        return symbols;
+    }
+
+    std::array<std::uint8_t, symbols_max> lengths_{};
+    std::size_t size_ = 0;
+};
+
+}  // namespace sotto::wire

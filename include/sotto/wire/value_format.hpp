@@ -1,0 +1,128 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string_view>
+
+#include "sotto/core/bytes.hpp"
+#include "sotto/core/result.hpp"
+#include "sotto/kernels/half.hpp"
+#include "sotto/wire/little_endian.hpp"
+
+namespace sotto::wire {
+
+/// How a value travels. The numbers are part of the wire format.
+enum class value_format : std::uint8_t { fp32 = 0, fp16 = 1, bf16 = 2 };
+
+constexpr std::string_view name_of(value_format format) noexcept {
+    return format == value_format::fp32 ? "fp32" : format == value_format::fp16 ? "fp16" : "bf16";
+}
+
+constexpr std::int64_t bytes_per_value(value_format format) noexcept {
+    return format == value_format::fp32 ? 4 : 2;
+}
+
+/// A number read from the wire, as a format; refuses one that names none. `offset` is the fault's.
+inline result<value_format> value_format_of(std::uint64_t number, std::int64_t offset) noexcept {
+    if (number > 2)
+        return fault{offset, "a value format: 0 (fp32), 1 (fp16) or 2 (bf16)",
+                     static_cast<std::int64_t>(number)};
+    return static_cast<value_format>(number);
+}
+
+/// The float that the receiver will see in place of this one.
+constexpr float rounded(value_format format, float value) noexcept {
+    switch (format) {
+        case value_format::fp32: break;
+        case value_format::fp16: return kernels::from_fp16(kernels::to_fp16(value));
+        case value_format::bf16: return kernels::from_bf16(kernels::to_bf16(value));
+    }
+    return value;
+}
+
+namespace detail {
+
+// Halves pass through a buffer that stays in the first cache: bytes on the wire have no alignment.
+inline constexpr std::size_t half_chunk = 512;
+
+inline void write_halves(value_format format, std::span<const float> values,
+                         std::byte* to) noexcept {
+    std::array<std::uint16_t, half_chunk> halves;
+    for (std::size_t i = 0; i < values.size(); i += half_chunk) {
+        const auto part = values.subspan(i, std::min(half_chunk, values.size() - i));
+        const auto rounded_part = std::span(halves).first(part.size());
+        if (format == value_format::fp16)
+            kernels::round_to_fp16(part, rounded_part);
+        else
+            kernels::round_to_bf16(part, rounded_part);
+        store_little_endian<std::uint16_t>(to + 2 * i, rounded_part);
+    }
+}
+
+inline void read_halves(value_format format, const std::byte* from,
+                        std::span<float> values) noexcept {
+    std::array<std::uint16_t, half_chunk> halves;
+    for (std::size_t i = 0; i < values.size(); i += half_chunk) {
+        const auto part = values.subspan(i, std::min(half_chunk, values.size() - i));
+        const auto rounded_part = std::span(halves).first(part.size());
+        load_little_endian<std::uint16_t>(from + 2 * i, rounded_part);
+        if (format == value_format::fp16)
+            kernels::widen_from_fp16(rounded_part, part);
+        else
+            kernels::widen_from_bf16(rounded_part, part);
+    }
+}
+
+inline void write_words(std::span<const float> values, std::byte* to) noexcept {
+    if constexpr (std::endian::native == std::endian::little) {
+        if (!values.empty()) std::memcpy(to, values.data(), values.size_bytes());
+    } else {
+        for (std::size_t i = 0; i < values.size(); ++i)
+            store_little_endian(to + 4 * i, std::bit_cast<std::uint32_t>(values[i]));
+    }
+}
+
+inline void read_words(const std::byte* from, std::span<float> values) noexcept {
+    if constexpr (std::endian::native == std::endian::little) {
+        if (!values.empty()) std::memcpy(values.data(), from, values.size_bytes());
+    } else {
+        for (std::size_t i = 0; i < values.size(); ++i)
+            values[i] = std::bit_cast<float>(load_little_endian<std::uint32_t>(from + 4 * i));
+    }
+}
+
+}  // namespace detail
+
+/// Appends values in a format.
+///   wire    values one after another, each little endian; no header
+///   cost    speed of memory; no allocation when the capacity of `out` suffices
+inline void append_values(value_format format, std::span<const float> values, bytes& out) {
+    const std::size_t start = out.size();
+    out.resize(start + values.size() * static_cast<std::size_t>(bytes_per_value(format)));
+    if (format == value_format::fp32)
+        detail::write_words(values, out.data() + start);
+    else
+        detail::write_halves(format, values, out.data() + start);
+}
+
+/// Reads as many values as `values` has room for.
+///   errors  refuses an input that is not exactly that long; `values` is then untouched
+inline result<std::span<float>> read_values(value_format format, byte_view in,
+                                            std::span<float> values) noexcept {
+    const auto width = static_cast<std::size_t>(bytes_per_value(format));
+    if (in.size() % width != 0 || in.size() / width != values.size())
+        return fault{0, "bytes for exactly the values asked for",
+                     static_cast<std::int64_t>(in.size())};
+    if (format == value_format::fp32)
+        detail::read_words(in.data(), values);
+    else
+        detail::read_halves(format, in.data(), values);
+    return values;
+}
+
+}  // namespace sotto::wire
