@@ -1,0 +1,174 @@
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "sotto/core/bytes.hpp"
+#include "sotto/core/describe.hpp"
+#include "sotto/core/layout.hpp"
+#include "sotto/core/round_info.hpp"
+
+namespace sotto {
+
+/// The state that options become once the layout is known. All memory is taken there.
+template <class C>
+using state_of = decltype(std::declval<const C&>().bind(std::declval<const layout&>()));
+
+template <class C>
+concept binds_to_layout = requires(const C& options, const layout& tensors) {
+    options.bind(tensors);
+};
+
+/// encode(tensor, gradient, out) appends this rank's message for one tensor; it never clears `out`.
+template <class C>
+concept encodes = requires(state_of<C>& state, const tensor& t, std::span<const float> gradient,
+                           bytes& out) {
+    state.encode(t, gradient, out);
+};
+
+/// decode_add(tensor, message, sum) adds what a message says to `sum`; throws malformed, then
+/// having added nothing.
+template <class C>
+concept decodes = requires(state_of<C>& state, const tensor& t, byte_view message,
+                           std::span<float> sum) {
+    state.decode_add(t, message, sum);
+};
+
+/// What of a gradient is sent, and what is remembered of the rest.
+///
+/// That is all a compressor must have. It may have more, each with the default given:
+///   message_bytes_max(tensor)   the longest message encode can append; 4 bytes an element and 64
+///                               more
+///   begin_round(round_info)     called before the first encode of a round; nothing
+///   commit(), rollback()        the round took place on all ranks, or on none: then what encode
+///                               took from memory is put back, and memory stands as before the
+///                               round; nothing
+///   visit(field)                calls field(name, value) for everything to be saved; nothing
+template <class C>
+concept compressor = binds_to_layout<C> && encodes<C> && decodes<C>;
+
+/// Some or all tensors can be exchanged as vectors of floats that are added up, each rank's onto
+/// the next, so that the bytes sent do not grow with the number of ranks.
+///   sums(tensor)                      whether this tensor is exchanged so; fixed for the life of
+///                                     the state
+///   payload_size(tensor)              floats, the same on all ranks, at most the tensor's size
+///   pack(tensor, gradient, payload)   may run when sender and receiver are far apart; see encode
+///   unpack(tensor, payload_sum, sum)  overwrites `sum` with what the sum of payloads stands for
+/// and may have
+///   payload_format(tensor)            how payloads travel; fp32
+///   gathers(tensor)                   whether it can be gathered as messages as well; yes
+template <class C>
+concept packs = compressor<C> &&
+    requires(state_of<C>& state, const state_of<C>& fixed, const tensor& t,
+             std::span<const float> gradient, std::span<float> payload) {
+    { fixed.sums(t) } -> std::same_as<bool>;
+    { fixed.payload_size(t) } -> std::same_as<std::int64_t>;
+    state.pack(t, gradient, payload);
+    state.unpack(t, gradient, payload);
+};
+
+/// Every tensor can be exchanged by summing, so that a summing collective may be asked for. A
+/// compressor claims it by `static constexpr bool summable = true` in its options.
+template <class C>
+concept summable = packs<C> && requires {
+    requires C::summable;
+};
+
+/// Names a message in errors: `decode(...).value(message_of{t})`.
+struct message_of {
+    const tensor& of;
+    std::string operator()() const { return "the message for tensor '" + of.name + "'"; }
+};
+
+/// Index-value runs of one tensor, ascending by index.
+struct sparse_view {
+    std::span<const std::uint32_t> indices;
+    std::span<const float> values;
+};
+
+/// Messages of tensors that are not summed are index-value runs, which are applied straight to the
+/// parameters.
+///   decode(tensor, message) -> sparse_view   valid until the next call; throws malformed
+///   entries_max(tensor)                      the most entries that one message can have
+template <class C>
+concept sparse = compressor<C> && requires(state_of<C>& state, const tensor& t, byte_view message) {
+    { state.decode(t, message) } -> std::convertible_to<sparse_view>;
+    { state.entries_max(t) } -> std::convertible_to<std::int64_t>;
+};
+
+/// Messages carry velocity, not gradients: momentum was applied before the exchange, and must not
+/// be again.
+template <class C>
+concept holds_momentum = requires {
+    requires C::holds_momentum;
+};
+
+/// The members that a compressor may leave out.
+namespace compressing {
+
+template <class State>
+std::int64_t message_bytes_max(const State& state, const tensor& t) {
+    if constexpr (requires { state.message_bytes_max(t); })
+        return state.message_bytes_max(t);
+    else
+        return 4 * t.size + 64;
+}
+
+template <class State>
+bool gathers(const State& state, const tensor& t) {
+    if constexpr (requires { state.gathers(t); })
+        return state.gathers(t);
+    else
+        return true;
+}
+
+template <class State>
+void begin_round(State& state, const round_info& where) {
+    if constexpr (requires { state.begin_round(where); }) state.begin_round(where);
+}
+
+template <class State>
+void commit(State& state) noexcept {
+    if constexpr (requires { state.commit(); }) state.commit();
+}
+
+template <class State>
+void rollback(State& state) noexcept {
+    if constexpr (requires { state.rollback(); }) state.rollback();
+}
+
+template <class State, class Field>
+void visit(State& state, Field&& field) {
+    if constexpr (requires { state.visit(field); }) state.visit(field);
+}
+
+/// The momentum that messages carry.
+template <class State>
+carried_momentum momentum(const State& state) noexcept {
+    if constexpr (requires { state.momentum(); })
+        return state.momentum();
+    else
+        return {};
+}
+
+/// Whether the state must see the whole gradient before it can encode any of it: it then has
+/// `waits_for_all()` and `prepare(gradient)`.
+template <class State>
+bool waits_for_all(const State& state) noexcept {
+    if constexpr (requires { state.waits_for_all(); })
+        return state.waits_for_all();
+    else
+        return false;
+}
+
+template <class State>
+void prepare(State& state, std::span<const float> gradient) {
+    if constexpr (requires { state.prepare(gradient); }) state.prepare(gradient);
+}
+
+}  // namespace compressing
+
+}  // namespace sotto

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <concepts>
+#include <string>
+
+#include "sotto/core/errors.hpp"
+
+namespace sotto {
+
+/// How dense messages are while training goes on. `density(epoch, target)` is the share of entries
+/// to send after `epoch` passes over the data, where `target` is the selector's own density; it is
+/// at least `target` and never above the first. `check()`, where there is one, throws
+/// invalid_option.
+template <class S>
+concept density_schedule = requires(const S& schedule, double epoch, double target) {
+    { schedule.density(epoch, target) } -> std::convertible_to<double>;
+};
+
+namespace detail {
+inline void check_epochs(const char* policy, double epochs) {
+    if (!(epochs >= 0.0 && std::isfinite(epochs)))
+        throw invalid_option(std::string(policy) + ": epochs is " + std::to_string(epochs) +
+                             "; it must be finite and at least 0");
+}
+}  // namespace detail
+
+/// The selector's density from the first step on.
+struct constant_density {
+    double density(double, double target) const noexcept { return target; }
+    void describe(auto&&) const {}
+};
+
+/// The paper's warm-up: densities 1/4, 1/16, 1/64, 1/256 for equal parts of the first `epochs`,
+/// then the target.
+///   source  Lin et al. 2018, arXiv:1712.01887, section 3.3: 4 epochs in all for CIFAR-10 and
+///           ImageNet, 1 for PTB
+struct warm_up {
+    double epochs = 4.0;
+
+    double density(double epoch, double target) const noexcept {
+        constexpr std::array stages{1.0 / 4, 1.0 / 16, 1.0 / 64, 1.0 / 256};
+        if (!(epoch < epochs)) return target;
+        const auto stage = static_cast<std::size_t>(epoch / epochs * stages.size());
+        return std::max(stages[std::min(stage, stages.size() - 1)], target);
+    }
+    void check() const { detail::check_epochs("warm_up", epochs); }
+    void describe(auto&& field) const { field("epochs", epochs); }
+};
+
+/// A geometric descent in whole epochs: in epoch e of E the density is target^((e + 1) / (E + 1)).
+///   source  the default of the paper's published code
+struct exponential_warm_up {
+    double epochs = 5.0;
+
+    double density(double epoch, double target) const noexcept {
+        if (!(epoch < epochs)) return target;
+        return std::max(std::pow(target, (std::floor(epoch) + 1.0) / (epochs + 1.0)), target);
+    }
+    void check() const { detail::check_epochs("exponential_warm_up", epochs); }
+    void describe(auto&& field) const { field("epochs", epochs); }
+};
+
+}  // namespace sotto

@@ -1,0 +1,41 @@
+#pragma once
+
+#include "sotto/compressors/momentum_corrected.hpp"
+#include "sotto/compressors/sparsified.hpp"
+#include "sotto/compressors/top_k.hpp"
+
+namespace sotto {
+
+/// Deep Gradient Compression by its options: exact top-k of momentum-corrected, factor-masked
+/// velocities, warm-up of the density, biases dense; with `clip_norm` local clipping, per tensor as
+/// in the authors' code unless `clip` says per model as in the paper. The optimizer must be plain
+/// SGD: momentum is in here. Anything else is a composition, such as
+/// `sparsified{sampled_top_k{}, momentum_corrected{.mask = false}, exponential_warm_up{}}`.
+///   source  Lin et al. 2018, Deep Gradient Compression, arXiv:1712.01887
+struct dgc {
+    double density = 0.001;
+    double momentum = 0.9;
+    bool nesterov = false;
+    bool mask = true;
+    double mask_from_sparsity =
+        0.0;  // masking at low sparsity takes momentum away: see momentum_corrected
+    double warm_up_epochs = 4.0;
+    double clip_norm = 0.0;  // 0: no clipping
+    clip_scope clip = clip_scope::per_tensor;
+    wire::value_format values = wire::value_format::fp32;
+    bool dense_vectors = true;
+
+    static constexpr bool holds_momentum = true;
+    using composition = sparsified<top_k, momentum_corrected, warm_up>;
+
+    composition as_sparsified() const {
+        return {top_k{density}, momentum_corrected{momentum, nesterov, mask, mask_from_sparsity},
+                warm_up{warm_up_epochs}, local_clipping{clip_norm, clip},
+                sparse_message{values, dense_vectors}};
+    }
+
+    composition::state bind(const layout& tensors) const { return as_sparsified().bind(tensors); }
+    void describe(auto&& field) const { as_sparsified().describe(field); }
+};
+
+}  // namespace sotto

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "sotto/core/errors.hpp"
+#include "sotto/kernels/arithmetic.hpp"
+
+namespace sotto {
+
+/// Whose norm is compared with the limit.
+enum class clip_scope : std::uint8_t {
+    per_tensor,  // each tensor's own, as in the authors' code: a tensor leaves when it is ready
+    per_model,   // the whole gradient's, as in the paper: nothing leaves before the last tensor
+};
+
+constexpr std::string_view name_of(clip_scope scope) noexcept {
+    return scope == clip_scope::per_tensor ? "per_tensor" : "per_model";
+}
+
+/// Clips a worker's gradient before it enters memory, to the share of the limit that N independent
+/// workers have.
+///   math    g *= min(1, limit / ||g||),  limit = norm / sqrt(N), where g is already divided by N
+///   source  Lin et al. 2018, arXiv:1712.01887, section 3.2
+struct local_clipping {
+    double norm = 0.0;  // the limit for the whole gradient of all workers; 0 turns clipping off
+    clip_scope scope = clip_scope::per_tensor;
+
+    void describe(auto&& field) const {
+        field("norm", norm);
+        field("scope", scope);
+    }
+
+    void check() const {
+        if (!(norm >= 0.0))
+            throw invalid_option("local_clipping: norm is " + std::to_string(norm) +
+                                 "; it must be positive, or 0 for no clipping");
+    }
+
+    /// The factor for a gradient of N workers, at most 1.
+    float factor(std::span<const float> gradient, int workers) const noexcept {
+        if (norm == 0.0) return 1.0f;
+        const double length = std::sqrt(kernels::sum_of_squares(gradient));
+        const double limit = norm / std::sqrt(static_cast<double>(workers));
+        return length > limit ? static_cast<float>(limit / length) : 1.0f;
+    }
+};
+
+}  // namespace sotto

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <span>
+#include <utility>
+
+#include "sotto/core/layout.hpp"
+
+namespace sotto {
+
+/// What is remembered of a gradient that was not sent. Options have `bind_memory(layout)` and say
+/// by `static constexpr bool holds_momentum` whether momentum is applied inside; the state has
+///   accumulate(tensor, gradient, scale) -> values   takes scale * gradient in, once a round and
+///                                                   tensor; the values are what may be sent now
+///   take(tensor, indices, sent, sparsity)           these entries are being sent, as these values
+///   after_sum(tensor, sum)                          for tensors exchanged dense: what the
+///                                                   optimizer sees of the sum
+///   commit(), rollback(), visit(field)              see compressor
+template <class M>
+concept memory = requires(const M& options, const layout& tensors) {
+    { M::holds_momentum } -> std::convertible_to<bool>;
+    options.bind_memory(tensors);
+}
+&&requires(decltype(std::declval<const M&>().bind_memory(std::declval<const layout&>()))& state,
+           const tensor& t, std::span<const float> values, std::span<const std::uint32_t> indices,
+           std::span<float> sum) {
+    { state.accumulate(t, values, 1.0f) } -> std::convertible_to<std::span<const float>>;
+    state.take(t, indices, values, 0.999);
+    state.after_sum(t, sum);
+    state.commit();
+    state.rollback();
+};
+
+}  // namespace sotto

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "sotto/compressors/compressor.hpp"
+#include "sotto/kernels/arithmetic.hpp"
+#include "sotto/wire/dense_block.hpp"
+
+namespace sotto {
+
+/// Every value, in a given number of bits on the wire. What rounding takes away is lost.
+///   wire    a wire::dense_block a tensor; when summed, the collective rounds each partial sum it
+///           sends
+///   errors  decode_add throws malformed
+template <wire::value_format Format>
+struct dense_values {
+    static constexpr bool summable = true;
+    static constexpr wire::value_format format = Format;
+
+    class state;
+    state bind(const layout& tensors) const { return state(tensors); }
+    void describe(auto&& field) const { field("format", Format); }
+};
+
+template <wire::value_format Format>
+class dense_values<Format>::state {
+public:
+    explicit state(const layout& tensors) {
+        std::int64_t largest = 0;
+        for (const tensor& t : tensors) largest = std::max(largest, t.size);
+        decoded_.resize(static_cast<std::size_t>(largest));
+    }
+
+    void encode(const tensor&, std::span<const float> gradient, bytes& out) {
+        wire::encode_dense(gradient, Format, out);
+    }
+
+    void decode_add(const tensor& t, byte_view message, std::span<float> sum) {
+        const auto values = std::span(decoded_).first(sum.size());
+        kernels::add(sum, wire::decode_dense(message, values).value(message_of{t}));
+    }
+
+    std::int64_t message_bytes_max(const tensor& t) const {
+        return wire::encoded_dense_bytes(t.size, Format);
+    }
+
+    bool sums(const tensor&) const noexcept { return true; }
+    std::int64_t payload_size(const tensor& t) const noexcept { return t.size; }
+    wire::value_format payload_format(const tensor&) const noexcept { return Format; }
+
+    void pack(const tensor&, std::span<const float> gradient, std::span<float> payload) {
+        std::copy(gradient.begin(), gradient.end(), payload.begin());
+    }
+
+    void unpack(const tensor&, std::span<const float> payload_sum, std::span<float> sum) {
+        std::copy(payload_sum.begin(), payload_sum.end(), sum.begin());
+    }
+
+private:
+    std::vector<float> decoded_;
+};
+
+/// Gradients as they are.
+using none = dense_values<wire::value_format::fp32>;
+/// 11 bits of mantissa, up to 65504; larger values are an error.
+using fp16 = dense_values<wire::value_format::fp16>;
+/// 8 bits of mantissa, float's range.
+using bf16 = dense_values<wire::value_format::bf16>;
+
+}  // namespace sotto

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "sotto/compressors/memory.hpp"
+#include "sotto/compressors/versioned_buffer.hpp"
+#include "sotto/core/layout.hpp"
+#include "sotto/kernels/momentum.hpp"
+
+namespace sotto {
+
+/// Error feedback: what was not sent is added to the next gradient. With top-k this is gradient
+/// dropping.
+///   math    v += g;  send v[i];  v[i] -= what the receiver will see of v[i]
+///   cost    8 bytes a weight
+///   source  Aji and Heafield 2017, Sparse communication for distributed gradient descent,
+///           arXiv:1704.05021
+struct residual {
+    static constexpr bool holds_momentum = false;
+    class state;
+    state bind_memory(const layout& tensors) const;
+    void describe(auto&&) const {}
+};
+
+class residual::state {
+public:
+    explicit state(const layout& tensors) : tensors_(tensors), unsent_(tensors) {}
+
+    std::span<const float> accumulate(const tensor& t, std::span<const float> gradient,
+                                      float scale) noexcept {
+        const auto next = unsent_.next(t);
+        kernels::accumulate(gradient, scale, unsent_.committed(t), next);
+        return next;
+    }
+
+    void take(const tensor& t, std::span<const std::uint32_t> indices, std::span<const float> sent,
+              double) noexcept {
+        const auto next = unsent_.next(t);
+        for (std::size_t j = 0; j < indices.size(); ++j) next[indices[j]] -= sent[j];
+    }
+
+    void after_sum(const tensor&, std::span<float>) noexcept {}
+    void commit() noexcept { unsent_.commit(); }
+    void rollback() noexcept { unsent_.rollback(); }
+    void visit(auto&& field) { unsent_.visit(tensors_, "residual", field); }
+
+    /// What this rank has not sent yet of a tensor.
+    std::span<const float> unsent(const tensor& t) const noexcept { return unsent_.committed(t); }
+
+private:
+    layout tensors_;
+    versioned_buffer unsent_;
+};
+
+inline residual::state residual::bind_memory(const layout& tensors) const {
+    return state(tensors);
+}
+
+}  // namespace sotto

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cmath>
+#include <concepts>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "sotto/core/layout.hpp"
+#include "sotto/core/round_info.hpp"
+
+namespace sotto {
+
+namespace detail {
+/// A real of the target density, so that a selector's options can be read without knowing which
+/// selector it is.
+template <class S>
+concept has_density = requires(const S& options) {
+    { options.density } -> std::convertible_to<double>;
+};
+}  // namespace detail
+
+/// Which entries of a tensor are sent. Options have `density` (the target share k/n, in (0, 1]) and
+/// `bind_selector(layout)`; the state has
+///   begin_round(round_info)
+///   select(tensor, values, k) -> indices   ascending, without repetition; valid until the next
+///                                          call
+///   entries_max(tensor, k)                 the most that select can return
+/// `static constexpr bool shared = true` in the options says that the choice depends on the round
+/// alone, not on the values: all ranks choose alike, and what they chose can be summed.
+template <class S>
+concept selector = detail::has_density<S> &&
+    requires(const S& options, const layout& tensors, const tensor& t,
+             std::span<const float> values, std::int64_t k, const round_info& where) {
+    options.bind_selector(tensors).begin_round(where);
+    {
+        options.bind_selector(tensors).select(t, values, k)
+        } -> std::convertible_to<std::span<const std::uint32_t>>;
+    { options.bind_selector(tensors).entries_max(t, k) } -> std::convertible_to<std::int64_t>;
+};
+
+template <class S>
+concept shared_selector = selector<S> && requires {
+    requires S::shared;
+};
+
+/// k = ceil(density * n), at least 1 unless the tensor is empty. The factor keeps 0.001 * 3000 =
+/// 3.0000000000000004 from becoming 4.
+inline std::int64_t entries_at(double density, std::int64_t n) noexcept {
+    const double exact = density * static_cast<double>(n);
+    const auto k = static_cast<std::int64_t>(std::ceil(exact * (1.0 - 1e-12)));
+    return k < n ? k : n;
+}
+
+/// Throws invalid_option unless 0 < density <= 1.
+inline void check_density(const char* policy, double density) {
+    if (!(density > 0.0 && density <= 1.0))
+        throw invalid_option(
+            std::string(policy) + ": density is " + std::to_string(density) +
+            "; it must be above 0 and at most 1 (0.001 sends one entry in a thousand)");
+}
+
+}  // namespace sotto

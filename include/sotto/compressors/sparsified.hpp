@@ -1,0 +1,291 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "sotto/compressors/compressor.hpp"
+#include "sotto/compressors/density_schedule.hpp"
+#include "sotto/compressors/local_clipping.hpp"
+#include "sotto/compressors/memory.hpp"
+#include "sotto/compressors/no_memory.hpp"
+#include "sotto/compressors/selector.hpp"
+#include "sotto/kernels/arithmetic.hpp"
+#include "sotto/wire/dense_block.hpp"
+#include "sotto/wire/sparse_block.hpp"
+
+namespace sotto {
+
+/// How entries are written, and which tensors are not worth choosing from.
+struct sparse_message {
+    wire::value_format values =
+        wire::value_format::fp32;  // what rounding takes away stays in memory
+    bool dense_vectors =
+        true;  // biases and normalisation whole: they are few, and no index is sent for them
+
+    void describe(auto&& field) const {
+        field("values", values);
+        field("dense_vectors", dense_vectors);
+    }
+};
+
+namespace detail {
+/// What the receiver will see of a value. Beyond the format's range the largest number goes out and
+/// the rest waits.
+inline float saturated(wire::value_format format, float value) noexcept {
+    constexpr float fp16_max = 65504.0f, bf16_max = 0x1.fep127f;
+    switch (format) {
+        case wire::value_format::fp32: break;
+        case wire::value_format::fp16:
+            return wire::rounded(format, std::clamp(value, -fp16_max, fp16_max));
+        case wire::value_format::bf16:
+            return wire::rounded(format, std::clamp(value, -bf16_max, bf16_max));
+    }
+    return value;
+}
+}  // namespace detail
+
+/// Sends chosen entries of what has accumulated and remembers the rest: Deep Gradient Compression
+/// and its relatives are compositions of a selector (which entries), a memory (what becomes of the
+/// others), a density schedule, local clipping and a message format.
+///   math    for each tensor: clip -> memory takes the gradient in -> the selector chooses k =
+///           ceil(density * n) -> memory gives those up -> send. Gradients come in already divided
+///           by the number of workers; messages are added up.
+///   wire    a wire::sparse_block a tensor; with dense_vectors, vectors are summed as they are
+///   cost    see the parts; encode and decode allocate nothing
+///   errors  bind throws invalid_option: an option out of range, a tensor of more than 2^32
+///           elements; decode throws malformed; begin_round throws invalid_option when the
+///           schedule's density is above that of the first round, for which memory was taken
+///   source  Lin et al. 2018, Deep Gradient Compression, arXiv:1712.01887
+template <class Selector, class Memory, class Schedule = constant_density>
+struct sparsified {
+    static_assert(selector<Selector>,
+                  "sparsified: the first policy must be a selector: it needs density and "
+                  "bind_selector(layout) with "
+                  "begin_round(round_info), select(tensor, values, k) and entries_max(tensor, k)");
+    static_assert(memory<Memory>,
+                  "sparsified: the second policy must be a memory: it needs holds_momentum and "
+                  "bind_memory(layout) "
+                  "with accumulate, take, after_sum, commit and rollback");
+    static_assert(
+        density_schedule<Schedule>,
+        "sparsified: the third policy must be a density schedule: it needs density(epoch, target)");
+
+    Selector selector{};
+    Memory memory{};
+    Schedule schedule{};
+    local_clipping clipping{};
+    sparse_message message{};
+
+    static constexpr bool holds_momentum = Memory::holds_momentum;
+    static constexpr bool summable = shared_selector<Selector>;
+
+    class state;
+    state bind(const layout& tensors) const { return state(*this, tensors); }
+
+    void describe(auto&& field) const {
+        field("selector", selector);
+        field("memory", memory);
+        field("schedule", schedule);
+        field("clipping", clipping);
+        field("message", message);
+    }
+};
+
+template <class Selector, class Memory>
+sparsified(Selector, Memory) -> sparsified<Selector, Memory>;
+template <class Selector, class Memory, class Schedule>
+sparsified(Selector, Memory, Schedule) -> sparsified<Selector, Memory, Schedule>;
+template <class Selector, class Memory, class Schedule>
+sparsified(Selector, Memory, Schedule, local_clipping) -> sparsified<Selector, Memory, Schedule>;
+template <class Selector, class Memory, class Schedule>
+sparsified(Selector, Memory, Schedule, local_clipping, sparse_message)
+    -> sparsified<Selector, Memory, Schedule>;
+
+template <class Selector, class Memory, class Schedule>
+class sparsified<Selector, Memory, Schedule>::state {
+public:
+    state(const sparsified& options, const layout& tensors)
+        : options_(checked(options, tensors)),
+          selector_(options.selector.bind_selector(tensors)),
+          memory_(options.memory.bind_memory(tensors)),
+          densest_(options.schedule.density(0.0, options.selector.density)),
+          density_(densest_) {
+        std::int64_t most = 0;
+        for (const tensor& t : tensors) most = std::max(most, dense(t) ? t.size : entries_max(t));
+        values_.resize(static_cast<std::size_t>(most));
+        indices_.resize(static_cast<std::size_t>(most));
+    }
+
+    void begin_round(const round_info& where) {
+        density_ = options_.schedule.density(where.epoch, options_.selector.density);
+        if (density_ > densest_)
+            throw invalid_option("sparsified: the schedule's density grew from " +
+                                 std::to_string(densest_) + " in the first round to " +
+                                 std::to_string(density_) + "; it must never be above the first");
+        workers_ = where.world_size;
+        selector_.begin_round(where);
+    }
+
+    bool waits_for_all() const noexcept {
+        return options_.clipping.norm > 0.0 && options_.clipping.scope == clip_scope::per_model;
+    }
+
+    void prepare(std::span<const float> gradient) noexcept {
+        model_factor_ = options_.clipping.factor(gradient, workers_);
+    }
+
+    void encode(const tensor& t, std::span<const float> gradient, bytes& out) {
+        if (dense(t)) {
+            const auto values = std::span(values_).first(gradient.size());
+            pack(t, gradient, values);
+            wire::encode_dense(values, wire::value_format::fp32, out);
+            return;
+        }
+        const auto indices = choose(t, gradient);
+        wire::encode_sparse(t.size, indices, std::span<const float>(values_).first(indices.size()),
+                            options_.message.values, out);
+    }
+
+    sparse_view decode(const tensor& t, byte_view in) {
+        const auto entries =
+            wire::decode_sparse(in, t.size, std::span(indices_), std::span(values_))
+                .value(message_of{t});
+        return {entries.indices, entries.values};
+    }
+
+    void decode_add(const tensor& t, byte_view in, std::span<float> sum) {
+        if (dense(t)) {
+            const auto values = std::span(values_).first(sum.size());
+            kernels::add(sum, wire::decode_dense(in, values).value(message_of{t}));
+            return;
+        }
+        const sparse_view entries = decode(t, in);
+        for (std::size_t j = 0; j < entries.indices.size(); ++j)
+            sum[entries.indices[j]] += entries.values[j];
+    }
+
+    std::int64_t message_bytes_max(const tensor& t) const {
+        if (dense(t)) return wire::encoded_dense_bytes(t.size, wire::value_format::fp32);
+        return wire::encoded_sparse_bytes_max(t.size, entries_max(t), options_.message.values);
+    }
+
+    std::int64_t entries_max(const tensor& t) const {
+        return selector_.entries_max(t, entries_at(densest_, t.size));
+    }
+
+    bool sums(const tensor& t) const noexcept { return dense(t) || summable; }
+
+    /// A vector that goes dense gets its momentum after the sum, and so is summed always.
+    bool gathers(const tensor& t) const noexcept { return !dense(t); }
+
+    wire::value_format payload_format(const tensor& t) const noexcept {
+        return dense(t) ? wire::value_format::fp32 : options_.message.values;
+    }
+
+    std::int64_t payload_size(const tensor& t) const noexcept {
+        return dense(t) ? t.size : entries_at(density_, t.size);
+    }
+
+    void pack(const tensor& t, std::span<const float> gradient, std::span<float> payload) {
+        if (dense(t)) {
+            const float factor = clip_factor(gradient);
+            for (std::size_t i = 0; i < payload.size(); ++i) payload[i] = factor * gradient[i];
+            return;
+        }
+        const auto indices = choose(t, gradient);
+        std::copy_n(values_.begin(), indices.size(), payload.begin());
+    }
+
+    void unpack(const tensor& t, std::span<const float> payload_sum, std::span<float> sum) {
+        if (dense(t)) {
+            std::copy(payload_sum.begin(), payload_sum.end(), sum.begin());
+            memory_.after_sum(t, sum);
+            return;
+        }
+        std::fill(sum.begin(), sum.end(), 0.0f);
+        const auto indices = selector_.select(t, sum, payload_size(t));
+        for (std::size_t j = 0; j < indices.size(); ++j) sum[indices[j]] = payload_sum[j];
+    }
+
+    void commit() noexcept { memory_.commit(); }
+    void rollback() noexcept { memory_.rollback(); }
+    void visit(auto&& field) { memory_.visit(field); }
+
+    /// The share of entries that this round sends of each chosen tensor.
+    double density() const noexcept { return density_; }
+    const auto& memory() const noexcept { return memory_; }
+
+    /// The momentum that messages carry.
+    carried_momentum momentum() const noexcept requires requires(const Memory& options) {
+        options.momentum, options.nesterov;
+    }
+    { return {options_.memory.momentum, options_.memory.nesterov}; }
+
+private:
+    /// Before any memory is taken.
+    static const sparsified& checked(const sparsified& options, const layout& tensors) {
+        options.clipping.check();
+        if constexpr (requires { options.schedule.check(); }) options.schedule.check();
+        check_density("sparsified", options.schedule.density(0.0, options.selector.density));
+        for (const tensor& t : tensors)
+            if (t.size > std::int64_t{1} << 32)
+                throw invalid_option(
+                    "sparsified: tensor '" + t.name + "' has " + std::to_string(t.size) +
+                    " elements; a sparse block indexes at most 2^32: split it in the layout");
+        return options;
+    }
+
+    bool dense(const tensor& t) const noexcept {
+        return options_.message.dense_vectors && t.is_vector();
+    }
+
+    float clip_factor(std::span<const float> gradient) const noexcept {
+        return waits_for_all() ? model_factor_ : options_.clipping.factor(gradient, workers_);
+    }
+
+    /// Takes the gradient in and the chosen entries out; `values_` then holds what receivers will
+    /// see of them.
+    std::span<const std::uint32_t> choose(const tensor& t, std::span<const float> gradient) {
+        const std::span<const float> accumulated =
+            memory_.accumulate(t, gradient, clip_factor(gradient));
+        const std::span<const std::uint32_t> indices =
+            selector_.select(t, accumulated, entries_at(density_, t.size));
+        if (indices.size() > values_.size())
+            throw invalid_option("sparsified: the selector chose " +
+                                 std::to_string(indices.size()) + " entries of tensor '" + t.name +
+                                 "' where its entries_max allows " +
+                                 std::to_string(entries_max(t)));
+        for (std::size_t j = 0; j < indices.size(); ++j) {
+            const float value = accumulated[indices[j]];
+            if (!kernels::is_finite(value))
+                throw error(errc::non_finite, "what has accumulated in tensor '" + t.name +
+                                                  "' is not finite: element " +
+                                                  std::to_string(indices[j]));
+            values_[j] = detail::saturated(options_.message.values, value);
+        }
+        memory_.take(t, indices, std::span<const float>(values_).first(indices.size()),
+                     1.0 - density_);
+        return indices;
+    }
+
+    using bound_selector =
+        decltype(std::declval<const Selector&>().bind_selector(std::declval<const layout&>()));
+    using bound_memory =
+        decltype(std::declval<const Memory&>().bind_memory(std::declval<const layout&>()));
+
+    sparsified options_;
+    bound_selector selector_;
+    bound_memory memory_;
+    double densest_;
+    double density_;
+    int workers_ = 1;
+    float model_factor_ = 1.0f;
+    std::vector<float> values_;
+    std::vector<std::uint32_t> indices_;
+};
+
+}  // namespace sotto

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "sotto/compressors/selector.hpp"
+#include "sotto/compressors/sparsified.hpp"
+#include "sotto/kernels/select_top_k.hpp"
+
+namespace sotto {
+
+/// Every entry whose magnitude reaches a fixed limit, however many those are.
+///   errors  bind throws invalid_option unless the limit is positive
+///   source  Strom 2015, Scalable distributed DNN training using commodity GPU cloud computing
+struct threshold {
+    double limit = 0.01;
+    static constexpr double density = 1.0;  // as many as there are; schedules do not apply
+
+    class selector_state;
+    selector_state bind_selector(const layout& tensors) const;
+    auto bind(const layout& tensors) const;
+    void describe(auto&& field) const { field("limit", limit); }
+};
+
+class threshold::selector_state {
+public:
+    selector_state(const threshold& options, const layout& tensors)
+        : limit_(static_cast<float>(options.limit)) {
+        if (!(limit_ > 0.0f))
+            throw invalid_option("threshold: limit is " + std::to_string(options.limit) +
+                                 "; it must be positive");
+        std::int64_t largest = 0;
+        for (const tensor& t : tensors) largest = std::max(largest, t.size);
+        chosen_.resize(static_cast<std::size_t>(largest));
+    }
+
+    void begin_round(const round_info&) noexcept {}
+
+    std::int64_t entries_max(const tensor& t, std::int64_t) const noexcept { return t.size; }
+
+    std::span<const std::uint32_t> select(const tensor&, std::span<const float> values,
+                                          std::int64_t) {
+        const std::span<std::uint32_t> chosen(chosen_);
+        return chosen.first(kernels::detail::collect(values, limit_, chosen));
+    }
+
+private:
+    float limit_;
+    std::vector<std::uint32_t> chosen_;
+};
+
+inline threshold::selector_state threshold::bind_selector(const layout& tensors) const {
+    return {*this, tensors};
+}
+
+inline auto threshold::bind(const layout& tensors) const {
+    return sparsified{*this, no_memory{}}.bind(tensors);
+}
+
+}  // namespace sotto
