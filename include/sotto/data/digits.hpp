@@ -1,0 +1,115 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sotto/core/errors.hpp"
+#include "sotto/core/random.hpp"
+#include "sotto/data/glyphs.hpp"
+#include "sotto/data/labelled_set.hpp"
+#include "sotto/data/pen.hpp"
+
+namespace sotto::data {
+
+namespace detail {
+
+/// The transformation of one drawing: fixed point, 4096 is one.
+struct affine {
+    static constexpr std::int64_t one = 4096;
+    std::int64_t xx = one, xy = 0, yx = 0, yy = one;
+    point shift{};
+
+    point operator()(point p) const {
+        return {(xx * p.x + xy * p.y) / one + shift.x, (yx * p.x + yy * p.y) / one + shift.y};
+    }
+};
+
+inline std::int64_t between(random_stream& random, std::int64_t low, std::int64_t high) {
+    return low +
+           static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(high - low + 1)));
+}
+
+/// Scaled, sheared, turned and moved by random amounts. Rotations come from t = tan(angle / 2),
+/// which needs no trigonometry: cos = (1 - t^2) / (1 + t^2), sin = 2 t / (1 + t^2).
+inline affine random_affine(random_stream& random) {
+    constexpr std::int64_t one = affine::one;
+    const std::int64_t wide = between(random, 2700, 4700), high = between(random, 3200, 4500);
+    const std::int64_t shear = between(random, -1300, 1300);
+    const std::int64_t t = between(random, -720, 720);  // 20 degrees either way
+    const std::int64_t whole = one * one + t * t;
+    const std::int64_t cosine = (one * one - t * t) * one / whole, sine = 2 * t * one * one / whole;
+    affine a;
+    a.xx = cosine * wide / one;
+    a.xy = (cosine * shear / one - sine) * high / one;
+    a.yx = sine * wide / one;
+    a.yy = (sine * shear / one + cosine) * high / one;
+    a.shift.x = pen::side * pen::unit / 2 + between(random, -650, 650);
+    a.shift.y = pen::side * pen::unit / 2 + between(random, -550, 550);
+    return a;
+}
+
+inline void draw_digit(std::size_t digit, random_stream random, std::uint8_t* pixels) {
+    const glyph& shape =
+        glyphs[digit][static_cast<std::size_t>(random.below(glyphs[digit].size()))];
+    const affine place = random_affine(random);
+    const std::int64_t radius = between(random, 60, 230), softness = between(random, 200, 330);
+    pen ink{radius, softness};
+    for (stroke s : shape) {
+        if (s.count == 0) continue;
+        for (point& p : s.points) {
+            // 7 units of the box are a pixel; a hand misses by up to 12 units, mostly by less.
+            p.x += between(random, -6, 6) + between(random, -6, 6) - 50;
+            p.y += between(random, -6, 6) + between(random, -6, 6) - 70;
+            p = place({p.x * pen::unit / 7, p.y * pen::unit / 7});
+        }
+        trace(s, [&](point a, point b) { ink.draw(a, b); });
+    }
+    const std::int64_t darkness = between(random, 130, 255), noise = between(random, 0, 90);
+    for (std::size_t i = 0; i < static_cast<std::size_t>(pen::side * pen::side); ++i) {
+        const std::int64_t grain =
+            static_cast<std::int64_t>(random() >> 24) * 2 - 255;  // -255 to 255
+        const std::int64_t value = ink.ink(i) * darkness / 255 + grain * noise / 255;
+        pixels[i] = static_cast<std::uint8_t>(std::clamp<std::int64_t>(value, 0, 255));
+    }
+}
+
+}  // namespace detail
+
+/// Drawings of the digits 0 to 9, made up on the spot: a data set that needs no file. Each is one
+/// of three ways of writing a digit, with a shaky hand, another pen, slant, size, angle and place,
+/// and noise.
+///   shape   1 x 28 x 28 bytes, 255 is ink; labels in random order, equally likely
+///   math    example i depends on the stream and i alone, and on no floating-point rounding: the
+///           same on every compiler and machine
+///   errors  invalid_option: a negative count
+inline labelled_set digits(std::int64_t count, random_stream random = random_stream{0}) {
+    if (count < 0)
+        throw invalid_option("digits: count is " + std::to_string(count) + "; expected at least 0");
+    constexpr auto size = static_cast<std::size_t>(detail::pen::side * detail::pen::side);
+    std::vector<std::uint8_t> pixels(static_cast<std::size_t>(count) * size);
+    std::vector<std::int32_t> labels(static_cast<std::size_t>(count));
+    for (std::size_t i = 0; i < labels.size(); ++i) {
+        random_stream own = random.split(i);
+        const auto digit = static_cast<std::size_t>(own.below(10));
+        labels[i] = static_cast<std::int32_t>(digit);
+        detail::draw_digit(digit, own.split("drawing"), pixels.data() + i * size);
+    }
+    return {{1, detail::pen::side, detail::pen::side}, std::move(pixels), std::move(labels)};
+}
+
+struct train_and_test {
+    labelled_set train;
+    labelled_set test;
+};
+
+/// Digits to learn from and other digits to be tested with.
+inline train_and_test digits_train_test(std::int64_t train, std::int64_t test,
+                                        random_stream random = random_stream{0}) {
+    return {digits(train, random.split("train")), digits(test, random.split("test"))};
+}
+
+}  // namespace sotto::data

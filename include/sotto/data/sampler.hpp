@@ -1,0 +1,100 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sotto/core/errors.hpp"
+#include "sotto/core/random.hpp"
+
+namespace sotto::data {
+
+/// Which part of the data a rank reads: of an epoch's order, every count-th example from the
+/// index-th on. A count of 0 is no part at all.
+struct share {
+    std::int64_t index = 0;
+    std::int64_t count = 1;
+
+    constexpr bool empty() const noexcept { return count == 0; }
+
+    friend constexpr bool operator==(const share&, const share&) = default;
+};
+
+/// Deals out the examples of an epoch in batches. Ranks with the same size and stream shuffle
+/// alike, so that their shares are disjoint and together the whole epoch; where count does not
+/// divide size, the first shares have one example more.
+///   math    Fisher-Yates over 0..size-1 with random.split(epoch): an epoch's order does not depend
+///           on earlier ones
+///   cost    begin_epoch O(size);  16 bytes an example for one share, 8 (1 + 1 / count) in general;
+///           no allocation later
+///   errors  invalid_option: size < 0, batch_size < 1, a share that is neither 0 of 0 nor
+///           0 <= index < count, a negative epoch
+class sampler {
+public:
+    sampler(std::int64_t size, share part, std::int64_t batch_size, random_stream random,
+            bool shuffle = true)
+        : part_(part), batch_size_(batch_size), random_(random), shuffle_(shuffle) {
+        if (size < 0) refuse("size", size, "at least 0");
+        if (batch_size < 1) refuse("batch_size", batch_size, "at least 1");
+        if (part.count < 0) refuse("share.count", part.count, "at least 0");
+        if (part != share{0, 0} && (part.index < 0 || part.index >= part.count))
+            refuse("share.index", part.index,
+                   part.empty() ? "0, for an empty share"
+                                : "0 to " + std::to_string(part.count) + " exclusive, its count");
+        order_.resize(static_cast<std::size_t>(part.empty() ? 0 : size));
+        own_.resize(!part.empty() && part.index < size
+                        ? static_cast<std::size_t>((size - part.index - 1) / part.count + 1)
+                        : 0);
+        begin_epoch(0);
+    }
+
+    void begin_epoch(std::int64_t epoch) {
+        if (epoch < 0) refuse("epoch", epoch, "at least 0");
+        std::iota(order_.begin(), order_.end(), std::int64_t{0});
+        if (shuffle_) {
+            random_stream random = random_.split(static_cast<std::uint64_t>(epoch));
+            for (std::size_t left = order_.size(); left > 1; --left)
+                std::swap(order_[left - 1], order_[static_cast<std::size_t>(random.below(left))]);
+        }
+        for (std::size_t i = 0; i < own_.size(); ++i)
+            own_[i] = order_[static_cast<std::size_t>(part_.index) +
+                             i * static_cast<std::size_t>(part_.count)];
+    }
+
+    /// Examples and batches of this share in one epoch; the last batch may be smaller.
+    std::int64_t examples() const noexcept { return static_cast<std::int64_t>(own_.size()); }
+    std::int64_t batches() const noexcept {
+        return examples() / batch_size_ + (examples() % batch_size_ != 0 ? 1 : 0);
+    }
+
+    /// The examples of batch `step` in 0..batches()-1; empty from there on. Valid until the next
+    /// epoch begins.
+    std::span<const std::int64_t> batch(std::int64_t step) const noexcept {
+        if (step < 0 || step >= batches()) return {};
+        const std::int64_t first = step * batch_size_;
+        return std::span(own_).subspan(
+            static_cast<std::size_t>(first),
+            static_cast<std::size_t>(std::min(batch_size_, examples() - first)));
+    }
+
+private:
+    [[noreturn]] static void refuse(const std::string& option, std::int64_t value,
+                                    const std::string& expected) {
+        throw invalid_option("sampler: " + option + " is " + std::to_string(value) + "; expected " +
+                             expected);
+    }
+
+    share part_;
+    std::int64_t batch_size_;
+    random_stream random_;
+    bool shuffle_;
+    std::vector<std::int64_t> order_;
+    std::vector<std::int64_t> own_;
+};
+
+}  // namespace sotto::data

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "sotto/core/errors.hpp"
+
+namespace sotto {
+
+/// How far a model's outputs are from the labels, and where they should move.
+///   value(logits, labels) -> double                the mean over the examples; 0 for no examples
+///   gradient(logits, labels, out) -> double        the same, and writes d mean / d logits to `out`
+///   shape   logits and out: examples x outputs, row-major;  labels: one per example, in
+///           0..outputs-1
+///   errors  both throw invalid_option: options that cannot work (even when there are no examples),
+///           spans whose sizes do not fit, a label outside 0..outputs-1
+template <class L>
+concept loss = std::copy_constructible<L> &&
+    requires(const L& options, std::span<const float> logits, std::span<const std::int32_t> labels,
+             std::span<float> out) {
+    { options.value(logits, labels) } -> std::same_as<double>;
+    { options.gradient(logits, labels, out) } -> std::same_as<double>;
+};
+
+namespace detail {
+
+/// Outputs per example, after every size and label has been checked.
+inline std::size_t checked_outputs(const char* where, std::span<const float> logits,
+                                   std::span<const std::int32_t> labels) {
+    const std::size_t examples = labels.size();
+    if (examples == 0 ? !logits.empty() : logits.size() % examples != 0)
+        throw invalid_option(std::string(where) + ": " + std::to_string(logits.size()) +
+                             " logits for " + std::to_string(examples) +
+                             " labels; expected a multiple");
+    const std::size_t outputs = examples == 0 ? 0 : logits.size() / examples;
+    for (std::size_t i = 0; i < examples; ++i)
+        if (labels[i] < 0 || static_cast<std::size_t>(labels[i]) >= outputs)
+            throw invalid_option(std::string(where) + ": example " + std::to_string(i) +
+                                 " has label " + std::to_string(labels[i]) + "; expected 0 to " +
+                                 std::to_string(outputs) + " exclusive, the number of outputs");
+    return outputs;
+}
+
+inline void check_gradient_size(const char* where, std::size_t logits, std::size_t out) {
+    if (logits != out)
+        throw invalid_option(std::string(where) + ": the gradient has " + std::to_string(out) +
+                             " values; expected " + std::to_string(logits) +
+                             ", one for each logit");
+}
+
+}  // namespace detail
+
+}  // namespace sotto

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <span>
+
+#include "sotto/core/layout.hpp"
+#include "sotto/core/random.hpp"
+
+namespace sotto {
+
+namespace detail {
+struct ready_probe {
+    void operator()(const tensor&) const {}
+};
+}  // namespace detail
+
+/// Where gradients come from. It holds no parameters: it is handed a span and computes the gradient
+/// there, so that strategies may ask for it at any point (an average, a teacher, the parameters a
+/// worker pulled some time ago).
+///   batch_type                       what one step reads; the data set given to `fit` makes them
+///   layout()                         names, shapes and places of the parameters: the same on every
+///                                    rank
+///   initialise(parameters, random)   starting values: the same on every rank for the same stream
+///   gradient(parameters, batch, out, on_ready) -> double
+///       writes the gradient of the batch's mean loss to `out` and returns that loss; calls
+///       on_ready(tensor) once for each tensor as soon as its part of `out` is final (usually last
+///       to first), and touches that part no more. Tensors never announced are taken as final on
+///       return. Allocates nothing once a batch of the largest size was seen.
+template <class M>
+concept gradient_source = requires(M& model, const M& fixed, std::span<const float> parameters,
+                                   std::span<float> out, random_stream random,
+                                   const typename M::batch_type& batch,
+                                   detail::ready_probe on_ready) {
+    { fixed.layout() } -> std::convertible_to<const layout&>;
+    fixed.initialise(out, random);
+    { model.gradient(parameters, batch, out, on_ready) } -> std::convertible_to<double>;
+};
+
+/// A gradient source that classifies: it shows the logits it computed on the way, and accepts a
+/// gradient with respect to them from elsewhere (a teacher). Batches show their labels.
+///   outputs()                                         logits per example
+///   forward(parameters, batch) -> span<const float>   logits, size() x outputs() row-major, as in
+///                                                     training; valid until the next call
+///   backward(parameters, batch, logits_gradient, out, on_ready)   the rest of `gradient`, after
+///                                                                 forward on the batch
+///   predict(parameters, batch) -> span<const float>   logits as in evaluation
+template <class M>
+concept predictor = gradient_source<M> &&
+    requires(M& model, const M& fixed, std::span<const float> parameters, std::span<float> out,
+             const typename M::batch_type& batch, detail::ready_probe on_ready) {
+    { fixed.outputs() } -> std::convertible_to<std::int64_t>;
+    { model.forward(parameters, batch) } -> std::convertible_to<std::span<const float>>;
+    model.backward(parameters, batch, parameters, out, on_ready);
+    { model.predict(parameters, batch) } -> std::convertible_to<std::span<const float>>;
+    { batch.labels() } -> std::convertible_to<std::span<const std::int32_t>>;
+};
+
+}  // namespace sotto

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "sotto/core/errors.hpp"
+#include "sotto/losses/cross_entropy.hpp"
+#include "sotto/models/sequential.hpp"
+#include "sotto/nn/blueprint.hpp"
+#include "sotto/nn/chain.hpp"
+#include "sotto/nn/dense.hpp"
+#include "sotto/nn/relu.hpp"
+#include "sotto/nn/repeated.hpp"
+
+namespace sotto::models {
+
+namespace detail {
+using mlp_layers = nn::chain<nn::repeated<nn::chain<nn::dense, nn::relu>>, nn::dense>;
+}  // namespace detail
+
+/// A multi-layer perceptron: dense layers with relu in between. `mlp model{784, 256, 10}` has 256
+/// hidden values; `mlp model{{784, 256, 10}, squared_error{}}` another loss.
+///   shape   dense1.weight: second width x first, dense1.bias, dense2.weight, ...
+///   errors  invalid_option: fewer than two widths, a width below 1
+template <class Loss = cross_entropy>
+class mlp : public sequential<detail::mlp_layers, Loss> {
+public:
+    mlp(std::initializer_list<std::int64_t> widths, Loss criterion = {})
+        : mlp(std::span<const std::int64_t>(widths.begin(), widths.size()), std::move(criterion)) {}
+
+    explicit mlp(std::span<const std::int64_t> widths, Loss criterion = {})
+        : sequential<detail::mlp_layers, Loss>({inputs(widths), 1, 1}, layers(widths),
+                                               std::move(criterion)) {}
+
+private:
+    static std::int64_t inputs(std::span<const std::int64_t> widths) {
+        if (widths.size() < 2)
+            throw invalid_option("mlp: " + std::to_string(widths.size()) +
+                                 " widths; expected at least 2, inputs and classes");
+        return widths.front();
+    }
+
+    static detail::mlp_layers layers(std::span<const std::int64_t> widths) {
+        nn::repeated<nn::chain<nn::dense, nn::relu>> hidden;
+        for (std::size_t i = 1; i + 1 < widths.size(); ++i)
+            hidden.layers.push_back(nn::chain{nn::dense{.outputs = widths[i]}, nn::relu{}});
+        return nn::chain{std::move(hidden),
+                         nn::dense{.outputs = widths.back(), .start = nn::start::glorot}};
+    }
+};
+
+}  // namespace sotto::models

@@ -1,0 +1,97 @@
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "sotto/core/errors.hpp"
+#include "sotto/core/layout.hpp"
+#include "sotto/core/random.hpp"
+
+namespace sotto::nn {
+
+/// How large weights are at first: uniform in [-a, a), so that signals keep their size from layer
+/// to layer.
+///   math    he: a = sqrt(6 / fan_in), before a relu, which halves the mean square
+///           lecun: a = sqrt(3 / fan_in), before a max-pool and relu, which together keep it, or
+///           before tanh
+///           glorot: a = sqrt(6 / (fan_in + fan_out)), a compromise with the way back
+///   source  He et al. 2015, arXiv:1502.01852;  LeCun, Bottou, Orr, Mueller 1998, Efficient
+///           BackProp;  Glorot and Bengio 2010 (AISTATS)
+enum class start : std::uint8_t { he, lecun, glorot };
+
+constexpr std::string_view name_of(start how) noexcept {
+    switch (how) {
+        case start::he: return "he";
+        case start::lecun: return "lecun";
+        case start::glorot: return "glorot";
+    }
+    return "unknown";
+}
+
+/// A network while its layers are put together: each names its tensors here and says how they
+/// start.
+class blueprint {
+public:
+    /// A layer's name, "dense1" and then "dense2" for kind "dense". Counts the layers that have a
+    /// weight.
+    std::string name(std::string_view kind) const {
+        for (std::int64_t n = 1;; ++n) {
+            std::string candidate = std::string(kind) + std::to_string(n);
+            if (!layout_.find(candidate + ".weight")) return candidate;
+        }
+    }
+
+    tensor add_weight(const std::string& layer, std::vector<std::int64_t> extents, start how,
+                      std::int64_t fan_in, std::int64_t fan_out) {
+        return add(layer + ".weight", std::move(extents), tensor_kind::weight,
+                   bound(how, static_cast<double>(fan_in), static_cast<double>(fan_out)));
+    }
+
+    tensor add_bias(const std::string& layer, std::int64_t size) {
+        return add(layer + ".bias", {size}, tensor_kind::bias, 0.0);
+    }
+
+    const sotto::layout& tensors() const noexcept { return layout_; }
+
+    /// Layers before the first parameter need not know how their input moves the loss.
+    bool has_parameters() const noexcept { return !layout_.tensors().empty(); }
+
+    /// Starting values: a stream for each tensor, split by its name, so that other tensors do not
+    /// matter.
+    void initialise(std::span<float> parameters, random_stream random) const {
+        for (const tensor& t : layout_) {
+            const auto limit = static_cast<float>(limits_[static_cast<std::size_t>(t.index)]);
+            random_stream own = random.split(t.name);
+            for (float& x : t.of(parameters)) x = limit == 0.0f ? 0.0f : own.uniform(-limit, limit);
+        }
+    }
+
+private:
+    static double bound(start how, double fan_in, double fan_out) {
+        switch (how) {
+            case start::he: return std::sqrt(6.0 / fan_in);
+            case start::lecun: return std::sqrt(3.0 / fan_in);
+            case start::glorot: return std::sqrt(6.0 / (fan_in + fan_out));
+        }
+        throw invalid_option("nn::start: " + std::to_string(static_cast<int>(how)) +
+                             "; expected he, lecun or glorot");
+    }
+
+    tensor add(std::string tensor_name, std::vector<std::int64_t> extents, tensor_kind kind,
+               double limit) {
+        layout_.add(std::move(tensor_name), std::move(extents), kind);
+        limits_.push_back(limit);
+        return layout_.tensors().back();
+    }
+
+    sotto::layout layout_;
+    std::vector<double> limits_;
+};
+
+}  // namespace sotto::nn

@@ -1,0 +1,103 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "sotto/nn/blueprint.hpp"
+#include "sotto/nn/layer.hpp"
+#include "sotto/nn/shape.hpp"
+
+namespace sotto::nn {
+
+/// The states of layers one behind the other: itself the state of a layer.
+template <class... States>
+class chain_state {
+public:
+    explicit chain_state(std::tuple<States...> states) : states_(std::move(states)) {}
+
+    shape output() const noexcept { return std::get<sizeof...(States) - 1>(states_).output(); }
+
+    std::span<const float> activations(std::span<const float> in) const noexcept {
+        return before<sizeof...(States)>(in);
+    }
+
+    std::span<const float> forward(std::span<const float> parameters, std::span<const float> in) {
+        std::apply([&](auto&... each) { ((in = each.forward(parameters, in)), ...); }, states_);
+        return in;
+    }
+
+    std::span<const float> backward(std::span<const float> parameters, std::span<const float> in,
+                                    std::span<const float> out_gradient, std::span<float> gradient,
+                                    auto&& on_ready) {
+        return backward_from<sizeof...(States)>(parameters, in, out_gradient, gradient, on_ready);
+    }
+
+private:
+    // What the first `Count` layers made of `in`.
+    template <std::size_t Count>
+    std::span<const float> before(std::span<const float> in) const noexcept {
+        if constexpr (Count == 0)
+            return in;
+        else
+            return std::get<Count - 1>(states_).activations(before<Count - 1>(in));
+    }
+
+    template <std::size_t Count>
+    std::span<const float> backward_from(std::span<const float> parameters,
+                                         std::span<const float> in,
+                                         std::span<const float> out_gradient,
+                                         std::span<float> gradient, auto& on_ready) {
+        if constexpr (Count == 0) {
+            return out_gradient;
+        } else {
+            const auto in_gradient = std::get<Count - 1>(states_).backward(
+                parameters, before<Count - 1>(in), out_gradient, gradient, on_ready);
+            return backward_from<Count - 1>(parameters, in, in_gradient, gradient, on_ready);
+        }
+    }
+
+    std::tuple<States...> states_;
+};
+
+/// Layers one behind the other: `chain{conv2d{.channels = 8}, relu{}, dense{.outputs = 10}}`. A
+/// chain is a layer too.
+///   errors  bind throws what the layers throw
+template <class... Layers>
+struct chain {
+    static_assert(sizeof...(Layers) > 0, "chain needs at least one layer");
+    static_assert((layer<Layers> && ...),
+                  "chain needs layers: bind(shape, blueprint&) -> state with output, forward, "
+                  "activations, backward");
+
+    std::tuple<Layers...> layers;
+
+    explicit chain(Layers... each) : layers(std::move(each)...) {}
+
+    using state = chain_state<typename Layers::state...>;
+
+    state bind(shape input, blueprint& plan) const {
+        const auto next = [&](const auto& options) {
+            auto bound = options.bind(input, plan);
+            input = bound.output();
+            return bound;
+        };
+        // Braces: the layers are bound from first to last.
+        return std::apply(
+            [&](const auto&... each) {
+                return state{std::tuple<typename Layers::state...>{next(each)...}};
+            },
+            layers);
+    }
+
+    /// Layers by their place, from 1 on.
+    void describe(auto&& field) const {
+        int place = 0;
+        std::apply([&](const auto&... each) { (field(std::to_string(++place), each), ...); },
+                   layers);
+    }
+};
+
+}  // namespace sotto::nn

@@ -1,0 +1,157 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "sotto/core/layout.hpp"
+#include "sotto/nn/blas.hpp"
+#include "sotto/nn/blueprint.hpp"
+#include "sotto/nn/buffer.hpp"
+#include "sotto/nn/patches.hpp"
+#include "sotto/nn/rows.hpp"
+#include "sotto/nn/shape.hpp"
+
+namespace sotto::nn {
+
+/// Slides square filters over the planes of an image: every output sees one patch of all input
+/// channels.
+///   math    y[o,p] = b[o] + sum over c, i, j of W[o,c,i,j] x[c, stride p + (i,j) - padding], with
+///           x = 0 outside the image. With an example's patches as the columns of X:
+///           Y = W X + b;   dW = sum dY X^T;   dX = W^T dY
+///   shape   out: channels x height' x width',
+///           height' = floor((height + 2 padding - kernel) / stride) + 1
+///           weight: channels x input channels x kernel x kernel;   bias: channels
+///   cost    2 |weight| height' width' operations an example forward, twice that backward. The
+///           patches of one example at a time are written out, which keeps them in the second-level
+///           cache; backward writes them again.
+///   errors  bind throws invalid_option: an option below its least value, padding >= kernel, a
+///           kernel that does not fit into the padded input
+struct conv2d {
+    std::int64_t channels = 1;
+    std::int64_t kernel = 3;
+    std::int64_t stride = 1;
+    std::int64_t padding = 0;
+    nn::start start = nn::start::he;
+
+    class state;
+    state bind(shape input, blueprint& plan) const;
+
+    void describe(auto&& field) const {
+        field("channels", channels);
+        field("kernel", kernel);
+        field("stride", stride);
+        field("padding", padding);
+        field("start", start);
+    }
+};
+
+class conv2d::state {
+public:
+    shape output() const noexcept { return output_; }
+
+    std::span<const float> activations(std::span<const float> in) const noexcept {
+        return out_.first(examples_in(in, patches_.input) * output_.size());
+    }
+
+    std::span<const float> forward(std::span<const float> parameters, std::span<const float> in) {
+        const std::int64_t batch = examples_in(in, patches_.input);
+        const std::span<float> out = out_.take(batch * output_.size());
+        const std::span<const float> bias = bias_.of(parameters);
+        for (std::int64_t n = 0; n < batch; ++n) {
+            const auto y = part(out, n, output_.size());
+            for (std::int64_t o = 0; o < output_.channels; ++o)
+                std::fill_n(y.data() + o * output_.plane(), output_.plane(),
+                            bias[static_cast<std::size_t>(o)]);
+            multiply(weights(parameters), patches_of(in, n), outputs(y), 1.0f);
+        }
+        return out;
+    }
+
+    std::span<const float> backward(std::span<const float> parameters, std::span<const float> in,
+                                    std::span<const float> out_gradient, std::span<float> gradient,
+                                    auto&& on_ready) {
+        const std::int64_t batch = examples_in(in, patches_.input);
+        const std::span<float> bias = bias_.of(gradient);
+        std::fill(bias.begin(), bias.end(), 0.0f);
+        for (std::int64_t n = 0; n < batch; ++n)
+            for (std::int64_t o = 0; o < output_.channels; ++o)
+                bias[static_cast<std::size_t>(o)] +=
+                    detail::sum_row(out_gradient.data() + n * output_.size() + o * output_.plane(),
+                                    output_.plane());
+        on_ready(std::as_const(bias_));
+
+        const std::span<float> weight = weight_.of(gradient);
+        std::fill(weight.begin(), weight.end(), 0.0f);
+        const matrix<float> dw{weight, output_.channels, patches_.length()};
+        for (std::int64_t n = 0; n < batch; ++n)
+            multiply(outputs(part(out_gradient, n, output_.size())), patches_of(in, n).transpose(),
+                     dw, 1.0f);
+        on_ready(std::as_const(weight_));
+
+        if (!needs_in_gradient_) return {};
+        const std::span<float> in_gradient = in_gradient_.take(batch * patches_.input.size());
+        const std::span<float> columns = columns_.take(patches_.length() * output_.plane());
+        for (std::int64_t n = 0; n < batch; ++n) {
+            multiply(weights(parameters).transpose(),
+                     outputs(part(out_gradient, n, output_.size())),
+                     {columns, patches_.length(), output_.plane()});
+            patches_.add(columns, part(in_gradient, n, patches_.input.size()));
+        }
+        return in_gradient;
+    }
+
+private:
+    friend struct conv2d;
+
+    template <class T>
+    static std::span<T> part(std::span<T> all, std::int64_t n, std::int64_t size) {
+        return all.subspan(static_cast<std::size_t>(n * size), static_cast<std::size_t>(size));
+    }
+    template <class T>
+    matrix<T> outputs(std::span<T> example) const {
+        return {example, output_.channels, output_.plane()};
+    }
+    matrix<const float> weights(std::span<const float> parameters) const {
+        return {weight_.of(parameters), output_.channels, patches_.length()};
+    }
+    matrix<const float> patches_of(std::span<const float> in, std::int64_t n) {
+        const auto image = part(in, n, patches_.input.size());
+        if (patches_.are_the_image()) return {image, patches_.length(), output_.plane()};
+        const std::span<float> columns = columns_.take(patches_.length() * output_.plane());
+        patches_.extract(image, columns);
+        return {columns, patches_.length(), output_.plane()};
+    }
+
+    detail::patches patches_;
+    shape output_;
+    bool needs_in_gradient_ = true;
+    tensor weight_;
+    tensor bias_;
+    buffer<> out_;
+    buffer<> columns_;
+    buffer<> in_gradient_;
+};
+
+inline conv2d::state conv2d::bind(shape input, blueprint& plan) const {
+    const std::string name = plan.name("conv");
+    check_shape(name, input);
+    check_option(name, "channels", channels);
+    state bound;
+    const sliding_window sliding{
+        .name = "kernel", .size = kernel, .stride = stride, .padding = padding};
+    bound.output_ = {channels, window_positions(name, input.height, sliding),
+                     window_positions(name, input.width, sliding)};
+    check_shape(name, bound.output_);
+    bound.patches_ = {input, bound.output_.height, bound.output_.width, kernel, stride, padding};
+    bound.needs_in_gradient_ = plan.has_parameters();
+    const std::int64_t area = kernel * kernel;
+    bound.weight_ = plan.add_weight(name, {channels, input.channels, kernel, kernel}, start,
+                                    input.channels * area, channels * area);
+    bound.bias_ = plan.add_bias(name, channels);
+    return bound;
+}
+
+}  // namespace sotto::nn

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <span>
+
+#include "sotto/core/layout.hpp"
+#include "sotto/nn/blueprint.hpp"
+#include "sotto/nn/shape.hpp"
+
+namespace sotto::nn {
+
+namespace detail {
+struct ignore_ready {
+    void operator()(const tensor&) const {}
+};
+}  // namespace detail
+
+/// What a layer's options make of an input shape. Holds no parameters, only the memory between a
+/// forward pass and the backward pass after it, taken for the largest batch seen. Examples lie one
+/// after another, channels x height x width.
+///   output()                              the shape of one example behind the layer
+///   forward(parameters, in) -> values     `parameters` hold the network's whole layout, `in` any
+///                                         number of examples; valid until the next call
+///   activations(in) -> those values       `in` as it was given to forward
+///   backward(parameters, in, out_gradient, gradient, on_ready) -> gradient with respect to `in`
+///       after forward on the same `in`; writes (does not add) the layer's tensors in `gradient`
+///       and announces each once, last to first. If no layer before this one has parameters, it
+///       returns an empty span or what it was given: nobody will ask
+template <class S>
+concept layer_state = std::copyable<S> &&
+    requires(S& state, const S& fixed, std::span<const float> read, std::span<float> write,
+             detail::ignore_ready on_ready) {
+    { fixed.output() } -> std::same_as<shape>;
+    { state.forward(read, read) } -> std::same_as<std::span<const float>>;
+    { fixed.activations(read) } -> std::same_as<std::span<const float>>;
+    { state.backward(read, read, read, write, on_ready) } -> std::same_as<std::span<const float>>;
+};
+
+/// One step of a network: options, a plain value, that are bound to an input shape while the
+/// network is put together.
+///   bind(input, blueprint) -> state   names the layer's tensors in the blueprint; throws
+///                                     invalid_option if the options cannot work or fit the input
+template <class L>
+concept layer = std::copyable<L> && requires(const L& options, shape input, blueprint& plan) {
+    { options.bind(input, plan) } -> layer_state;
+};
+
+}  // namespace sotto::nn

@@ -1,0 +1,95 @@
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "sotto/core/layout.hpp"
+#include "sotto/kernels/updates.hpp"
+#include "sotto/optimizers/optimizer.hpp"
+#include "sotto/optimizers/sgd.hpp"
+
+namespace sotto {
+
+/// Adam with decoupled weight decay.
+///   math    m = b1 m + (1 - b1) g;  v = b2 v + (1 - b2) g^2;
+///           w -= rate * (decay * w + (m / (1 - b1^t)) / (sqrt(v / (1 - b2^t)) + epsilon))
+///   cost    8 bytes a weight
+///   source  Loshchilov and Hutter 2019, Decoupled weight decay regularization, arXiv:1711.05101
+struct adamw {
+    double learning_rate = 0.001;
+    double beta1 = 0.9;
+    double beta2 = 0.999;
+    double epsilon = 1e-8;
+    double weight_decay = 0.01;
+
+    class state;
+    state bind(const layout& tensors) const;
+    void describe(auto&& field) const {
+        field("learning_rate", learning_rate);
+        field("beta1", beta1);
+        field("beta2", beta2);
+        field("epsilon", epsilon);
+        field("weight_decay", weight_decay);
+    }
+};
+
+class adamw::state {
+public:
+    state(const adamw& options, const layout& tensors)
+        : options_(options),
+          tensors_(tensors),
+          mean_(static_cast<std::size_t>(tensors.size())),
+          square_(static_cast<std::size_t>(tensors.size())) {
+        detail::check_rate("adamw", options.learning_rate);
+        detail::check_share("adamw", "beta1", options.beta1);
+        detail::check_share("adamw", "beta2", options.beta2);
+        detail::check_decay("adamw", options.weight_decay);
+        if (!(options.epsilon > 0.0))
+            throw invalid_option("adamw: epsilon is " + std::to_string(options.epsilon) +
+                                 "; it must be positive");
+    }
+
+    void begin_step(const step_info& step, std::span<const float>) noexcept {
+        const double t = static_cast<double>(steps_ + 1);
+        step_ = {.rate = static_cast<float>(options_.learning_rate * step.rate_factor),
+                 .decay = 0.0f,
+                 .beta1 = static_cast<float>(options_.beta1),
+                 .beta2 = static_cast<float>(options_.beta2),
+                 .epsilon = static_cast<float>(options_.epsilon),
+                 .correction1 = static_cast<float>(1.0 / (1.0 - std::pow(options_.beta1, t))),
+                 .correction2 = static_cast<float>(1.0 / (1.0 - std::pow(options_.beta2, t)))};
+    }
+
+    void update(const tensor& t, std::span<float> parameters,
+                std::span<const float> gradient) noexcept {
+        step_.decay = detail::decay_of(t, options_.weight_decay);
+        kernels::descend_adamw(step_, parameters, gradient, t.of(std::span(mean_)),
+                               t.of(std::span(square_)));
+    }
+
+    void commit() noexcept { ++steps_; }
+
+    void visit(auto&& field) {
+        field("adamw/steps", steps_);
+        for (const tensor& t : tensors_) {
+            field("adamw/mean/" + t.name, t.of(std::span(mean_)));
+            field("adamw/square/" + t.name, t.of(std::span(square_)));
+        }
+    }
+
+private:
+    adamw options_;
+    layout tensors_;
+    std::int64_t steps_ = 0;
+    kernels::adamw_step step_{};
+    std::vector<float> mean_, square_;
+};
+
+inline adamw::state adamw::bind(const layout& tensors) const {
+    return {*this, tensors};
+}
+
+}  // namespace sotto

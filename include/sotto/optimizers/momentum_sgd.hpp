@@ -1,0 +1,71 @@
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "sotto/core/layout.hpp"
+#include "sotto/kernels/updates.hpp"
+#include "sotto/optimizers/optimizer.hpp"
+#include "sotto/optimizers/sgd.hpp"
+
+namespace sotto {
+
+/// Stochastic gradient descent with heavy-ball or Nesterov momentum.
+///   math    d = g + decay * w;  u = m u + d;  w -= rate * u, with Nesterov w -= rate * (d + m u)
+///   cost    4 bytes a weight
+///   source  Sutskever et al. 2013, On the importance of initialization and momentum in deep
+///           learning
+struct momentum_sgd {
+    double learning_rate = 0.1;
+    double momentum = 0.9;
+    bool nesterov = false;
+    double weight_decay = 0.0;
+
+    class state;
+    state bind(const layout& tensors) const;
+    void describe(auto&& field) const {
+        field("learning_rate", learning_rate);
+        field("momentum", momentum);
+        field("nesterov", nesterov);
+        field("weight_decay", weight_decay);
+    }
+};
+
+class momentum_sgd::state {
+public:
+    state(const momentum_sgd& options, const layout& tensors)
+        : options_(options),
+          tensors_(tensors),
+          velocity_(static_cast<std::size_t>(tensors.size())) {
+        detail::check_rate("momentum_sgd", options.learning_rate);
+        detail::check_share("momentum_sgd", "momentum", options.momentum);
+        detail::check_decay("momentum_sgd", options.weight_decay);
+    }
+
+    void begin_step(const step_info& step, std::span<const float>) noexcept {
+        rate_ = static_cast<float>(options_.learning_rate * step.rate_factor);
+    }
+
+    void update(const tensor& t, std::span<float> parameters,
+                std::span<const float> gradient) noexcept {
+        kernels::descend_with_momentum(rate_, detail::decay_of(t, options_.weight_decay),
+                                       static_cast<float>(options_.momentum), options_.nesterov,
+                                       parameters, gradient, t.of(std::span(velocity_)));
+    }
+
+    void visit(auto&& field) {
+        for (const tensor& t : tensors_) field("momentum/" + t.name, t.of(std::span(velocity_)));
+    }
+
+private:
+    momentum_sgd options_;
+    layout tensors_;
+    float rate_ = 0.0f;
+    std::vector<float> velocity_;
+};
+
+inline momentum_sgd::state momentum_sgd::bind(const layout& tensors) const {
+    return {*this, tensors};
+}
+
+}  // namespace sotto

@@ -1,0 +1,81 @@
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <span>
+#include <utility>
+
+#include "sotto/core/layout.hpp"
+#include "sotto/core/round_info.hpp"
+
+namespace sotto {
+
+/// What an optimizer is told when a step begins.
+struct step_info {
+    round_info where;
+    double rate_factor = 1.0;  // what learning-rate schedules have made of the learning rate
+};
+
+/// How a gradient moves parameters. Options have `bind(layout)`; the state has
+///   begin_step(step_info, gradient)       the whole gradient, before any update of the step. May
+///                                         throw, and may be called again without the step having
+///                                         taken place: it changes nothing that would show
+///   update(tensor, parameters, gradient)  one tensor's parts; each tensor once a step, in any
+///                                         order. noexcept: by now every rank has agreed that the
+///                                         step takes place
+/// and may have
+///   update_at(tensor, parameters, gradient, indices)   the same for these entries alone, where
+///   updates_sparsely()                                 says that entries with a zero gradient stay
+///                                                      as they are
+///   commit()                                           noexcept: the step took place
+///   follow_momentum(carried_momentum)                  told once what momentum gradients will
+///                                                      carry
+///   visit(field)                                       calls field(name, value) for everything to
+///                                                      be saved
+/// `static constexpr bool linear = true` says that the update is linear in the gradient and
+/// remembers none of it: plain SGD. Only such an optimizer may follow an exchange whose memory
+/// already holds the momentum.
+template <class O>
+concept optimizer = requires(const O& options, const layout& tensors) {
+    options.bind(tensors);
+}
+&&requires(decltype(std::declval<const O&>().bind(std::declval<const layout&>()))& state,
+           const tensor& t, const step_info& step, std::span<float> parameters,
+           std::span<const float> gradient) {
+    state.begin_step(step, gradient);
+    state.update(t, parameters, gradient);
+};
+
+template <class O>
+concept linear_optimizer = optimizer<O> && requires {
+    requires O::linear;
+};
+
+namespace optimizing {
+
+template <class State>
+bool updates_sparsely(const State& state) noexcept {
+    if constexpr (requires { state.updates_sparsely(); })
+        return state.updates_sparsely();
+    else
+        return false;
+}
+
+template <class State>
+void follow_momentum(State& state, const carried_momentum& momentum) noexcept {
+    if constexpr (requires { state.follow_momentum(momentum); }) state.follow_momentum(momentum);
+}
+
+template <class State>
+void commit(State& state) noexcept {
+    if constexpr (requires { state.commit(); }) state.commit();
+}
+
+template <class State, class Field>
+void visit(State& state, Field&& field) {
+    if constexpr (requires { state.visit(field); }) state.visit(field);
+}
+
+}  // namespace optimizing
+
+}  // namespace sotto

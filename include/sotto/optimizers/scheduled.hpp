@@ -1,0 +1,85 @@
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "sotto/core/layout.hpp"
+#include "sotto/optimizers/optimizer.hpp"
+#include "sotto/optimizers/schedules.hpp"
+
+namespace sotto {
+
+/// An optimizer whose learning rate follows a schedule:
+/// `scheduled{sgd{.learning_rate = 0.1}, cosine{.epochs = 20}}`.
+template <class Optimizer, class Schedule>
+struct scheduled {
+    static_assert(
+        optimizer<Optimizer>,
+        "scheduled: the first policy must be an optimizer: it needs bind(layout) with "
+        "begin_step(step_info, gradient) and update(tensor, parameters, gradient) noexcept");
+    static_assert(rate_schedule<Schedule>,
+                  "scheduled: the second policy must be a learning-rate schedule: it needs "
+                  "factor(round_info)");
+
+    Optimizer inner{};
+    Schedule schedule{};
+
+    static constexpr bool linear = linear_optimizer<Optimizer>;
+    class state;
+    state bind(const layout& tensors) const { return {*this, tensors}; }
+    void describe(auto&& field) const {
+        field("inner", inner);
+        field("schedule", schedule);
+    }
+};
+
+template <class Optimizer, class Schedule>
+scheduled(Optimizer, Schedule) -> scheduled<Optimizer, Schedule>;
+
+template <class Optimizer, class Schedule>
+class scheduled<Optimizer, Schedule>::state {
+    using bound = decltype(std::declval<const Optimizer&>().bind(std::declval<const layout&>()));
+
+public:
+    state(const scheduled& options, const layout& tensors)
+        : schedule_(options.schedule), bound_(options.inner.bind(tensors)) {
+        const double first = schedule_.factor({});
+        if (!(first >= 0.0 && std::isfinite(first)))
+            throw invalid_option("scheduled: the schedule starts with a factor of " +
+                                 std::to_string(first) + "; it must be finite and at least 0");
+    }
+
+    void follow_momentum(const carried_momentum& momentum) noexcept {
+        optimizing::follow_momentum(bound_, momentum);
+    }
+
+    void begin_step(step_info step, std::span<const float> gradient) {
+        step.rate_factor *= schedule_.factor(step.where);
+        bound_.begin_step(step, gradient);
+    }
+
+    void update(const tensor& t, std::span<float> parameters,
+                std::span<const float> gradient) noexcept {
+        bound_.update(t, parameters, gradient);
+    }
+
+    bool updates_sparsely() const noexcept { return optimizing::updates_sparsely(bound_); }
+
+    void update_at(const tensor& t, std::span<float> parameters, std::span<const float> gradient,
+                   std::span<const std::uint32_t> indices) requires requires(bound& state) {
+        state.update_at(t, parameters, gradient, indices);
+    }
+    { bound_.update_at(t, parameters, gradient, indices); }
+
+    void commit() noexcept { optimizing::commit(bound_); }
+    void visit(auto&& field) { optimizing::visit(bound_, field); }
+
+private:
+    Schedule schedule_;
+    bound bound_;
+};
+
+}  // namespace sotto

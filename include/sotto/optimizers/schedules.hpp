@@ -1,0 +1,77 @@
+#pragma once
+
+#include <cmath>
+#include <concepts>
+#include <numbers>
+
+#include "sotto/core/round_info.hpp"
+
+namespace sotto {
+
+/// How the learning rate changes while training goes on: `factor(round_info)` is what it is
+/// multiplied by. Schedules nest, `scheduled{scheduled{sgd{...}, linear_scaling{}}, cosine{...}}`,
+/// and their factors multiply.
+template <class S>
+concept rate_schedule = requires(const S& schedule, const round_info& where) {
+    { schedule.factor(where) } -> std::convertible_to<double>;
+};
+
+struct constant_rate {
+    double factor(const round_info&) const noexcept { return 1.0; }
+    void describe(auto&&) const {}
+};
+
+/// Multiplied by `factor_per_step` after every `every_epochs` epochs.
+struct step_decay {
+    double every_epochs = 30.0;
+    double factor_per_step = 0.1;
+
+    double factor(const round_info& where) const noexcept {
+        return std::pow(factor_per_step, std::floor(where.epoch / every_epochs));
+    }
+    void describe(auto&& field) const {
+        field("every_epochs", every_epochs);
+        field("factor_per_step", factor_per_step);
+    }
+};
+
+/// Half a cosine from 1 down to `final_factor` over `epochs`, and flat from there.
+///   source  Loshchilov and Hutter 2017, SGDR, arXiv:1608.03983
+struct cosine {
+    double epochs = 10.0;
+    double final_factor = 0.0;
+
+    double factor(const round_info& where) const noexcept {
+        const double progress = where.epoch < epochs ? where.epoch / epochs : 1.0;
+        return final_factor +
+               (1.0 - final_factor) * 0.5 * (1.0 + std::cos(std::numbers::pi * progress));
+    }
+    void describe(auto&& field) const {
+        field("epochs", epochs);
+        field("final_factor", final_factor);
+    }
+};
+
+/// Rises linearly from `initial_factor` to 1 over the first `epochs`.
+///   source  Goyal et al. 2017, Accurate, large minibatch SGD, arXiv:1706.02677
+struct rate_warm_up {
+    double epochs = 5.0;
+    double initial_factor = 0.1;
+
+    double factor(const round_info& where) const noexcept {
+        if (!(where.epoch < epochs)) return 1.0;
+        return initial_factor + (1.0 - initial_factor) * where.epoch / epochs;
+    }
+    void describe(auto&& field) const {
+        field("epochs", epochs);
+        field("initial_factor", initial_factor);
+    }
+};
+
+/// N workers take N times the step: the rate was given for one worker.  (Goyal et al. 2017)
+struct linear_scaling {
+    double factor(const round_info& where) const noexcept { return where.world_size; }
+    void describe(auto&&) const {}
+};
+
+}  // namespace sotto

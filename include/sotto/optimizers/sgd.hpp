@@ -1,0 +1,118 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "sotto/core/layout.hpp"
+#include "sotto/kernels/updates.hpp"
+#include "sotto/optimizers/optimizer.hpp"
+
+namespace sotto {
+
+namespace detail {
+inline void check_rate(const char* policy, double rate) {
+    if (!(rate >= 0.0))
+        throw invalid_option(std::string(policy) + ": learning_rate is " + std::to_string(rate) +
+                             "; it must be at least 0");
+}
+
+inline void check_share(const char* policy, const char* option, double value) {
+    if (!(value >= 0.0 && value < 1.0))
+        throw invalid_option(std::string(policy) + ": " + option + " is " + std::to_string(value) +
+                             "; it must be at least 0 and below 1");
+}
+
+inline void check_decay(const char* policy, double decay) {
+    if (!(decay >= 0.0))
+        throw invalid_option(std::string(policy) + ": weight_decay is " + std::to_string(decay) +
+                             "; it must be at least 0");
+}
+
+/// Decay pulls on weights, not on biases or normalisation.
+inline float decay_of(const tensor& t, double decay) noexcept {
+    return t.kind == tensor_kind::weight ? static_cast<float>(decay) : 0.0f;
+}
+}  // namespace detail
+
+/// Plain stochastic gradient descent.
+///   math    w -= rate * g.  With weight decay d = decay * w a buffer of its own: b = m b + d, w -=
+///           rate * (g + b), with Nesterov w -= rate * (g + d + m b). Momentum and Nesterov are
+///           those that the exchange gave the gradient: decay then weighs as in momentum SGD, and
+///           never enters what workers remember. Weights only, not biases or normalisation
+///   cost    nothing beside the parameters; with weight decay 4 bytes a weight
+///   source  for the separate buffer: the code published with Lin et al. 2018, arXiv:1712.01887
+struct sgd {
+    static constexpr double as_exchanged = -1.0;  // the compressor's momentum, 0 without one
+
+    double learning_rate = 0.1;
+    double weight_decay = 0.0;
+    double decay_momentum = as_exchanged;
+
+    static constexpr bool linear = true;
+    class state;
+    state bind(const layout& tensors) const;
+    void describe(auto&& field) const {
+        field("learning_rate", learning_rate);
+        field("weight_decay", weight_decay);
+        field("decay_momentum", decay_momentum);
+    }
+};
+
+class sgd::state {
+public:
+    state(const sgd& options, const layout& tensors) : options_(options), tensors_(tensors) {
+        detail::check_rate("sgd", options.learning_rate);
+        detail::check_decay("sgd", options.weight_decay);
+        if (options.decay_momentum != as_exchanged) {
+            detail::check_share("sgd", "decay_momentum", options.decay_momentum);
+            of_decay_.momentum = options.decay_momentum;
+        }
+        if (options.weight_decay > 0.0) decay_.resize(static_cast<std::size_t>(tensors.size()));
+    }
+
+    /// The gradients to come carry this momentum; decay is to have the same.
+    void follow_momentum(const carried_momentum& carried) noexcept {
+        if (options_.decay_momentum == as_exchanged) of_decay_ = carried;
+    }
+
+    void begin_step(const step_info& step, std::span<const float>) noexcept {
+        rate_ = static_cast<float>(options_.learning_rate * step.rate_factor);
+    }
+
+    void update(const tensor& t, std::span<float> parameters,
+                std::span<const float> gradient) noexcept {
+        if (const float decay = detail::decay_of(t, options_.weight_decay); decay > 0.0f)
+            kernels::descend_with_decay(rate_, decay, static_cast<float>(of_decay_.momentum),
+                                        of_decay_.nesterov, parameters, gradient,
+                                        t.of(std::span(decay_)));
+        else
+            kernels::descend(rate_, parameters, gradient);
+    }
+
+    bool updates_sparsely() const noexcept { return decay_.empty(); }
+
+    void update_at(const tensor&, std::span<float> parameters, std::span<const float> gradient,
+                   std::span<const std::uint32_t> indices) noexcept {
+        kernels::descend_at(rate_, parameters, gradient, indices);
+    }
+
+    void visit(auto&& field) {
+        for (const tensor& t : tensors_)
+            if (!decay_.empty()) field("decay/" + t.name, t.of(std::span(decay_)));
+    }
+
+private:
+    sgd options_;
+    layout tensors_;
+    carried_momentum of_decay_;
+    float rate_ = 0.0f;
+    std::vector<float> decay_;
+};
+
+inline sgd::state sgd::bind(const layout& tensors) const {
+    return {*this, tensors};
+}
+
+}  // namespace sotto
