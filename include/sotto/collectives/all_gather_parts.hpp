@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+
+#include "sotto/collectives/plan.hpp"
+#include "sotto/collectives/planned.hpp"
+#include "sotto/collectives/ring.hpp"
+#include "sotto/transports/transport.hpp"
+
+namespace sotto::collectives {
+
+namespace detail {
+/// The second half of a ring, of values of any type: nothing is added.
+struct all_gather_plan : ring_plan {
+    static constexpr bool adds = false;
+    constexpr all_gather_plan(int rank, int world) noexcept
+        : ring_plan(rank, world, phases::all_gather) {}
+};
+}  // namespace detail
+
+/// Every rank has one part of n values and ends with all: what reduce_scatter leaves, put together
+/// again.
+///   shape   n values in place; before, rank r has part r = owned(n)
+///   cost    N-1 steps, all values sent but those of one part
+template <transport Transport, class Value = float>
+class all_gather_parts : public planned<Transport, detail::all_gather_plan, Value> {
+public:
+    all_gather_parts(Transport& through, std::int64_t size_max)
+        : planned<Transport, detail::all_gather_plan, Value>(
+              through, detail::all_gather_plan(through.rank(), through.size()), size_max),
+          rank_(through.rank()),
+          world_(through.size()) {}
+
+    range owned(std::int64_t n) const noexcept { return part_of(n, world_, rank_); }
+
+private:
+    int rank_;
+    int world_;
+};
+
+}  // namespace sotto::collectives

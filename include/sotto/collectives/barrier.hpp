@@ -1,0 +1,50 @@
+#pragma once
+
+#include <stdexcept>
+
+#include "sotto/collectives/flight.hpp"
+#include "sotto/transports/transport.hpp"
+
+namespace sotto::collectives {
+
+/// Completes at no rank before it was started at every rank.
+///   cost    ceil(log2 N) steps; in each a rank sends one empty message
+///   source  Hensgen, Finkel, Manber 1988, Two algorithms for barrier synchronization
+template <transport Transport>
+class barrier {
+public:
+    explicit barrier(Transport& through)
+        : through_(&through), distance_(through.size()), transfers_(through, 2) {}
+
+    void start(tag label) {
+        if (!transfers_.empty()) throw std::logic_error("barrier: started before it was complete");
+        label_ = label;
+        distance_ = 1;
+        post();
+        advance();
+    }
+
+    bool advance() {
+        while (transfers_.pop_complete())
+            if (transfers_.empty()) {
+                distance_ *= 2;
+                post();
+            }
+        return transfers_.empty();
+    }
+
+private:
+    void post() {
+        const int size = through_->size(), rank = through_->rank();
+        if (distance_ >= size) return;
+        transfers_.push(through_->receive((rank - distance_ + size) % size, label_, {}));
+        transfers_.push(through_->send((rank + distance_) % size, label_, {}));
+    }
+
+    Transport* through_;
+    tag label_;
+    int distance_;
+    flight<Transport> transfers_;
+};
+
+}  // namespace sotto::collectives

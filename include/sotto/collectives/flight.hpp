@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "sotto/transports/transport.hpp"
+
+namespace sotto::collectives {
+
+/// Transfers under way, oldest first, in a ring of fixed capacity. Memory was lent for each: should
+/// it be destroyed while any is under way (an exception passes), it withdraws the rank, and the
+/// memory can go.
+template <transport Transport>
+class flight {
+public:
+    flight(Transport& through, std::size_t capacity) : through_(&through), requests_(capacity) {}
+    flight(flight&& other) noexcept { swap(other); }
+    flight& operator=(flight&& other) noexcept {
+        swap(other);
+        return *this;
+    }
+    ~flight() {
+        if (count_ > 0) through_->withdraw();
+    }
+
+    bool empty() const noexcept { return count_ == 0; }
+    bool full() const noexcept { return count_ == requests_.size(); }
+    std::size_t size() const noexcept { return count_; }
+
+    /// Requires !full().
+    void push(request r) noexcept {
+        requests_[(first_ + count_) % requests_.size()] = r;
+        ++count_;
+    }
+
+    /// How the oldest ended, and forgets it; nothing if there is none or it is still under way.
+    std::optional<completion> pop_complete() {
+        if (count_ == 0) return std::nullopt;
+        const auto ended = through_->poll(requests_[first_]);
+        if (!ended) return std::nullopt;
+        first_ = (first_ + 1) % requests_.size();
+        --count_;
+        return ended;
+    }
+
+private:
+    void swap(flight& other) noexcept {
+        std::swap(through_, other.through_);
+        std::swap(requests_, other.requests_);
+        std::swap(first_, other.first_);
+        std::swap(count_, other.count_);
+    }
+
+    Transport* through_ = nullptr;
+    std::vector<request> requests_;
+    std::size_t first_ = 0;
+    std::size_t count_ = 0;
+};
+
+}  // namespace sotto::collectives

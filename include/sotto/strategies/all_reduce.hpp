@@ -1,0 +1,84 @@
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+#include "sotto/collectives/fitting.hpp"
+#include "sotto/compressors/compressor.hpp"
+#include "sotto/compressors/none.hpp"
+#include "sotto/core/layout.hpp"
+#include "sotto/optimizers/optimizer.hpp"
+#include "sotto/optimizers/sgd.hpp"
+#include "sotto/strategies/all_reduce_state.hpp"
+#include "sotto/transports/transport.hpp"
+
+namespace sotto {
+
+/// Every rank computes a gradient on its share of the data, all gradients are added up, every rank
+/// takes the same step. A tensor's message leaves as soon as its gradient is ready, while earlier
+/// layers still compute.
+///   math    g = sum over ranks of (examples of the rank / examples of the round) * mean gradient
+///           of the rank;  every rank then holds bit-identical parameters. A rank whose data are
+///           used up contributes nothing
+///   wire    what can be summed is summed by the collective; other messages are gathered. By
+///           default each tensor goes the way its compressor says
+///   cost    memory: 12 bytes a weight, the compressor's and optimizer's own, and room for one
+///           message of every rank. Nothing is allocated after the first step
+///   errors  non_finite, on the rank whose gradient it is, before anything of it is remembered;
+///           malformed; peer_failure. The round then did not take place on any rank: parameters,
+///           optimizer and compressor memory stand as after the last completed one
+template <class Optimizer = sgd, class Compressor = none, class Collective = collectives::fitting>
+struct all_reduce {
+    static_assert(
+        optimizer<Optimizer>,
+        "all_reduce: the first policy must be an optimizer: it needs bind(layout) with "
+        "begin_step(step_info, gradient) and update(tensor, parameters, gradient) noexcept");
+    static_assert(binds_to_layout<Compressor>,
+                  "all_reduce: the second policy must be a compressor: it needs bind(layout), "
+                  "which returns its state");
+    static_assert(!binds_to_layout<Compressor> || encodes<Compressor>,
+                  "all_reduce: the compressor's state needs encode(tensor, span<const float> "
+                  "gradient, bytes& out)");
+    static_assert(!binds_to_layout<Compressor> || decodes<Compressor>,
+                  "all_reduce: the compressor's state needs decode_add(tensor, byte_view message, "
+                  "span<float> sum)");
+    static_assert(collectives::collective<Collective>,
+                  "all_reduce: the third policy must be a collective, such as collectives::ring{}");
+    static_assert(!collectives::summing<Collective> || !compressor<Compressor> ||
+                      summable<Compressor>,
+                  "all_reduce: this compressor's messages cannot be added up, so a summing "
+                  "collective cannot carry "
+                  "them: leave the collective out, or use collectives::all_gather{}");
+    static_assert(
+        !holds_momentum<Compressor> || linear_optimizer<Optimizer>,
+        "all_reduce: this compressor's memory already holds the momentum, so the optimizer must be "
+        "plain "
+        "sgd (or a schedule of it): momentum, AdamW or clipping would be applied a second time");
+
+    Optimizer optimizer{};
+    Compressor compressor{};
+    Collective collective{};
+
+    static constexpr bool synchronous = true;
+
+    template <transport Transport>
+    auto bind(const layout& tensors, Transport& through) const {
+        return all_reduce_state<all_reduce, Transport>(*this, tensors, through);
+    }
+
+    void describe(auto&& field) const {
+        field("optimizer", optimizer);
+        field("compressor", compressor);
+        field("collective", collective);
+    }
+};
+
+template <class Optimizer>
+all_reduce(Optimizer) -> all_reduce<Optimizer>;
+template <class Optimizer, class Compressor>
+all_reduce(Optimizer, Compressor) -> all_reduce<Optimizer, Compressor>;
+template <class Optimizer, class Compressor, class Collective>
+all_reduce(Optimizer, Compressor, Collective) -> all_reduce<Optimizer, Compressor, Collective>;
+
+}  // namespace sotto

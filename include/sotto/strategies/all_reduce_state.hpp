@@ -1,0 +1,259 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "sotto/collectives/all_gather_v.hpp"
+#include "sotto/collectives/all_gather_values.hpp"
+#include "sotto/collectives/all_reduce.hpp"
+#include "sotto/collectives/fitting.hpp"
+#include "sotto/compressors/compressor.hpp"
+#include "sotto/core/errors.hpp"
+#include "sotto/core/layout.hpp"
+#include "sotto/kernels/arithmetic.hpp"
+#include "sotto/optimizers/optimizer.hpp"
+#include "sotto/strategies/lane.hpp"
+#include "sotto/strategies/stopwatch.hpp"
+#include "sotto/strategies/strategy.hpp"
+
+namespace sotto {
+
+/// One rank's side of all_reduce. A round goes through four phases: compute (a tensor is compressed
+/// and sent as soon as its gradient is ready), exchange (wait for what is still under way), decode
+/// (into a buffer, rank by rank, so that every rank adds in the same order) and, once every rank
+/// has voted that it got that far, commit.
+template <class Options, class Transport>
+class all_reduce_state {
+    using compressor_options = std::remove_cvref_t<decltype(std::declval<Options>().compressor)>;
+    using optimizer_options = std::remove_cvref_t<decltype(std::declval<Options>().optimizer)>;
+    using compressor_state = state_of<compressor_options>;
+    using optimizer_state =
+        decltype(std::declval<const optimizer_options&>().bind(std::declval<const layout&>()));
+    using collective_options = std::remove_cvref_t<decltype(std::declval<Options>().collective)>;
+    using lane_type = lane<compressor_options, collective_options, Transport>;
+
+public:
+    all_reduce_state(const Options& options, const layout& tensors, Transport& through)
+        : tensors_(tensors),
+          through_(&through),
+          compressor_(options.compressor.bind(tensors_)),
+          optimizer_(options.optimizer.bind(tensors_)),
+          gradient_(static_cast<std::size_t>(tensors.size())),
+          sum_(static_cast<std::size_t>(tensors.size())),
+          tensor_bytes_(tensors.tensors().size()),
+          plans_(static_cast<std::size_t>(through.size())),
+          started_(tensors.tensors().size()) {
+        optimizing::follow_momentum(optimizer_, compressing::momentum(compressor_));
+        for (const tensor& t : tensors_) lanes_.emplace_back(t, options, compressor_, through);
+        through.reserve(transfers_max());
+    }
+
+    data::share share() const noexcept { return {through_->rank(), through_->size()}; }
+
+    epoch_agreement begin_epoch(const epoch_plan& plan) {
+        collectives::all_gather_values(*through_, plan, std::span(plans_),
+                                       {channels::epochs, 0, epochs_++});
+        round_ = plan.first_round;
+        epoch_agreement agreed;
+        for (const epoch_plan& p : plans_) {
+            agreed.rounds = std::max(agreed.rounds, (p.examples + p.batch_size - 1) / p.batch_size);
+            agreed.stop |= p.stop != 0;
+        }
+        return agreed;
+    }
+
+    template <class Model>
+    round_report round(task<Model>& job, std::span<float> parameters) {
+        try {
+            return attempt(job, parameters);
+        } catch (const peer_failure&) {
+            undo();
+            throw;
+        } catch (const std::exception& e) {
+            undo();
+            give_up(e.what());
+            throw;
+        } catch (...) {
+            undo();
+            give_up("it threw something that is not a std::exception");
+            throw;
+        }
+    }
+
+    /// Everything to be saved, by name.
+    template <class Field>
+    void visit(Field&& field) {
+        compressing::visit(compressor_, field);
+        optimizing::visit(optimizer_, field);
+    }
+
+    const compressor_state& compressor() const noexcept { return compressor_; }
+
+private:
+    template <class Model>
+    round_report attempt(task<Model>& job, std::span<float> parameters) {
+        const round_info where{job.step, job.epoch, through_->rank(), through_->size()};
+        const traffic before = through_->counters();
+        stopwatch<Transport> watch(*through_);
+        compressing::begin_round(compressor_, where);
+        begin(where);
+
+        round_report report{.examples = job.examples, .dense_bytes = 4 * tensors_.size()};
+        if (job.examples > 0) report.loss = compute(job, parameters, watch);
+        for (auto t = tensors_.tensors().rbegin(); t != tensors_.tensors().rend(); ++t)
+            if (started_[slot(*t)] == 0) lane_of(*t).send_nothing(compressor_, step_);
+        report.compress += watch.lap();
+
+        at("exchange");
+        wait();
+        report.wait += watch.lap();
+
+        for (const tensor& t : tensors_) lane_of(t).decode(compressor_, t.of(std::span(sum_)));
+        report.compress += watch.lap();
+
+        optimizer_.begin_step({.where = where}, std::span<const float>(sum_));
+        report.apply = watch.lap();
+
+        at("commit");
+        through_->agree(true);
+        report.wait += watch.lap();
+
+        commit(parameters);
+        report.apply += watch.lap();
+
+        report.compute = computing_;
+        report.compress += compressing_;
+        const traffic after = through_->counters();
+        report.bytes_sent = after.bytes_sent - before.bytes_sent;
+        report.bytes_received = after.bytes_received - before.bytes_received;
+        for (const std::int64_t size : tensor_bytes_) report.message_bytes += size;
+        report.tensor_message_bytes = tensor_bytes_;
+        return report;
+    }
+
+    /// The others must not wait for this rank; one that is alone may try again.
+    void give_up(const char* cause) noexcept {
+        if (through_->size() > 1) through_->fail(cause);
+    }
+
+    void undo() noexcept {
+        compressing::rollback(compressor_);
+        std::fill(sum_.begin(), sum_.end(), 0.0f);
+    }
+
+    void begin(const round_info& where) {
+        step_ = where.step;
+        computing_ = compressing_ = duration{};
+        std::fill(started_.begin(), started_.end(), std::uint8_t{0});
+        std::fill(tensor_bytes_.begin(), tensor_bytes_.end(), std::int64_t{0});
+        at("compute");
+    }
+
+    template <class Model>
+    double compute(task<Model>& job, std::span<const float> parameters,
+                   stopwatch<Transport>& watch) {
+        const auto weight =
+            static_cast<float>(static_cast<double>(job.examples) /
+                               static_cast<double>(std::max(job.examples, examples_of_round())));
+        const bool at_once = !compressing::waits_for_all(compressor_);
+        const double loss = job.model.gradient(parameters, job.batch, std::span<float>(gradient_),
+                                               [&](const tensor& t) {
+                                                   computing_ += watch.lap();
+                                                   if (at_once) {
+                                                       weigh(t, weight);
+                                                       send(t);
+                                                   }
+                                                   for (auto& l : lanes_) l.advance();
+                                                   compressing_ += watch.lap();
+                                               });
+        computing_ += watch.lap();
+        for (auto t = tensors_.tensors().rbegin(); t != tensors_.tensors().rend(); ++t)
+            if (started_[slot(*t)] == 0) weigh(*t, weight);
+        if (!at_once) compressing::prepare(compressor_, gradient_);
+        for (auto t = tensors_.tensors().rbegin(); t != tensors_.tensors().rend(); ++t)
+            if (started_[slot(*t)] == 0) send(*t);
+        return loss;
+    }
+
+    /// A NaN that got into memory would stay there for ever.
+    void weigh(const tensor& t, float weight) {
+        const auto part = t.of(std::span(gradient_));
+        if (const std::int64_t i = kernels::first_non_finite(part); i >= 0)
+            throw non_finite(through_->rank(), t.name, i);
+        if (weight != 1.0f) kernels::scale(part, weight);
+    }
+
+    void send(const tensor& t) {
+        if (std::exchange(started_[slot(t)], std::uint8_t{1}) != 0)
+            throw invalid_option("all_reduce: the model announced tensor '" + t.name +
+                                 "' twice; once its gradient is announced it must be final");
+        tensor_bytes_[slot(t)] =
+            lane_of(t).send(compressor_, t.of(std::span<const float>(gradient_)), step_);
+    }
+
+    void wait() {
+        while (true) {
+            const std::uint64_t seen = through_->activity();
+            bool complete = true;
+            for (auto& l : lanes_) complete = l.advance() && complete;
+            if (complete) return;
+            through_->await(seen);
+        }
+    }
+
+    /// Every rank has voted for the round: nothing may fail from here on.
+    void commit(std::span<float> parameters) noexcept {
+        const bool sparsely = optimizing::updates_sparsely(optimizer_);
+        for (const tensor& t : tensors_)
+            lane_of(t).apply(optimizer_, sparsely, t.of(parameters), t.of(std::span(sum_)));
+        optimizing::commit(optimizer_);
+        compressing::commit(compressor_);
+        ++round_;
+    }
+
+    /// A lane has a window of segments under way each way, or a message from and to every rank.
+    std::int64_t transfers_max() const noexcept {
+        constexpr std::int64_t windows = 8;
+        return static_cast<std::int64_t>(lanes_.size()) *
+               std::max(windows, 2 * std::int64_t{through_->size()});
+    }
+
+    /// What all ranks together read in this round.
+    std::int64_t examples_of_round() const noexcept {
+        std::int64_t total = 0;
+        for (const epoch_plan& p : plans_)
+            total += std::clamp<std::int64_t>(p.examples - round_ * p.batch_size, 0, p.batch_size);
+        return total;
+    }
+
+    void at(const char* phase) { through_->at({.round = step_, .phase = phase}); }
+
+    static std::size_t slot(const tensor& t) noexcept { return static_cast<std::size_t>(t.index); }
+    lane_type& lane_of(const tensor& t) noexcept { return lanes_[slot(t)]; }
+
+    layout tensors_;
+    Transport* through_;
+    compressor_state compressor_;
+    optimizer_state optimizer_;
+    std::vector<float> gradient_;
+    std::vector<float> sum_;  // of gathered tensors: all zero between rounds
+    std::vector<std::int64_t> tensor_bytes_;
+    std::vector<epoch_plan> plans_;
+    std::vector<std::uint8_t> started_;
+    std::uint64_t epochs_ = 0;
+    std::int64_t round_ = 0;  // of this epoch
+    std::int64_t step_ = 0;
+    duration computing_{};
+    duration compressing_{};
+    std::deque<lane_type> lanes_;  // last: their transfers end before the memory goes
+};
+
+}  // namespace sotto

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "sotto/core/clock.hpp"
+
+namespace sotto {
+
+/// What one round cost this rank and what came of it. Seconds add up to the round's: computing
+/// stops while a finished tensor is compressed and sent.
+struct round_report {
+    double loss = 0.0;          // mean over this rank's examples
+    std::int64_t examples = 0;  // that this rank computed
+
+    duration load{};      // reading the batch
+    duration compute{};   // in the model
+    duration compress{};  // encoding, packing, decoding
+    duration wait{};      // for other ranks
+    duration apply{};     // in the optimizer
+
+    std::int64_t dense_bytes = 0;    // the gradient as 4-byte floats
+    std::int64_t message_bytes = 0;  // what this rank's gradient became, once
+    std::int64_t bytes_sent = 0;     // on the wire, all copies and steps of collectives
+    std::int64_t bytes_received = 0;
+    std::span<const std::int64_t>
+        tensor_message_bytes{};  // message_bytes by tensor; valid until the next round
+};
+
+}  // namespace sotto

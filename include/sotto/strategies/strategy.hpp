@@ -1,0 +1,98 @@
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <span>
+#include <type_traits>
+#include <utility>
+
+#include "sotto/core/layout.hpp"
+#include "sotto/data/sampler.hpp"
+#include "sotto/models/gradient_source.hpp"
+#include "sotto/strategies/round_report.hpp"
+#include "sotto/strategies/task.hpp"
+#include "sotto/transports/transport.hpp"
+
+namespace sotto {
+
+/// What a rank brings to an epoch. It travels as its bytes, so it has no padding and no bool.
+struct epoch_plan {
+    std::int64_t examples = 0;  // in this rank's share of the data
+    std::int64_t batch_size = 1;
+    std::int64_t stop = 0;  // not 0: this rank asks that training end here
+    std::int64_t first_round = 0;  // rounds of this epoch that were done before: not 0 where a call
+                                   // of `fit` ended inside it and the next resumes it
+};
+static_assert(std::has_unique_object_representations_v<epoch_plan>);
+
+/// What the ranks make of it.
+struct epoch_agreement {
+    std::int64_t rounds = 0;  // of the whole epoch, first_round included, to be done by this rank,
+                              // though its own data may last for fewer
+    bool stop = false;        // training ends before this epoch
+};
+
+namespace detail {
+/// The least that a model can be, to ask whether a strategy can train.
+struct probe_model {
+    struct batch_type {};
+    const sotto::layout& layout() const;
+    void initialise(std::span<float>, random_stream) const;
+    template <class OnReady>
+    double gradient(std::span<const float>, const batch_type&, std::span<float>, OnReady&&);
+};
+}  // namespace detail
+
+/// The state that a strategy's options become on one rank.
+template <class S, class Transport>
+using strategy_state = decltype(std::declval<const S&>().bind(std::declval<const layout&>(),
+                                                              std::declval<Transport&>()));
+
+/// What one training round is: which data a rank reads, what is exchanged when, where the optimizer
+/// runs, and how a failed round is undone. Options have `bind(layout, transport)`; the state, which
+/// refers to the transport, has
+///   share() -> data::share                     which part of the data this rank reads; none of it
+///                                              with count 0
+///   begin_epoch(epoch_plan) -> epoch_agreement called before the first round of every epoch, and
+///                                              before an epoch is resumed, by every rank
+///   round(task, parameters) -> round_report    moves `parameters`; when it throws, they and
+///                                              everything remembered stand as after the last
+///                                              completed round
+/// and may have
+///   finish(parameters)                         called by every `fit` after its last round, before
+///                                              the last evaluation: drains what is under way; a
+///                                              server goes on serving until every worker has
+///                                              finished. Not called when something threw, nor by
+///                                              a `fit` of 0 steps or epochs
+///   start_group() -> std::int64_t              ranks with the same number start from the same
+///                                              parameters and shuffle alike; 0 for all where it is
+///                                              left out. The number must not change
+/// `static constexpr bool synchronous` in the options says that after a round all ranks hold the
+/// same parameters: an evaluation is then shared out among them. Otherwise a rank may be without
+/// data and rounds of its own, a server that only serves: its `fit` goes straight to `finish`.
+template <class S, class Transport, class Model = detail::probe_model>
+concept strategy = transport<Transport> &&
+    requires(strategy_state<S, Transport>& state, const epoch_plan& plan, task<Model>& job,
+             std::span<float> parameters) {
+    { S::synchronous } -> std::convertible_to<bool>;
+    { state.share() } -> std::convertible_to<data::share>;
+    { state.begin_epoch(plan) } -> std::convertible_to<epoch_agreement>;
+    { state.round(job, parameters) } -> std::convertible_to<round_report>;
+};
+
+/// What a strategy's state may have, with the default for those that do not.
+namespace conducting {
+
+template <class State>
+void finish(State& state, std::span<float> parameters) {
+    if constexpr (requires { state.finish(parameters); }) state.finish(parameters);
+}
+
+template <class State>
+inline constexpr bool has_start_groups = requires(const State& state) {
+    { state.start_group() } -> std::convertible_to<std::int64_t>;
+};
+
+}  // namespace conducting
+
+}  // namespace sotto

@@ -1,0 +1,100 @@
+#pragma once
+
+#include <type_traits>
+#include <utility>
+
+#include "sotto/trainer/reports.hpp"
+
+namespace sotto {
+
+/// What a callback wants after an epoch. One rank that asks to stop stops all.
+enum class verdict : bool { go_on, stop };
+
+/// Something told how training goes. It has one or more of
+///   on_begin(const run_info&)       on_step(const step_report&)
+///   on_epoch(const epoch_report&)   returning nothing or a verdict
+///   on_end(const fit_report&)
+/// or is a function of a step_report or an epoch_report, and then answers as on_step or on_epoch
+/// does. Every rank calls its own; they are called between rounds.
+template <class C>
+concept callback = requires(C& c, const run_info& info) {
+    c.on_begin(info);
+}
+|| requires(C& c, const step_report& step) {
+    c.on_step(step);
+}
+|| requires(C& c, const epoch_report& epoch) {
+    c.on_epoch(epoch);
+}
+|| requires(C& c, const fit_report& whole) {
+    c.on_end(whole);
+}
+|| std::is_invocable_v<C&, const step_report&> || std::is_invocable_v<C&, const epoch_report&>;
+
+/// Whether a callback that is told of steps returns nothing: an answer would be heard by nobody.
+template <class C>
+inline constexpr bool answers_no_step = [] {
+    if constexpr (requires(C& c, const step_report& step) { c.on_step(step); })
+        return std::is_void_v<decltype(std::declval<C&>().on_step(
+            std::declval<const step_report&>()))>;
+    else if constexpr (std::is_invocable_v<C&, const step_report&>)
+        return std::is_void_v<std::invoke_result_t<C&, const step_report&>>;
+    else
+        return true;
+}();
+
+/// Whether a callback that is told of epochs returns nothing or a verdict. A bool is neither: does
+/// true go on or stop?
+template <class C>
+inline constexpr bool answers_epochs_by_verdict = [] {
+    const auto allowed = []<class Answer>(std::type_identity<Answer>) {
+        return std::is_void_v<Answer> || std::is_same_v<std::remove_cvref_t<Answer>, verdict>;
+    };
+    if constexpr (requires(C& c, const epoch_report& epoch) { c.on_epoch(epoch); })
+        return allowed(std::type_identity<decltype(
+                           std::declval<C&>().on_epoch(std::declval<const epoch_report&>()))>{});
+    else if constexpr (std::is_invocable_v<C&, const epoch_report&>)
+        return allowed(std::type_identity<std::invoke_result_t<C&, const epoch_report&>>{});
+    else
+        return true;
+}();
+
+namespace calling {
+
+template <class C>
+void begin(C& c, const run_info& info) {
+    if constexpr (requires { c.on_begin(info); }) c.on_begin(info);
+}
+
+template <class C>
+void step(C& c, const step_report& report) {
+    if constexpr (requires { c.on_step(report); })
+        c.on_step(report);
+    else if constexpr (std::is_invocable_v<C&, const step_report&>)
+        c(report);
+}
+
+template <class C>
+verdict epoch(C& c, const epoch_report& report) {
+    const auto answer = [](auto&& call) {
+        if constexpr (std::is_void_v<decltype(call())>)
+            return call(), verdict::go_on;
+        else
+            return call();
+    };
+    if constexpr (requires { c.on_epoch(report); })
+        return answer([&] { return c.on_epoch(report); });
+    else if constexpr (std::is_invocable_v<C&, const epoch_report&>)
+        return answer([&] { return c(report); });
+    else
+        return verdict::go_on;
+}
+
+template <class C>
+void end(C& c, const fit_report& report) {
+    if constexpr (requires { c.on_end(report); }) c.on_end(report);
+}
+
+}  // namespace calling
+
+}  // namespace sotto

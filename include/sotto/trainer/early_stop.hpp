@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <string>
+
+#include "sotto/core/errors.hpp"
+#include "sotto/trainer/callback.hpp"
+
+namespace sotto {
+
+/// Ends training when the loss has not improved for a number of epochs: the evaluation's where
+/// there is one, else the training loss. Every `fit` is judged by itself.
+class early_stop {
+public:
+    struct options {
+        std::int64_t patience = 3;  // epochs without improvement
+        double least_improvement = 0.0;
+    };
+
+    early_stop() = default;
+    explicit early_stop(options chosen) : options_(chosen) {
+        if (chosen.patience < 1)
+            throw invalid_option("early_stop: patience is " + std::to_string(chosen.patience) +
+                                 " epochs; it must be at least 1");
+        if (!(chosen.least_improvement >= 0.0))
+            throw invalid_option("early_stop: least_improvement is " +
+                                 std::to_string(chosen.least_improvement) +
+                                 "; it must be at least 0");
+    }
+
+    void on_begin(const run_info&) noexcept {
+        best_ = std::numeric_limits<double>::infinity();
+        waited_ = 0;
+    }
+
+    verdict on_epoch(const epoch_report& report) noexcept {
+        const double loss = report.evaluated ? report.evaluated->loss : report.loss;
+        if (loss < best_ - options_.least_improvement) {
+            best_ = loss;
+            waited_ = 0;
+            return verdict::go_on;
+        }
+        return ++waited_ < options_.patience ? verdict::go_on : verdict::stop;
+    }
+
+private:
+    options options_{};
+    double best_ = std::numeric_limits<double>::infinity();
+    std::int64_t waited_ = 0;
+};
+
+}  // namespace sotto

@@ -1,0 +1,94 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <string>
+
+#include "sotto/core/errors.hpp"
+
+namespace sotto {
+
+/// How data are read and chance is seeded. The same on every rank.
+struct training_options {
+    std::int64_t batch_size = 32;  // examples a rank reads for one step
+    std::uint64_t seed = 0;        // of starting values and of the order of the data
+    bool shuffle = true;
+
+    void describe(auto&& field) const {
+        field("batch_size", batch_size);
+        field("seed", seed);
+        field("shuffle", shuffle);
+    }
+};
+
+/// Train until this many passes over the data are complete.
+struct epochs {
+    std::int64_t count = 1;
+};
+
+/// Train for this many steps, over as many passes as that takes.
+struct steps {
+    std::int64_t count = 1;
+};
+
+/// How long `fit` trains: whichever bound comes first.
+///   errors  invalid_option: a negative count
+struct training_length {
+    std::int64_t epochs_max = std::numeric_limits<std::int64_t>::max();
+    std::int64_t steps_max = std::numeric_limits<std::int64_t>::max();
+
+    training_length(epochs length) : epochs_max(checked("epochs", length.count)) {}
+    training_length(steps length) : steps_max(checked("steps", length.count)) {}
+
+private:
+    static std::int64_t checked(const char* unit, std::int64_t count) {
+        if (count < 0)
+            throw invalid_option(std::string("fit: asked for ") + std::to_string(count) + " " +
+                                 unit + "; expected at least 0");
+        return count;
+    }
+};
+
+/// Data that hold this rank's examples alone, of which other ranks may have more or fewer:
+/// `fit(own_share{data}, ...)`.
+template <class Data>
+struct own_share {
+    const Data& data;
+};
+template <class Data>
+own_share(const Data&) -> own_share<Data>;
+
+/// Evaluate on these data after every `every` epochs, and after the last: `fit(train, epochs{10},
+/// evaluate_on{test})`.
+template <class Data>
+struct evaluate_on {
+    const Data& data;
+    std::int64_t every = 1;
+};
+template <class Data>
+evaluate_on(const Data&) -> evaluate_on<Data>;
+template <class Data>
+evaluate_on(const Data&, std::int64_t) -> evaluate_on<Data>;
+
+namespace detail {
+template <class Extra>
+inline constexpr bool is_evaluation = false;
+template <class Data>
+inline constexpr bool is_evaluation<evaluate_on<Data>> = true;
+template <class Data>
+inline constexpr bool is_evaluation<const evaluate_on<Data>> = true;
+
+/// The data set behind what `fit` is given.
+template <class Data>
+struct shared_or_own {
+    using type = Data;
+    static constexpr bool own = false;
+};
+template <class Data>
+struct shared_or_own<own_share<Data>> {
+    using type = Data;
+    static constexpr bool own = true;
+};
+}  // namespace detail
+
+}  // namespace sotto

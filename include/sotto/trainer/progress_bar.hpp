@@ -1,0 +1,117 @@
+#pragma once
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <limits>
+
+#include "sotto/trainer/callback.hpp"
+
+namespace sotto {
+
+/// Shows how rank 0 is doing. On a terminal: one line for the epoch under way, redrawn at most ten
+/// times a second, and one line for every epoch report, which stays. Where the output is not a
+/// terminal: no line is redrawn, the lines for epochs are written. Other ranks write nothing.
+class progress_bar {
+public:
+    explicit progress_bar(std::FILE* out = stderr) noexcept : out_(out) {}
+
+    void on_begin(const run_info& info) noexcept {
+        shown_ = info.rank == 0;
+        live_ = shown_ && ::isatty(::fileno(out_)) == 1;
+        world_size_ = info.world_size;
+        bounded_ = info.epochs < std::numeric_limits<std::int64_t>::max();
+        epochs_ = bounded_ ? info.epochs_before + info.epochs : 0;
+        before_ = info.steps_before;
+        steps_ = static_cast<double>(info.steps_max);
+        if (bounded_)
+            steps_ = std::min(steps_, static_cast<double>(info.epochs) *
+                                              static_cast<double>(info.steps_an_epoch) -
+                                          static_cast<double>(info.rounds_before));
+        next_ = 0.0;
+    }
+
+    void on_step(const step_report& report) noexcept {
+        if (!live_ || report.seconds < next_) return;
+        next_ = report.seconds + 0.1;
+        const auto steps = static_cast<double>(report.step - before_);
+        const double done = steps_ > 0.0 ? std::min(steps / steps_, 1.0) : 0.0;
+        const double rate = static_cast<double>(report.round.examples) * world_size_ * steps /
+                            std::max(report.seconds, 1e-9);
+        const double left = done > 0.0 ? report.seconds * (1.0 - done) / done : 0.0;
+        constexpr int width = 24;
+        const int filled = std::clamp(static_cast<int>(std::lround(done * width)), 0, width);
+        std::fprintf(out_, "\r\033[K[%.*s%*s] %3.0f %%  loss %s  %s examples/s  %s a step  ",
+                     filled, "########################", width - filled, "", 100.0 * done,
+                     number(report.round.loss).text, counted(rate).text,
+                     bytes(static_cast<double>(report.round.bytes_sent)).text);
+        if (left < 1.0)
+            std::fputs("<1 s left", out_);
+        else
+            std::fprintf(out_, "%.0f s left", left);
+        std::fflush(out_);
+    }
+
+    void on_epoch(const epoch_report& report) noexcept {
+        if (!shown_) return;
+        if (live_) std::fputs("\r\033[K", out_);
+        std::fprintf(out_, "epoch %2lld", static_cast<long long>(report.epoch));
+        if (bounded_) std::fprintf(out_, "/%lld", static_cast<long long>(epochs_));
+        std::fprintf(out_, "  loss %s", number(report.loss).text);
+        if (report.evaluated)
+            std::fprintf(out_, "  test loss %s  accuracy %.2f %%",
+                         number(report.evaluated->loss).text, 100.0 * report.evaluated->accuracy);
+        const double ratio =
+            static_cast<double>(report.total.dense_bytes) /
+            static_cast<double>(std::max<std::int64_t>(report.total.message_bytes, 1));
+        std::fprintf(out_, "  sent %s (gradient / %.*f)  %.1f s\n",
+                     bytes(static_cast<double>(report.total.bytes_sent)).text, ratio < 10.0 ? 1 : 0,
+                     ratio, report.seconds);
+        std::fflush(out_);
+    }
+
+private:
+    struct short_text {
+        char text[24];
+    };
+
+    /// A loss: four places, or as many digits where it has run away.
+    static short_text number(double value) noexcept {
+        short_text out;
+        std::snprintf(out.text, sizeof out.text, std::abs(value) > 1e4 ? "%.4g" : "%.4f", value);
+        return out;
+    }
+
+    static short_text counted(double value) noexcept {
+        return scaled(value, 1000.0, "", "k", "M", "G");
+    }
+    static short_text bytes(double value) noexcept {
+        return scaled(value, 1024.0, " B", " KiB", " MiB", " GiB");
+    }
+
+    static short_text scaled(double value, double step, const char* u0, const char* u1,
+                             const char* u2, const char* u3) noexcept {
+        const char* units[] = {u0, u1, u2, u3};
+        int unit = 0;
+        while (unit < 3 && value >= step) value /= step, ++unit;
+        short_text out;
+        std::snprintf(out.text, sizeof out.text, value < 10.0 && unit > 0 ? "%.1f%s" : "%.0f%s",
+                      value, units[unit]);
+        return out;
+    }
+
+    std::FILE* out_;
+    bool shown_ = false;
+    bool live_ = false;
+    int world_size_ = 1;
+    bool bounded_ = false;  // whether the number of epochs is
+    std::int64_t epochs_ = 0;
+    std::int64_t before_ = 0;  // steps of earlier calls of fit
+    double steps_ = 0.0;       // expected of this one
+    double next_ = 0.0;
+};
+
+}  // namespace sotto

@@ -1,0 +1,91 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "sotto/core/clock.hpp"
+#include "sotto/core/layout.hpp"
+#include "sotto/strategies/round_report.hpp"
+
+namespace sotto {
+
+/// How good a model is on some examples.
+struct evaluation {
+    double loss = 0.0;  // mean over the examples: the model's own loss, else the cross-entropy
+    double accuracy = 0.0;  // share whose largest logit is the label
+    std::int64_t examples = 0;
+};
+
+/// Known before the first step.
+struct run_info {
+    int rank = 0;
+    int world_size = 1;
+    std::int64_t epochs = 0;     // at most
+    std::int64_t steps_max = 0;  // at most; the largest number where only epochs bound the run
+    std::int64_t examples = 0;   // in this rank's share of the data
+    std::int64_t steps_an_epoch = 0;
+    std::int64_t epochs_before = 0;  // completed in earlier calls of fit
+    std::int64_t rounds_before = 0;  // steps of the epoch that the last call left in the middle
+    std::int64_t steps_before = 0;   // of all epochs
+    const layout* parameters = nullptr;
+    std::string description{};  // every option of the run, a line each
+};
+
+/// One step of this rank.
+struct step_report {
+    std::int64_t step = 0;  // counted from 1 over all epochs
+    double epoch = 0.0;     // passes over the data completed, with their fraction
+    double seconds = 0.0;   // since `fit` began
+    round_report round{};
+};
+
+/// One pass over the data, or what one call of `fit` did of it. Times and bytes are this rank's;
+/// loss and evaluation are everybody's.
+struct epoch_report {
+    std::int64_t epoch = 0;  // counted from 1
+    bool complete = true;    // false: `fit` ended inside it; the next call reports the rest
+    std::int64_t step = 0;   // completed, over all epochs
+    double seconds = 0.0;    // since `fit` began
+    double loss = 0.0;       // mean over the epoch's examples of all ranks, while they were learnt
+    std::int64_t examples = 0;
+    std::optional<evaluation> evaluated{};
+    round_report total{};  // of this epoch's rounds
+};
+
+/// What one call of `fit` did on this rank.
+struct fit_report {
+    std::int64_t epochs = 0;  // completed by it
+    std::int64_t steps = 0;
+    std::int64_t step = 0;  // completed, over all calls
+    double seconds = 0.0;
+    bool stopped_early = false;
+    double loss = 0.0;  // of the last epoch_report
+    std::optional<evaluation> evaluated{};
+    round_report total{};
+};
+
+/// Adds up what was done and what it cost.
+inline void accumulate_costs(round_report& total, const round_report& part) noexcept {
+    total.examples += part.examples;
+    total.load += part.load;
+    total.compute += part.compute;
+    total.compress += part.compress;
+    total.wait += part.wait;
+    total.apply += part.apply;
+    total.dense_bytes += part.dense_bytes;
+    total.message_bytes += part.message_bytes;
+    total.bytes_sent += part.bytes_sent;
+    total.bytes_received += part.bytes_received;
+}
+
+/// Adds two means, each weighed by its examples, and what they cost.
+inline void accumulate(round_report& total, const round_report& part) noexcept {
+    if (const std::int64_t examples = total.examples + part.examples; examples > 0)
+        total.loss = (total.loss * static_cast<double>(total.examples) +
+                      part.loss * static_cast<double>(part.examples)) /
+                     static_cast<double>(examples);
+    accumulate_costs(total, part);
+}
+
+}  // namespace sotto

@@ -1,0 +1,368 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "sotto/collectives/all_gather_values.hpp"
+#include "sotto/collectives/broadcast.hpp"
+#include "sotto/collectives/operation.hpp"
+#include "sotto/core/describe.hpp"
+#include "sotto/core/random.hpp"
+#include "sotto/data/dataset.hpp"
+#include "sotto/data/sampler.hpp"
+#include "sotto/models/gradient_source.hpp"
+#include "sotto/strategies/strategy.hpp"
+#include "sotto/trainer/agreement.hpp"
+#include "sotto/trainer/callback.hpp"
+#include "sotto/trainer/evaluator.hpp"
+#include "sotto/trainer/fit_request.hpp"
+#include "sotto/trainer/options.hpp"
+#include "sotto/trainer/reports.hpp"
+#include "sotto/transports/transport.hpp"
+
+namespace sotto {
+
+/// Trains a model on every rank of a transport by a strategy: reads batches, does rounds, measures
+/// what they cost and tells callbacks. One trainer on each rank, made and used alike on all of
+/// them; it refers to the model and the transport, and owns the parameters.
+///   errors  the constructor and fit throw mismatch, the same on all ranks, when ranks were given
+///           different options; fit throws peer_failure when another rank fails, and whatever the
+///           model or a callback throws. Parameters and all state then stand as after the last
+///           completed round
+template <class Model, class Strategy, class Transport>
+class trainer {
+    static_assert(gradient_source<Model>,
+                  "trainer: the model must be a gradient_source: it needs batch_type, layout(), "
+                  "initialise(parameters, random) and gradient(parameters, batch, out, on_ready)");
+    static_assert(transport<Transport>,
+                  "trainer: the third argument must be a transport: rank(), size(), send, receive, "
+                  "poll, wait, activity, await, agree, withdraw, fail, at, reserve, now, "
+                  "charge and counters");
+    static_assert(strategy<Strategy, Transport>,
+                  "trainer: the second argument must be a strategy: it needs synchronous and "
+                  "bind(layout, transport) with share(), begin_epoch(epoch_plan) and "
+                  "round(task, parameters)");
+
+public:
+    trainer(Model& model, const Strategy& strategy, Transport& transport,
+            training_options options = {})
+        : model_(model),
+          transport_(transport),
+          options_(options),
+          random_(options.seed),
+          parameters_(static_cast<std::size_t>(model.layout().size())),
+          state_(strategy.bind(model.layout(), transport)),
+          evaluator_(checked(options).batch_size, transport),
+          learnt_(static_cast<std::size_t>(transport.size())),
+          description_(describe(strategy)) {
+        require_agreement(transport, description_);
+        model.initialise(parameters_, stream("parameters"));
+        if (!one_start()) return;
+        collectives::broadcast<Transport> same_start(transport, model.layout().size());
+        same_start.start(std::span<float>(parameters_), {channels::set_up, 2, 0});
+        collectives::run(transport, same_start);
+    }
+
+    trainer(const trainer&) = delete;
+    trainer& operator=(const trainer&) = delete;
+
+    /// Trains on the data for a number of `epochs` or `steps`. Further arguments are callbacks, and
+    /// `evaluate_on` a data set. Every rank is given the same data, and reads the share that the
+    /// strategy gives it; `own_share` says that the data are this rank's alone.
+    ///
+    /// Called again, it goes on from where it ended, in the middle of an epoch too: `steps{3}` and
+    /// then `steps{4}` are `steps{7}` to the last bit; `epochs` counts the rest of such an epoch as
+    /// one. Where the data are others than then (in number, or whose they are), that epoch ends
+    /// where it stood and a new one begins: on all ranks of a synchronous strategy if on one.
+    template <class Data, class... Extras>
+    fit_report fit(const Data& data, training_length length, Extras&&... extras) {
+        static_assert(dataset<examples_of<Data>>,
+                      "fit: the data must be a dataset: it needs batch_type, size() and "
+                      "gather(indices, batch)");
+        static_assert(reads<examples_of<Data>>,
+                      "fit: the data set's batch_type is not the one that the model reads");
+        static_assert((tells_or_evaluates<Extras> && ...),
+                      "fit: what follows the length must be evaluate_on{data} or a callback: "
+                      "something with on_begin, on_step, on_epoch or on_end, or a function of a "
+                      "step_report or epoch_report");
+        static_assert((answers_no_step<Extras> && ...),
+                      "fit: on_step, or a function of a step_report, must return nothing: what "
+                      "stops training is the verdict of on_epoch");
+        static_assert((answers_epochs_by_verdict<Extras> && ...),
+                      "fit: on_epoch, or a function of an epoch_report, must return nothing or a "
+                      "sotto::verdict, verdict::go_on or verdict::stop");
+        static_assert(
+            measurable<Model> || !(evaluates<Extras> || ...),
+            "evaluate: the model must be a predictor (forward, backward, predict, outputs, and "
+            "batches with labels()) or have loss(parameters, batch), the mean loss of a batch");
+        if constexpr (detail::shared_or_own<Data>::own)
+            return run(data.data, state_.share().empty() ? data::share{0, 0} : data::share{}, true,
+                       length, extras...);
+        else
+            return run(data, state_.share(), false, length, extras...);
+    }
+
+    /// How good the model is now on these examples. Ranks of a synchronous strategy share them out,
+    /// and all get the same answer; all must call it.
+    template <class Data>
+    evaluation evaluate(const Data& data) {
+        static_assert(measurable<Model>,
+                      "evaluate: the model must be a predictor (forward, backward, predict, "
+                      "outputs, and batches with labels()) or have loss(parameters, batch), the "
+                      "mean loss of a batch");
+        static_assert(dataset<Data>,
+                      "evaluate: the data must be a dataset: it needs batch_type, size() and "
+                      "gather(indices, batch)");
+        static_assert(reads<Data>,
+                      "evaluate: the data set's batch_type is not the one that the model reads");
+        transport_.at({.round = step_, .phase = "evaluating"});
+        if constexpr (Strategy::synchronous)
+            return evaluator_.shared(model_, parameters_, data, transport_);
+        else
+            return evaluator_.alone(model_, parameters_, data);
+    }
+
+    std::span<const float> parameters() const noexcept { return parameters_; }
+    const layout& tensors() const noexcept { return model_.layout(); }
+    const std::string& description() const noexcept { return description_; }
+    std::int64_t step() const noexcept { return step_; }
+    auto& state() noexcept { return state_; }
+
+private:
+    using state_type = sotto::strategy_state<Strategy, Transport>;
+
+    template <class Extra>
+    static constexpr bool evaluates = detail::is_evaluation<std::remove_cvref_t<Extra>>;
+    template <class Extra>
+    static constexpr bool tells_or_evaluates = evaluates<Extra> || callback<Extra>;
+
+    template <class Data>
+    using examples_of = typename detail::shared_or_own<Data>::type;
+
+    template <class Data>
+    static constexpr bool reads = [] {
+        if constexpr (dataset<Data> && gradient_source<Model>)
+            return std::is_same_v<typename Data::batch_type, typename Model::batch_type>;
+        else
+            return true;  // the other assertion says what is wrong
+    }();
+
+    static const training_options& checked(const training_options& options) {
+        if (options.batch_size < 1)
+            throw invalid_option("trainer: batch_size is " + std::to_string(options.batch_size) +
+                                 "; it must be at least 1");
+        return options;
+    }
+
+    template <class Data, class... Extras>
+    fit_report run(const Data& data, const data::share& share, bool own, training_length length,
+                   Extras&... extras) {
+        const std::string request = detail::fit_request(data, own, length, extras...);
+        if constexpr (Strategy::synchronous) require_agreement(transport_, request);
+        data::sampler sampler(data.size(), share, options_.batch_size, stream("order"),
+                              options_.shuffle);
+        resume_or_begin({data.size(), sampler.examples(), own});
+        const run_info info{.rank = transport_.rank(),
+                            .world_size = transport_.size(),
+                            .epochs = length.epochs_max,
+                            .steps_max = length.steps_max,
+                            .examples = sampler.examples(),
+                            .steps_an_epoch = sampler.batches(),
+                            .epochs_before = epoch_,
+                            .rounds_before = round_,
+                            .steps_before = step_,
+                            .parameters = &tensors(),
+                            .description = description_};
+        (calling::begin(extras, info), ...);
+
+        const time_point start = transport_.now();
+        const auto seconds = [&] { return in_seconds(transport_.now() - start); };
+        fit_report whole;
+        bool stop = false;
+        while (whole.epochs < length.epochs_max && whole.steps < length.steps_max) {
+            sampler.begin_epoch(epoch_);
+            transport_.at({.round = step_, .phase = "beginning an epoch"});
+            const epoch_agreement agreed =
+                state_.begin_epoch({sampler.examples(), options_.batch_size, stop ? 1 : 0, round_});
+            if (agreed.stop || has_no_rounds(agreed, share)) {
+                whole.stopped_early = agreed.stop;
+                conducting::finish(state_, std::span<float>(parameters_));
+                (evaluate_at_the_end(extras, whole), ...);
+                break;
+            }
+            const std::int64_t number = epoch_ + 1;
+            bool complete = false;
+            round_report total;
+            while (!complete && whole.steps < length.steps_max) {
+                const double done =
+                    static_cast<double>(round_) / static_cast<double>(agreed.rounds);
+                const double at = static_cast<double>(epoch_) + done;
+                const round_report round = do_round(data, sampler.batch(round_), at);
+                complete = round_ >= agreed.rounds;
+                if (complete) ++epoch_, round_ = 0;
+                ++whole.steps;
+                accumulate(total, round);
+                [[maybe_unused]] const step_report report{
+                    .step = step_, .epoch = at, .seconds = seconds(), .round = round};
+                (calling::step(extras, report), ...);
+            }
+            whole.epochs += complete ? 1 : 0;
+            accumulate(whole.total, total);
+
+            const bool last = whole.epochs == length.epochs_max || whole.steps == length.steps_max;
+            if (last) conducting::finish(state_, std::span<float>(parameters_));
+            epoch_report report = loss_of_all(total);
+            report.epoch = number;
+            report.complete = complete;
+            report.step = step_;
+            report.total = total;
+            (evaluate_if_asked(extras, report, last), ...);
+            report.seconds = seconds();
+            whole.loss = report.loss;
+            if (report.evaluated) whole.evaluated = report.evaluated;
+            ((stop |= calling::epoch(extras, report) == verdict::stop), ...);
+        }
+        whole.step = step_;
+        whole.seconds = seconds();
+        (calling::end(extras, whole), ...);
+        return whole;
+    }
+
+    template <class Data>
+    round_report do_round(const Data& data, std::span<const std::int64_t> examples, double epoch) {
+        const time_point loading = transport_.now();
+        data.gather(examples, batch_);
+        const duration load = transport_.now() - loading;
+        task<Model> job{model_, batch_, static_cast<std::int64_t>(examples.size()), step_, epoch};
+        round_report report = state_.round(job, std::span<float>(parameters_));
+        report.load = load;
+        ++step_;
+        ++round_;
+        return report;
+    }
+
+    template <class Extra>
+    void evaluate_if_asked(Extra& extra, epoch_report& report, bool last) {
+        if constexpr (evaluates<Extra>)
+            if (last || report.epoch % extra.every == 0) report.evaluated = evaluate(extra.data);
+    }
+
+    /// The last epoch turned out to be the last only after its report, or there was none.
+    template <class Extra>
+    void evaluate_at_the_end(Extra& extra, fit_report& whole) {
+        if constexpr (evaluates<Extra>)
+            if (whole.epochs == 0 || epoch_ % extra.every != 0)
+                whole.evaluated = evaluate(extra.data);
+    }
+
+    /// The mean loss of what was learnt in an epoch: by everybody, where ranks learn in step.
+    epoch_report loss_of_all(const round_report& total) {
+        learnt all{total.loss * static_cast<double>(total.examples), total.examples};
+        if constexpr (Strategy::synchronous) {
+            collectives::all_gather_values(
+                transport_, learnt{all}, std::span(learnt_),
+                {channels::evaluation, 1, static_cast<std::uint64_t>(step_)});
+            all = {};
+            for (const learnt& l : learnt_) all.loss += l.loss, all.examples += l.examples;
+        }
+        const auto examples = static_cast<double>(std::max<std::int64_t>(all.examples, 1));
+        return {.loss = all.loss / examples, .examples = all.examples};
+    }
+
+    std::string describe(const Strategy& strategy) const {
+        sotto::description text;
+        text.add("trainer", options_).add("strategy", strategy).add("model", model_);
+        for (const tensor& t : tensors()) {
+            std::string shape;
+            for (const std::int64_t extent : t.shape)
+                shape += (shape.empty() ? "" : " x ") + std::to_string(extent);
+            text.add("tensor " + t.name, shape);
+        }
+        return text.text();
+    }
+
+    struct learnt {
+        double loss = 0.0;
+        std::int64_t examples = 0;
+    };
+
+    /// What an epoch is read from.
+    struct source {
+        std::int64_t examples = 0;
+        std::int64_t of_this_rank = 0;
+        bool own = false;
+
+        friend bool operator==(const source&, const source&) = default;
+    };
+
+    /// An epoch that an earlier call left in the middle goes on only over the same data: ranks that
+    /// learn in step all resume it, or none does.
+    void resume_or_begin(const source& now) {
+        if (round_ > 0) {
+            bool resumes = now == source_;
+            if constexpr (Strategy::synchronous) resumes = transport_.agree(resumes);
+            if (!resumes) ++epoch_, round_ = 0;
+        }
+        source_ = now;
+    }
+
+    /// Whether this rank is there to serve others; without examples anywhere nobody could train.
+    static bool has_no_rounds(const epoch_agreement& agreed, const data::share& share) {
+        if (agreed.rounds > 0) return false;
+        if (Strategy::synchronous)
+            throw invalid_option("fit: no rank has any examples to train on");
+        if (!share.empty()) throw invalid_option("fit: this rank has no examples to train on");
+        return true;
+    }
+
+    std::int64_t start_group() const {
+        if constexpr (conducting::has_start_groups<state_type>)
+            return state_.start_group();
+        else
+            return 0;
+    }
+
+    /// Random numbers that ranks of one start group have in common: with several groups the start
+    /// comes from them alone, as a model's `initialise` gives the same for the same stream.
+    random_stream stream(std::string_view name) const {
+        const random_stream everybodys = random_.split(name);
+        const std::int64_t group = start_group();
+        return group == 0 ? everybodys : everybodys.split(static_cast<std::uint64_t>(group));
+    }
+
+    /// Whether all ranks are in the same start group.
+    bool one_start() {
+        if constexpr (conducting::has_start_groups<state_type>) {
+            std::vector<std::int64_t> groups(static_cast<std::size_t>(transport_.size()));
+            collectives::all_gather_values(transport_, start_group(), std::span(groups),
+                                           {channels::set_up, 3, 0});
+            return std::ranges::all_of(groups, [&](std::int64_t g) { return g == groups[0]; });
+        } else {
+            return true;
+        }
+    }
+
+    Model& model_;
+    Transport& transport_;
+    training_options options_;
+    random_stream random_;
+    std::vector<float> parameters_;
+    state_type state_;
+    evaluator<Model, Transport> evaluator_;
+    typename Model::batch_type batch_;
+    std::vector<learnt> learnt_;
+    std::string description_;
+    std::int64_t step_ = 0;   // rounds completed in all
+    std::int64_t epoch_ = 0;  // epochs completed
+    std::int64_t round_ = 0;  // rounds completed of the epoch after these
+    source source_;           // of those rounds
+};
+
+}  // namespace sotto

@@ -1,0 +1,111 @@
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+
+#include "sotto/transports/transport.hpp"
+
+namespace sotto::detail::local {
+
+/// One side of a message between two threads: the memory lent for it, and how far it is.
+/// It sits in the receiver's mailbox until the other side is there. Whoever comes second copies.
+struct transfer {
+    enum class stage : std::uint8_t { idle, posted, complete, too_long };
+
+    std::atomic<stage> reached = stage::idle;  // leaves posted under the owner's mutex, to wake it
+    bool sends = false;
+    bool linked = false;  // waits in a mailbox: no copy has begun. Guarded by the receiver's mutex
+    int owner = 0;
+    int peer = 0;
+    tag label;
+    const std::byte* source = nullptr;
+    std::byte* target = nullptr;
+    std::int64_t size = 0;
+    completion ended;              // written before `reached` leaves posted
+    std::int64_t peer_size = 0;    // likewise: what the other side sent or had room for
+    std::uint32_t slot = 0;        // where its endpoint keeps it
+    std::uint32_t generation = 1;  // uses of the slot: tells a spent request from a live one
+    transfer* before = nullptr;
+    transfer* after = nullptr;
+
+    int receiver() const noexcept { return sends ? peer : owner; }
+};
+
+/// Transfers in the order in which they were posted. It owns no memory: they link each other.
+class transfer_list {
+public:
+    void push_back(transfer& t) noexcept {
+        t.before = last_;
+        t.after = nullptr;
+        (last_ ? last_->after : first_) = &t;
+        last_ = &t;
+        t.linked = true;
+    }
+
+    void unlink(transfer& t) noexcept {
+        (t.before ? t.before->after : first_) = t.after;
+        (t.after ? t.after->before : last_) = t.before;
+        t.linked = false;
+    }
+
+    transfer* first() const noexcept { return first_; }
+
+private:
+    transfer* first_ = nullptr;
+    transfer* last_ = nullptr;
+};
+
+inline constexpr int waits_for_nobody = -2;  // any_rank is -1
+
+/// What is posted at one rank, and what that rank sleeps on. No two ranks share a cache line.
+struct alignas(64) mailbox {
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::atomic<std::uint64_t> activity = 0;
+    std::atomic<int> waits_for = waits_for_nobody;
+    std::atomic<bool> left = false;
+
+    /// Takes out the oldest counterpart of t, or posts t and returns nothing. Requires the mutex.
+    transfer* match(transfer& t) noexcept {
+        transfer_list& others = list(t.label, !t.sends);
+        for (transfer* other = others.first(); other; other = other->after) {
+            const transfer& send = t.sends ? t : *other;
+            const transfer& receive = t.sends ? *other : t;
+            if (send.label == receive.label &&
+                (receive.peer == any_rank || receive.peer == send.owner)) {
+                others.unlink(*other);
+                return other;
+            }
+        }
+        list(t.label, t.sends).push_back(t);
+        return nullptr;
+    }
+
+    /// Takes t out if no copy of it has begun. Requires the mutex.
+    bool remove(transfer& t) noexcept {
+        if (!t.linked) return false;
+        list(t.label, t.sends).unlink(t);
+        return true;
+    }
+
+private:
+    // Equal tags meet in one list, whoever they come from, so that posting order decides among
+    // them. With 64 lists some hundred tensors leave only a handful of others to step over.
+    static constexpr std::size_t lists = 64;
+
+    transfer_list& list(const tag& label, bool sends) noexcept {
+        const std::uint64_t mixed =
+            (label.round * 31 + label.item * std::uint64_t{7} + label.channel) *
+            0x9E3779B97F4A7C15u;
+        return (sends ? sends_ : receives_)[mixed >> 58];
+    }
+
+    std::array<transfer_list, lists> sends_;
+    std::array<transfer_list, lists> receives_;
+};
+
+}  // namespace sotto::detail::local

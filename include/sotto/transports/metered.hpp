@@ -1,0 +1,139 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sotto/core/bytes.hpp"
+#include "sotto/core/clock.hpp"
+#include "sotto/core/errors.hpp"
+#include "sotto/transports/ballot_transport.hpp"
+#include "sotto/transports/transport.hpp"
+
+namespace sotto {
+
+/// A transport that counts what goes through another one, apart for every peer and every channel.
+/// It borrows the other, and counts a transfer when its completion is reported.
+///   cost    8 bytes a transfer under way, 32 bytes a pair of peer and channel; a few additions a
+///           transfer
+///   errors  invalid_option: fewer than 1 channel or more than 65536; all others are the inner
+///           transport's
+template <transport Inner>
+class metered {
+public:
+    /// Channels 0 to channels-2 are counted each on its own, all higher ones together as the last.
+    explicit metered(Inner& inner, int channels = 16) : inner_(&inner), channels_(channels) {
+        if (channels < 1 || channels > 65536)
+            throw invalid_option("metered: " + std::to_string(channels) +
+                                 " channels; 1 to 65536 are possible");
+        counts_.resize(static_cast<std::size_t>(inner.size()) * static_cast<std::size_t>(channels));
+    }
+
+    /// What went to and came from one rank; or through one channel; or both.
+    traffic with(int peer) const noexcept {
+        return sum([&](int p, int) { return p == peer; });
+    }
+    traffic on(std::uint32_t channel) const noexcept {
+        return sum([&](int, int c) { return c == place(channel); });
+    }
+    traffic with(int peer, std::uint32_t channel) const noexcept {
+        return sum([&](int p, int c) { return p == peer && c == place(channel); });
+    }
+    traffic counters() const noexcept {
+        return sum([](int, int) { return true; });
+    }
+
+    int rank() const noexcept { return inner_->rank(); }
+    int size() const noexcept { return inner_->size(); }
+
+    request send(int to, tag label, byte_view out) {
+        return note(inner_->send(to, label, out), {place(label.channel), to});
+    }
+    request receive(int from, tag label, mutable_byte_view in) {
+        return note(inner_->receive(from, label, in), {place(label.channel), receives});
+    }
+    std::optional<completion> poll(request r) {
+        const auto ended = inner_->poll(r);
+        if (ended) count(r, *ended);
+        return ended;
+    }
+    completion wait(request r) {
+        const completion ended = inner_->wait(r);
+        count(r, ended);
+        return ended;
+    }
+
+    std::uint64_t activity() { return inner_->activity(); }
+    void await(std::uint64_t seen) { inner_->await(seen); }
+    bool agree(bool vote) { return inner_->agree(vote); }
+    auto& open_ballot(std::span<const int> members,
+                      std::uint32_t label) requires ballot_transport<Inner> {
+        return inner_->open_ballot(members, label);
+    }
+    template <class Ballot>
+        requires ballot_transport<Inner>
+    bool agree(Ballot& among, bool vote) { return inner_->agree(among, vote); }
+    void withdraw() noexcept { inner_->withdraw(); }
+    void fail(std::string_view cause) noexcept { inner_->fail(cause); }
+    void at(occasion now) { inner_->at(now); }
+    void reserve(std::int64_t count) {
+        inner_->reserve(count);
+        if (static_cast<std::size_t>(count) > under_way_.size())
+            under_way_.resize(static_cast<std::size_t>(count));
+    }
+    time_point now() const { return inner_->now(); }
+    void charge(work amount) { inner_->charge(amount); }
+
+private:
+    static constexpr int receives = -1;
+
+    struct transfer {
+        int channel = 0;
+        int to = receives;
+    };
+
+    int place(std::uint32_t channel) const noexcept {
+        return static_cast<int>(std::min(channel, static_cast<std::uint32_t>(channels_ - 1)));
+    }
+
+    request note(request made, transfer what) {
+        if (made.slot >= under_way_.size()) under_way_.resize(std::size_t{2} * made.slot + 16);
+        under_way_[made.slot] = what;
+        return made;
+    }
+
+    void count(request r, const completion& ended) noexcept {
+        const transfer& what = under_way_[r.slot];
+        const int peer = what.to == receives ? ended.source : what.to;
+        traffic& t = counts_[static_cast<std::size_t>(peer) * static_cast<std::size_t>(channels_) +
+                             static_cast<std::size_t>(what.channel)];
+        (what.to == receives ? t.bytes_received : t.bytes_sent) += ended.bytes;
+        ++(what.to == receives ? t.messages_received : t.messages_sent);
+    }
+
+    template <class Chosen>
+    traffic sum(Chosen chosen) const noexcept {
+        traffic all;
+        for (std::size_t i = 0; i < counts_.size(); ++i) {
+            const auto channels = static_cast<std::size_t>(channels_);
+            if (!chosen(static_cast<int>(i / channels), static_cast<int>(i % channels))) continue;
+            all.bytes_sent += counts_[i].bytes_sent;
+            all.bytes_received += counts_[i].bytes_received;
+            all.messages_sent += counts_[i].messages_sent;
+            all.messages_received += counts_[i].messages_received;
+        }
+        return all;
+    }
+
+    Inner* inner_;
+    int channels_;
+    std::vector<traffic> counts_;      // by peer, then by channel
+    std::vector<transfer> under_way_;  // by the slot of the request
+};
+
+}  // namespace sotto
