@@ -1,0 +1,6 @@
+// expect-error: all_reduce: this compressor's memory already holds the momentum
+#include "sotto/compressors/dgc.hpp"
+#include "sotto/optimizers/adamw.hpp"
+#include "sotto/strategies/all_reduce.hpp"
+
+const sotto::all_reduce misuse{sotto::adamw{}, sotto::dgc{}};

@@ -1,0 +1,25 @@
+#!/bin/sh
+# check.sh SOURCE COMPILER [FLAGS]...
+# Passes if SOURCE, which starts with "// expect-error: <extended regular expression>", does not
+# compile and the compiler says so within its first 5 lines: a reader does not scroll for the reason.
+
+source=$1
+shift
+
+expected=$(sed -n '1s|^// expect-error: ||p' "$source")
+if [ -z "$expected" ]; then
+    echo "$source: the first line must be '// expect-error: <regular expression>'"
+    exit 1
+fi
+
+# The C locale: GCC's quotation marks are then the ASCII ones that clang prints.
+if output=$(LC_ALL=C "$@" -std=c++20 -fsyntax-only -fdiagnostics-color=never "$source" 2>&1); then
+    echo "$source: compiles, expected an error that matches: $expected"
+    exit 1
+fi
+
+if ! printf '%s\n' "$output" | head -n 5 | grep -E -- "$expected"; then
+    echo "$source: the first 5 lines of the error do not match: $expected"
+    printf '%s\n' "$output" | head -n 20
+    exit 1
+fi

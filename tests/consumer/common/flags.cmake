@@ -1,0 +1,27 @@
+# Flags as consumers have them, per file: our headers are met with every warning, and for two
+# processors at once. Nothing that sotto brings may have changed the project around it.
+
+set(common "${CMAKE_CURRENT_LIST_DIR}")
+set(consumer_sources "${common}/main.cpp" "${common}/strict.cpp" "${common}/wide.cpp")
+
+set_source_files_properties("${common}/strict.cpp" PROPERTIES
+    COMPILE_OPTIONS "-Wall;-Wextra;-Wpedantic;-Wconversion;-Wshadow;-Werror")
+
+include(CheckCXXCompilerFlag)
+check_cxx_compiler_flag(-march=x86-64-v3 HAS_X86_64_V3)
+if(HAS_X86_64_V3)
+    set_source_files_properties("${common}/wide.cpp" PROPERTIES COMPILE_OPTIONS -march=x86-64-v3)
+endif()
+
+foreach(variable IN ITEMS CMAKE_CXX_STANDARD CMAKE_CXX_FLAGS BUILD_TESTING CMAKE_MODULE_PATH)
+    if(NOT "${${variable}}" STREQUAL "")
+        message(FATAL_ERROR "sotto set ${variable} to '${${variable}}' in its consumer")
+    endif()
+endforeach()
+foreach(target IN ITEMS sotto_test_main sotto_own_options)
+    if(TARGET ${target})
+        message(FATAL_ERROR "sotto's own ${target} reached its consumer")
+    endif()
+endforeach()
+
+enable_testing()

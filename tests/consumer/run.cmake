@@ -1,0 +1,12 @@
+# Configures, builds and runs one consumer. Every consumer has a test named `run`.
+
+file(REMOVE_RECURSE "${binary}")
+execute_process(
+    COMMAND "${CMAKE_COMMAND}" -S "${source}" -B "${binary}" -G "${generator}"
+        -D CMAKE_BUILD_TYPE=Release "-DCMAKE_CXX_COMPILER=${compiler}"
+        "-DCMAKE_CXX_COMPILER_LAUNCHER=${launcher}" "-DCMAKE_PREFIX_PATH=${prefix}"
+        "-DSOTTO_SOURCE_DIR=${sotto}"
+    COMMAND_ERROR_IS_FATAL ANY)
+execute_process(COMMAND "${CMAKE_COMMAND}" --build "${binary}" COMMAND_ERROR_IS_FATAL ANY)
+execute_process(COMMAND "${CMAKE_CTEST_COMMAND}" --test-dir "${binary}" --output-on-failure
+                --no-tests=error COMMAND_ERROR_IS_FATAL ANY)

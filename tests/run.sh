@@ -1,0 +1,82 @@
+#!/usr/bin/env bash
+# tests/run.sh [-q]
+# Builds and runs all tests from a fresh clone on: with g++ and everything about headers and package,
+# with clang, under the sanitizers, and a minute of fuzzing. -q: with g++ alone, without consumers.
+#   SOTTO_DATA           folder with data sets; tests that need one say that they skip without it
+#   SOTTO_FUZZ_SECONDS   seconds of fuzzing for each decoder; by default a minute in all
+#   SOTTO_JOBS           compilers and tests side by side; by default one for each processor
+set -uo pipefail
+
+quick=no
+case ${1:-} in
+    "") ;;
+    -q | --quick) quick=yes ;;
+    *)
+        echo "usage: tests/run.sh [-q]" >&2
+        exit 2
+        ;;
+esac
+
+cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
+export OPENBLAS_NUM_THREADS=1
+jobs=${SOTTO_JOBS:-$(nproc)}
+passed=0
+failed=0
+
+# stage TITLE PRESET [CTEST ARGUMENTS]...: configures, builds, runs, and adds to the two counts.
+# `configure` holds further arguments for CMake.
+configure=()
+stage() {
+    local title=$1 preset=$2 log=build/$2.log started=$SECONDS lost total
+    shift 2
+    mkdir -p build
+    echo
+    echo "== $title"
+    if ! cmake --preset "$preset" "${configure[@]}" > "$log" 2>&1; then
+        tail -n 40 "$log"
+        echo "configuring $preset failed"
+        failed=$((failed + 1))
+        return
+    fi
+    # -k 0: one file that does not compile must not hide the tests of the others.
+    if ! cmake --build --preset "$preset" -j "$jobs" -- -k 0 >> "$log" 2>&1; then
+        grep -E -A 6 'error:|FAILED:|undefined reference' "$log" | head -n 60
+        echo "building $preset failed; all of its output is in $log"
+        failed=$((failed + 1))
+    fi
+    echo "built in $((SECONDS - started)) s"
+    ctest --preset "$preset" -j "$jobs" "$@" 2>&1 | tee "build/$preset.tests.log"
+    read -r lost total < <(sed -nE \
+        's/^[0-9]+% tests passed, ([0-9]+) tests? failed out of ([0-9]+)$/\1 \2/p' \
+        "build/$preset.tests.log")
+    if [ -z "${total:-}" ]; then
+        echo "no test of $preset ran"
+        failed=$((failed + 1))
+        return
+    fi
+    failed=$((failed + lost))
+    passed=$((passed + total - lost))
+}
+
+finish() {
+    echo
+    echo "$passed passed, $failed failed"
+    [ "$failed" -eq 0 ]
+    exit
+}
+
+echo "== packages"
+cmake/install_debian.sh tests || exit 1
+[ -n "${SOTTO_DATA:-}" ] || echo "SOTTO_DATA is not set: tests that need its data sets will skip"
+
+if [ "$quick" = yes ]; then
+    stage "g++" release -LE consumer
+    finish
+fi
+stage "g++, headers, floors, misuse, consumers, examples" release
+stage "clang" clang
+stage "address and undefined-behaviour sanitizers" sanitize
+stage "thread sanitizer" thread
+configure=(-D "SOTTO_FUZZ_SECONDS=${SOTTO_FUZZ_SECONDS:-}")
+stage "fuzzing" fuzz
+finish

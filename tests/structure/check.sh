@@ -1,0 +1,133 @@
+#!/bin/sh
+# check.sh ROOT
+# What the compiler does not enforce about the sources under ROOT: floors, names that belong in one
+# folder, sizes. Prints one "file:line: what, and what was expected" per violation.
+
+cd "$1" || exit 1
+LC_ALL=C
+export LC_ALL
+
+files=$(find include/sotto tests examples bench \( -name '*.hpp' -o -name '*.cpp' \) 2>/dev/null | sort)
+if [ -z "$files" ]; then
+    echo "no sources under $1/include/sotto"
+    exit 1
+fi
+
+# The names of source files hold no blanks, so that the list may be split.
+# shellcheck disable=SC2086
+awk '
+BEGIN {
+    floor["core"] = 0
+    floor["kernels"] = 1
+    floor["wire"] = 2
+    count = split("compressors optimizers losses staleness distillation topologies consensus " \
+                  "transports launch nn data metrics", name, " ")
+    for (i = 1; i <= count; ++i) floor[name[i]] = 3
+    floor["collectives"] = floor["models"] = floor["checkpoint"] = 4
+    floor["strategies"] = 5
+    floor["trainer"] = floor["adapters"] = 6
+    floor["sotto.hpp"] = 7
+    floor["version.hpp"] = 0
+    header_lines_max = 500
+    columns_max = 100
+}
+
+function report(line, text) {
+    print file ":" line ": " text
+    ++violations
+}
+
+# The folder of "include/sotto/folder/file.hpp" after its first n characters; a file that lies in
+# none stands for itself.
+function folder_of(path, n) {
+    path = substr(path, n + 1)
+    sub("/.*", "", path)
+    return path
+}
+
+function end_of_header() {
+    if (!header) return
+    if (!once) report(1, "has no #pragma once")
+    if (lines > header_lines_max)
+        report(lines, "has " lines " lines, at most " header_lines_max " are allowed")
+}
+
+FNR == 1 {
+    end_of_header()
+    file = FILENAME
+    header = file ~ "^include/sotto/"
+    folder = folder_of(file, length("include/sotto/"))
+    once = 0
+    if (header && !(folder in floor))
+        report(1, "folder " folder " has no floor; give it one in tests/structure/check.sh")
+}
+
+{
+    lines = FNR
+    text = $0
+    gsub("[\200-\277]", "", text)  # the rest of each UTF-8 sequence: what remains are characters
+    if (length(text) > columns_max)
+        report(FNR, "has " length(text) " columns, at most " columns_max " are allowed")
+    if (!header) next
+}
+
+/^#pragma once/ { once = 1 }
+
+/^[ \t]*#[ \t]*include[ \t]*"/ {
+    target = $0
+    sub(/^[^"]*"/, "", target)
+    sub(/".*/, "", target)
+    if (target !~ "^sotto/") {
+        report(FNR, "includes \"" target "\"; ours are written \"sotto/folder/file.hpp\"")
+        next
+    }
+    other = folder_of(target, length("sotto/"))
+    if (!(other in floor) || !(folder in floor) || other == folder) next
+    if (floor[other] > floor[folder])
+        report(FNR, folder " (floor " floor[folder] ") includes " other " (floor " floor[other] \
+               "), which is above it")
+    else if (floor[other] == floor[folder] && other != "version.hpp")
+        report(FNR, folder " includes " other ", which is on the same floor")
+    next
+}
+
+# From here on the code alone counts, without its strings and comments.
+{
+    code = $0
+    gsub(/\047\\?"\047/, "", code)
+    gsub(/"([^"\\]|\\.)*"/, "", code)
+    gsub(/\/\*.*\*\//, "", code)
+    sub(/\/\/.*/, "", code)
+}
+
+code ~ /<boost\/|<asio|boost::|asio::/ && file !~ "^include/sotto/transports/tcp" {
+    report(FNR, "names Boost or Asio, which belong in transports/tcp*")
+}
+code ~ /<mpi\.h>|(^|[^A-Za-z0-9_])MPI_/ && file != "include/sotto/transports/mpi.hpp" {
+    report(FNR, "names MPI, which belongs in transports/mpi.hpp")
+}
+code ~ /<xsimd|xsimd::/ && folder != "kernels" {
+    report(FNR, "names xsimd, which belongs in kernels/")
+}
+code ~ /<xtensor|<xtl|(^|[^A-Za-z0-9_])xt::/ && folder !~ /^(nn|models|data)$/ {
+    report(FNR, "names xtensor, which belongs in nn/, models/ and data/")
+}
+code ~ /(^|[^A-Za-z0-9_])using[ \t]+namespace[ \t]/ {
+    report(FNR, "has a using namespace, which every includer would inherit")
+}
+code ~ /^[ \t]*#[ \t]*define[ \t]/ {
+    macro = code
+    sub(/^[ \t]*#[ \t]*define[ \t]+/, "", macro)
+    sub(/[^A-Za-z0-9_].*/, "", macro)
+    if (macro == "XXH_INLINE_ALL") next  # how xxhash.h is asked to be header-only
+    if (macro !~ /^SOTTO_/)
+        report(FNR, "defines the macro " macro ", whose name must start with SOTTO_")
+    else if (file !~ "^include/sotto/(core/config|version)[.]hpp$")
+        report(FNR, "defines the macro " macro ", which belongs in core/config.hpp")
+}
+
+END {
+    end_of_header()
+    exit violations > 0
+}
+' $files

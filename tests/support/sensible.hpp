@@ -1,0 +1,55 @@
+#pragma once
+
+#include "sotto/compressors/dgc.hpp"
+#include "sotto/compressors/sparsified.hpp"
+#include "sotto/compressors/threshold.hpp"
+#include "sotto/optimizers/clipped.hpp"
+#include "sotto/optimizers/scheduled.hpp"
+#include "sotto/strategies/all_reduce.hpp"
+
+namespace sotto::testing {
+
+/// Options of a policy that make sense for tensors of some hundred small integers: one entry in
+/// eight is sent, warm-up takes one epoch, learning rates are powers of two. Defaults otherwise.
+template <class Policy>
+struct sensible {
+    static Policy options() {
+        Policy policy{};
+        if constexpr (requires { policy.density = 0.125; }) policy.density = 0.125;
+        if constexpr (requires { policy.warm_up_epochs; }) policy.warm_up_epochs = 1.0;
+        if constexpr (requires { policy.limit = 5.0; }) policy.limit = 5.0;
+        if constexpr (requires { policy.learning_rate; }) policy.learning_rate = 0.0625;
+        return policy;
+    }
+};
+
+template <class Selector, class Memory, class Schedule>
+struct sensible<sparsified<Selector, Memory, Schedule>> {
+    static sparsified<Selector, Memory, Schedule> options() {
+        sparsified<Selector, Memory, Schedule> policy{sensible<Selector>::options(), Memory{},
+                                                      Schedule{}};
+        if constexpr (requires { policy.schedule.epochs; }) policy.schedule.epochs = 1.0;
+        return policy;
+    }
+};
+
+template <class Optimizer, class Schedule>
+struct sensible<scheduled<Optimizer, Schedule>> {
+    static scheduled<Optimizer, Schedule> options() {
+        return {sensible<Optimizer>::options(), Schedule{}};
+    }
+};
+
+template <class Optimizer>
+struct sensible<clipped<Optimizer>> {
+    static clipped<Optimizer> options() { return {sensible<Optimizer>::options(), by_norm{4.0}}; }
+};
+
+template <class Optimizer, class Compressor, class Collective>
+struct sensible<all_reduce<Optimizer, Compressor, Collective>> {
+    static all_reduce<Optimizer, Compressor, Collective> options() {
+        return {sensible<Optimizer>::options(), sensible<Compressor>::options(), Collective{}};
+    }
+};
+
+}  // namespace sotto::testing

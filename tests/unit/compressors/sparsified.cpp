@@ -1,0 +1,287 @@
+#include "sotto/compressors/sparsified.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "sotto/compressors/dgc.hpp"
+#include "sotto/compressors/momentum_corrected.hpp"
+#include "sotto/compressors/random_k.hpp"
+#include "sotto/compressors/residual.hpp"
+#include "sotto/compressors/threshold.hpp"
+#include "sotto/compressors/top_k.hpp"
+#include "support/generators.hpp"
+
+using namespace sotto;
+
+namespace {
+
+template <class State>
+std::vector<float> sent(State& state, const tensor& t, std::span<const float> gradient,
+                        bool commit = true) {
+    bytes message;
+    state.encode(t, gradient, message);
+    CHECK(static_cast<std::int64_t>(message.size()) <= state.message_bytes_max(t));
+    std::vector<float> sum(gradient.size());
+    state.decode_add(t, message, sum);
+    if (commit) state.commit();
+    return sum;
+}
+
+std::int64_t entries(const std::vector<float>& sum) {
+    return std::count_if(sum.begin(), sum.end(), [](float x) { return x != 0.0f; });
+}
+
+}  // namespace
+
+TEST_CASE("exactly k entries a tensor are sent in every step") {
+    const layout tensors = testing::small_layout();
+    auto worker = sparsified{top_k{.density = 0.013}, residual{}}.bind(tensors);
+    for (int step = 0; step < 4; ++step) {
+        worker.begin_round({.step = step});
+        for (const tensor& t : tensors) {
+            if (t.is_vector()) continue;
+            const auto g =
+                testing::normal_values(t.size, static_cast<std::uint64_t>(100 * step + t.index));
+            CHECK(entries(sent(worker, t, g)) == entries_at(0.013, t.size));
+        }
+    }
+    CHECK(entries_at(0.001, 3000) == 3);
+    CHECK(entries_at(0.001, 3001) == 4);
+    CHECK(entries_at(1.0, 7) == 7);
+    CHECK(entries_at(0.5, 0) == 0);
+    CHECK(entries_at(1e-9, 10) == 1);
+}
+
+TEST_CASE("a rolled back round leaves memory bit for bit as it was") {
+    const layout tensors = testing::small_layout();
+    const tensor& t = tensors[0];
+    auto worker = dgc{.density = 0.05}.bind(tensors);
+    auto twin = dgc{.density = 0.05}.bind(tensors);
+    for (int step = 0; step < 6; ++step) {
+        const auto failed = testing::normal_values(t.size, static_cast<std::uint64_t>(step + 1000));
+        sent(worker, t, failed, false);
+        worker.rollback();
+        const auto g = testing::normal_values(t.size, static_cast<std::uint64_t>(step));
+        CHECK(sent(worker, t, g) == sent(twin, t, g));
+        CHECK(std::ranges::equal(worker.memory().unsent(t), twin.memory().unsent(t)));
+        CHECK(std::ranges::equal(worker.memory().velocity(t), twin.memory().velocity(t)));
+    }
+}
+
+TEST_CASE("what rounding to fp16 takes away stays in memory") {
+    layout tensors;
+    tensors.add("w", {4, 1});
+    const tensor& t = tensors[0];
+    auto worker = sparsified{top_k{.density = 0.5}, residual{}, constant_density{},
+                             local_clipping{}, sparse_message{.values = wire::value_format::fp16}}
+                      .bind(tensors);
+    const std::vector<float> g{1.0f / 3, 1e6f, 0.0f, 0.0f};
+    const auto sum = sent(worker, t, g);
+    CHECK(sum[0] == wire::rounded(wire::value_format::fp16, g[0]));
+    CHECK(sum[0] + worker.memory().unsent(t)[0] == g[0]);
+    CHECK(sum[1] == 65504.0f);  // the largest number of the format; the rest waits
+    CHECK(worker.memory().unsent(t)[1] == 1e6f - 65504.0f);
+}
+
+TEST_CASE(
+    "local clipping scales by the norm of a tensor or of the model over the root of the workers") {
+    const layout tensors = testing::small_layout();
+    const auto g = testing::normal_values(tensors.size(), 3);
+    const auto norm = [](std::span<const float> x) {
+        double sum = 0;
+        for (const float v : x) sum += double{v} * v;
+        return std::sqrt(sum);
+    };
+    const tensor& t = tensors[0];
+    const auto part = t.of(std::span<const float>(g));
+    for (const int workers : {1, 4}) {
+        const double limit = 2.0 / std::sqrt(static_cast<double>(workers));
+        auto by_tensor = dgc{.density = 1.0, .mask = false, .clip_norm = 2.0}.bind(tensors);
+        by_tensor.begin_round({.world_size = workers});
+        CHECK_FALSE(by_tensor.waits_for_all());
+        CHECK(norm(sent(by_tensor, t, part)) == doctest::Approx(limit).epsilon(1e-5));
+
+        auto by_model =
+            dgc{.density = 1.0, .mask = false, .clip_norm = 2.0, .clip = clip_scope::per_model}
+                .bind(tensors);
+        by_model.begin_round({.world_size = workers});
+        CHECK(by_model.waits_for_all());
+        by_model.prepare(g);
+        CHECK(norm(sent(by_model, t, part)) ==
+              doctest::Approx(limit * norm(part) / norm(g)).epsilon(1e-5));
+    }
+    auto loose = dgc{.density = 1.0, .mask = false, .clip_norm = 1e6}.bind(tensors);
+    CHECK(std::ranges::equal(sent(loose, t, part), part));
+}
+
+TEST_CASE("vectors go dense, without memory, and get their momentum after the sum") {
+    const layout tensors = testing::small_layout();
+    const tensor& bias = tensors[1];
+    auto worker = dgc{.density = 0.01, .momentum = 0.5}.bind(tensors);
+    CHECK(worker.sums(bias));
+    CHECK_FALSE(worker.sums(tensors[0]));
+    CHECK(worker.payload_size(bias) == bias.size);
+    std::vector<float> payload(12), sum(12), velocity(12);
+    for (int step = 0; step < 3; ++step) {
+        const auto g = testing::integer_values(12, static_cast<std::uint64_t>(step));
+        worker.pack(bias, g, payload);
+        CHECK(payload == g);
+        worker.unpack(bias, payload, sum);
+        worker.commit();
+        for (std::size_t i = 0; i < 12; ++i) velocity[i] = 0.5f * velocity[i] + g[i];
+        CHECK(sum == velocity);
+    }
+    auto all_sparse = sparsified{top_k{.density = 0.1}, residual{}, constant_density{},
+                                 local_clipping{}, sparse_message{.dense_vectors = false}}
+                          .bind(tensors);
+    CHECK_FALSE(all_sparse.sums(bias));
+    CHECK(entries(sent(all_sparse, bias, testing::normal_values(12, 1))) == 2);
+}
+
+TEST_CASE("N workers with one gradient send what one worker of N times the batch sends") {
+    const layout tensors = testing::small_layout();
+    const tensor& t = tensors[0];
+    const dgc options{.density = 0.02, .clip_norm = 1000.0};
+    auto alone = options.bind(tensors);
+    std::vector<decltype(alone)> four(4, options.bind(tensors));
+    for (int step = 0; step < 10; ++step) {
+        auto g = testing::integer_values(t.size, static_cast<std::uint64_t>(step));
+        alone.begin_round({.step = step, .world_size = 1});
+        const auto whole = sent(alone, t, g);
+        for (float& x : g) x /= 4.0f;
+        std::vector<float> sum(g.size());
+        for (auto& worker : four) {
+            worker.begin_round({.step = step, .world_size = 4});
+            const auto quarter = sent(worker, t, g);
+            for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += quarter[i];
+        }
+        for (std::size_t i = 0; i < whole.size(); ++i) CHECK(sum[i] == whole[i]);
+    }
+}
+
+TEST_CASE("random-k chooses alike on all ranks and is summed without indices") {
+    const layout tensors = testing::small_layout();
+    const tensor& t = tensors[3];
+    static_assert(summable<random_k> && summable<sparsified<random_k, residual>>);
+    static_assert(!summable<top_k> && packs<dgc> && !summable<dgc> && sparse<dgc>);
+    auto a = sparsified{random_k{.density = 0.1}, residual{}}.bind(tensors);
+    auto b = sparsified{random_k{.density = 0.1}, residual{}}.bind(tensors);
+    std::vector<int> chosen(static_cast<std::size_t>(t.size));
+    for (int step = 0; step < 400; ++step) {
+        a.begin_round({.step = step, .rank = 0, .world_size = 2});
+        b.begin_round({.step = step, .rank = 1, .world_size = 2});
+        const std::vector<float> ga(static_cast<std::size_t>(t.size), 1.0f), gb(ga);
+        const auto k = static_cast<std::size_t>(a.payload_size(t));
+        REQUIRE(k == 70);
+        std::vector<float> pa(k), pb(k), sum(static_cast<std::size_t>(t.size));
+        a.pack(t, ga, pa);
+        b.pack(t, gb, pb);
+        for (std::size_t j = 0; j < k; ++j) pa[j] += pb[j];
+        a.unpack(t, pa, sum);
+        for (std::size_t i = 0; i < sum.size(); ++i) chosen[i] += sum[i] != 0.0f;
+        a.commit();
+        b.commit();
+    }
+    for (const int count : chosen) CHECK(std::abs(count - 40) < 36);  // 6 standard deviations
+}
+
+TEST_CASE("a threshold sends what reaches it and nothing else") {
+    const layout tensors = testing::small_layout();
+    const tensor& t = tensors[0];
+    auto worker = sparsified{threshold{.limit = 2.0}, residual{}}.bind(tensors);
+    std::vector<float> g(static_cast<std::size_t>(t.size), 0.75f);
+    g[7] = -2.0f;
+    CHECK(entries(sent(worker, t, g)) == 1);
+    CHECK(entries(sent(worker, t, g)) == 1);       // 1.5 and the one of 2
+    CHECK(entries(sent(worker, t, g)) == t.size);  // 2.25 all over
+}
+
+TEST_CASE("the paper's and the code's warm-up have their published densities") {
+    const warm_up paper{.epochs = 4.0};
+    CHECK(paper.density(0.0, 0.001) == 0.25);
+    CHECK(paper.density(0.999, 0.001) == 0.25);
+    CHECK(paper.density(1.0, 0.001) == 0.0625);
+    CHECK(paper.density(2.5, 0.001) == 0.015625);
+    CHECK(paper.density(3.0, 0.001) == 0.00390625);
+    CHECK(paper.density(4.0, 0.001) == 0.001);
+    CHECK(paper.density(2.0, 0.1) == 0.1);  // never below the target
+    CHECK(warm_up{.epochs = 1.0}.density(0.3, 0.001) == 0.0625);
+    CHECK(warm_up{.epochs = 0.0}.density(0.0, 0.001) == 0.001);
+    const exponential_warm_up code{.epochs = 5.0};
+    const double expected[]{0.316, 0.1, 0.0316, 0.01, 0.00316};
+    for (int e = 0; e < 5; ++e)
+        CHECK(code.density(e, 0.001) == doctest::Approx(expected[e]).epsilon(0.01));
+    CHECK(code.density(5.0, 0.001) == 0.001);
+}
+
+TEST_CASE("options that cannot work are refused with their value") {
+    const layout tensors = testing::small_layout();
+    CHECK_THROWS_WITH_AS(top_k{.density = 0.0}.bind(tensors),
+                         "sparsified: density is 0.000000; it must be above 0 and at most 1 (0.001 "
+                         "sends one entry in a "
+                         "thousand)",
+                         invalid_option);
+    CHECK_THROWS_AS(top_k{.density = 1.5}.bind(tensors), invalid_option);
+    CHECK_THROWS_AS(dgc{.clip_norm = -1.0}.bind(tensors), invalid_option);
+    CHECK_THROWS_AS(threshold{.limit = 0.0}.bind(tensors), invalid_option);
+    layout huge;
+    huge.add("huge", {(std::int64_t{1} << 32) + 1, 1});
+    CHECK_THROWS_WITH_AS(
+        dgc{}.bind(huge),
+        "sparsified: tensor 'huge' has 4294967297 elements; a sparse block indexes at most 2^32: "
+        "split it in the layout",
+        invalid_option);
+}
+
+TEST_CASE("what has accumulated beyond all numbers is refused, in halves as in floats") {
+    layout tensors;
+    tensors.add("w", {4, 1});
+    for (const auto format : {wire::value_format::fp32, wire::value_format::fp16}) {
+        auto worker = sparsified{top_k{.density = 0.25}, residual{}, constant_density{},
+                                 local_clipping{}, sparse_message{.values = format}}
+                          .bind(tensors);
+        const std::vector<float> g{3e38f, 0.0f, 3e38f, 0.0f};
+        sent(worker, tensors[0], g);
+        bytes message;
+        // In halves element 0 is not done with either: 65504 of it left.
+        const std::string which = format == wire::value_format::fp32 ? "2" : "0";
+        const std::string text =
+            "what has accumulated in tensor 'w' is not finite: element " + which;
+        CHECK_THROWS_WITH_AS(worker.encode(tensors[0], g, message), text.c_str(), error);
+    }
+}
+
+TEST_CASE("random-k travels in the format it was given, and keeps what rounding takes away") {
+    layout tensors;
+    tensors.add("w", {1, 2}).add("b", {2}, tensor_kind::bias);
+    auto worker = sparsified{random_k{.density = 1.0}, residual{}, constant_density{},
+                             local_clipping{}, sparse_message{.values = wire::value_format::fp16}}
+                      .bind(tensors);
+    CHECK(worker.payload_format(tensors[0]) == wire::value_format::fp16);
+    CHECK(worker.payload_format(tensors[1]) == wire::value_format::fp32);
+    const std::vector<float> g{1.0f / 3, 0.1f};
+    std::vector<float> payload(2);
+    worker.pack(tensors[0], g, payload);
+    worker.commit();
+    for (std::size_t i = 0; i < 2; ++i) {
+        CHECK(payload[i] == wire::rounded(wire::value_format::fp16, g[i]));
+        CHECK(payload[i] + worker.memory().unsent(tensors[0])[i] == g[i]);
+    }
+}
+
+TEST_CASE("messages that do not fit are refused and add nothing") {
+    const layout tensors = testing::small_layout();
+    const tensor& t = tensors[0];
+    auto worker = sparsified{top_k{.density = 0.05}, residual{}}.bind(tensors);
+    bytes message;
+    worker.encode(t, testing::normal_values(t.size, 1), message);
+    for (std::size_t length = 0; length < message.size(); ++length) {
+        std::vector<float> sum(static_cast<std::size_t>(t.size));
+        CHECK_THROWS_AS(worker.decode_add(t, byte_view(message).first(length), sum), malformed);
+        CHECK(entries(sum) == 0);
+    }
+}

@@ -1,0 +1,74 @@
+#include "sotto/core/random.hpp"
+
+#include <doctest/doctest.h>
+
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <set>
+
+using sotto::random_stream;
+
+TEST_CASE("a stream repeats from its seed and differs between seeds") {
+    random_stream a(7), b(7), c(8);
+    int equal = 0;
+    for (int i = 0; i < 1000; ++i) {
+        const auto x = a();
+        CHECK(x == b());
+        equal += x == c();
+    }
+    CHECK(equal < 3);
+}
+
+TEST_CASE("the bits are pinned: the same on every compiler") {
+    random_stream stream(0);
+    // Philox4x32-10 of counter 0 and key 0, as in the reference implementation's known answers.
+    CHECK(stream() == 0x6627e8d5u);
+    CHECK(stream() == 0xe169c58du);
+    CHECK(stream() == 0xbc57ac4cu);
+    CHECK(stream() == 0x9b00dbd8u);
+    static_assert(random_stream(0).split("data").key() == random_stream(0).split("data").key());
+    static_assert(random_stream(0).split("data").key() != random_stream(0).split("date").key());
+}
+
+TEST_CASE("splits do not depend on how much of their parent was drawn") {
+    random_stream parent(3);
+    const auto before = parent.split("a").key();
+    parent();
+    CHECK(parent.split("a").key() == before);
+}
+
+TEST_CASE("seeking lands where drawing arrives") {
+    for (std::uint64_t position : {0u, 1u, 3u, 4u, 5u, 1000u}) {
+        random_stream drawn(5), sought(5);
+        for (std::uint64_t i = 0; i < position; ++i) drawn();
+        sought.seek(position);
+        CHECK(drawn.position() == sought.position());
+        for (int i = 0; i < 9; ++i) CHECK(drawn() == sought());
+    }
+}
+
+TEST_CASE("below is in range and even") {
+    random_stream stream(11);
+    std::array<int, 7> counts{};
+    for (int i = 0; i < 70000; ++i) ++counts[stream.below(7)];
+    for (const int count : counts) CHECK(std::abs(count - 10000) < 500);  // 5 standard deviations
+    CHECK(stream.below(1) == 0);
+}
+
+TEST_CASE("uniform and normal have their moments") {
+    random_stream stream(13);
+    double sum = 0, squares = 0, normal_sum = 0, normal_squares = 0, fourth = 0;
+    constexpr int n = 200000;
+    for (int i = 0; i < n; ++i) {
+        const double u = stream.uniform(), z = stream.normal();
+        CHECK_UNARY(u >= 0.0 && u < 1.0);
+        sum += u, squares += u * u, normal_sum += z, normal_squares += z * z,
+            fourth += z * z * z * z;
+    }
+    CHECK(sum / n == doctest::Approx(0.5).epsilon(0.01));
+    CHECK(squares / n == doctest::Approx(1.0 / 3).epsilon(0.01));
+    CHECK(std::abs(normal_sum / n) < 0.01);
+    CHECK(normal_squares / n == doctest::Approx(1.0).epsilon(0.015));
+    CHECK(fourth / n == doctest::Approx(3.0).epsilon(0.04));
+}

@@ -1,0 +1,154 @@
+#include "sotto/kernels/half.hpp"
+
+#include <doctest/doctest.h>
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "sotto/core/random.hpp"
+
+using namespace sotto::kernels;
+
+namespace {
+
+std::uint32_t bits_of(float value) {
+    return std::bit_cast<std::uint32_t>(value);
+}
+float float_of(std::uint32_t bits) {
+    return std::bit_cast<float>(bits);
+}
+
+// What a binary16 stands for, by the definition of the format and none of the code under test.
+double fp16_by_definition(unsigned half) {
+    const int exponent = static_cast<int>(half >> 10 & 31),
+              fraction = static_cast<int>(half & 1023);
+    const double magnitude =
+        exponent == 0 ? std::ldexp(fraction, -24) : std::ldexp(1024 + fraction, exponent - 25);
+    return half & 0x8000u ? -magnitude : magnitude;
+}
+
+bool is_nan(unsigned half) {
+    return (half & 0x7C00u) == 0x7C00u && (half & 0x3FFu) != 0;
+}
+
+}  // namespace
+
+TEST_CASE("every binary16 widens to the number it stands for and comes back as it was") {
+    for (unsigned half = 0; half < 0x10000; ++half) {
+        const float value = from_fp16(static_cast<std::uint16_t>(half));
+        if (is_nan(half)) {
+            REQUIRE(std::isnan(value));
+            REQUIRE(to_fp16(value) == (half | 0x200u));
+            continue;
+        }
+        if ((half & 0x7FFFu) == 0x7C00u)
+            REQUIRE(std::isinf(value));
+        else
+            REQUIRE(static_cast<double>(value) == fp16_by_definition(half));
+        REQUIRE(std::signbit(value) == ((half & 0x8000u) != 0));
+        REQUIRE(to_fp16(value) == half);
+    }
+}
+
+TEST_CASE("between any two neighbouring binary16 numbers the middle goes to the even one") {
+    for (unsigned half = 0; half < 0x7BFF; ++half) {
+        const double low = fp16_by_definition(half), high = fp16_by_definition(half + 1);
+        const auto middle = static_cast<float>((low + high) / 2);  // exact: 12 bits
+        const auto even = static_cast<std::uint16_t>(half % 2 == 0 ? half : half + 1);
+        REQUIRE(to_fp16(middle) == even);
+        REQUIRE(to_fp16(-middle) == (even | 0x8000u));
+        REQUIRE(to_fp16(std::nextafter(middle, 0.0f)) == half);
+        REQUIRE(to_fp16(std::nextafter(middle, 1e9f)) == half + 1);
+    }
+}
+
+TEST_CASE("binary16 overflows to infinity from 65520 on and keeps NaN and the sign of zero") {
+    CHECK(to_fp16(65504.0f) == 0x7BFF);
+    CHECK(to_fp16(std::nextafter(65520.0f, 0.0f)) == 0x7BFF);
+    CHECK(to_fp16(65520.0f) == 0x7C00);
+    CHECK(to_fp16(-1e30f) == 0xFC00);
+    CHECK(to_fp16(std::numeric_limits<float>::infinity()) == 0x7C00);
+    CHECK(to_fp16(-0.0f) == 0x8000);
+    CHECK(to_fp16(0x1p-25f) == 0);  // a tie with 0, which is even
+    CHECK(to_fp16(std::nextafter(0x1p-25f, 1.0f)) == 1);
+    CHECK(to_fp16(std::numeric_limits<float>::denorm_min()) == 0);
+    CHECK(to_fp16(float_of(0x7F800001)) == 0x7E00);  // a payload that does not fit is still a NaN
+    CHECK(to_fp16(float_of(0xFFC04000)) == 0xFE02);
+}
+
+TEST_CASE("every bfloat16 widens to the float with the same upper half and comes back as it was") {
+    for (unsigned half = 0; half < 0x10000; ++half) {
+        const float value = from_bf16(static_cast<std::uint16_t>(half));
+        REQUIRE(bits_of(value) == half << 16);
+        REQUIRE(to_bf16(value) == (std::isnan(value) ? half | 0x40u : half));
+    }
+}
+
+TEST_CASE("between any two neighbouring bfloat16 numbers the middle goes to the even one") {
+    for (unsigned half = 0; half < 0x7F80; ++half) {
+        const auto even = half % 2 == 0 ? half : half + 1;
+        REQUIRE(to_bf16(float_of(half << 16 | 0x8000u)) == even);
+        REQUIRE(to_bf16(float_of(half << 16 | 0x80008000u)) == (even | 0x8000u));
+        REQUIRE(to_bf16(float_of(half << 16 | 0x7FFFu)) == half);
+        REQUIRE(to_bf16(float_of(half << 16 | 0x8001u)) == half + 1);
+    }
+    CHECK(to_bf16(std::numeric_limits<float>::max()) == 0x7F80);
+    CHECK(to_bf16(float_of(0x7F800001)) == 0x7FC0);
+}
+
+TEST_CASE("spans are converted as single values are, at every length and place") {
+    // Random bits reach every exponent, infinities and NaNs; bits near 1 reach the subnormals of
+    // binary16.
+    sotto::random_stream random(3);
+    std::vector<float> values(4096);
+    for (std::size_t i = 0; i < values.size(); ++i)
+        values[i] = i % 2 == 0 ? float_of(random())
+                               : std::ldexp(random.normal(), -static_cast<int>(random.below(30)));
+    std::vector<std::uint16_t> halves(values.size());
+    for (std::size_t length = 0; length < 70; ++length)
+        for (const std::size_t start :
+             {std::size_t{0}, std::size_t{1}, std::size_t{3}, 64 * length}) {
+            const std::span<const float> from(&values[start % 4000],
+                                              std::min(length, std::size_t{64}));
+            const std::span<std::uint16_t> to(&halves[start % 4000], from.size());
+            const auto after = halves[start % 4000 + from.size()];
+            round_to_fp16(from, to);
+            for (std::size_t i = 0; i < from.size(); ++i) REQUIRE(to[i] == to_fp16(from[i]));
+            round_to_bf16(from, to);
+            for (std::size_t i = 0; i < from.size(); ++i) REQUIRE(to[i] == to_bf16(from[i]));
+            CHECK(halves[start % 4000 + from.size()] == after);
+        }
+    std::vector<std::uint16_t> all(0x10000);
+    for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<std::uint16_t>(i);
+    std::vector<float> wide(all.size());
+    widen_from_fp16(all, wide);
+    for (std::size_t i = 0; i < all.size(); ++i)
+        REQUIRE(bits_of(wide[i]) == bits_of(from_fp16(all[i])));
+    widen_from_bf16(all, wide);
+    for (std::size_t i = 0; i < all.size(); ++i)
+        REQUIRE(bits_of(wide[i]) == bits_of(from_bf16(all[i])));
+}
+
+TEST_CASE("lanes of the baseline give the same bits as those chosen for this processor") {
+    namespace inner = sotto::kernels::detail;
+    sotto::random_stream random(4);
+    std::vector<float> values(1024), wide(1024), wide_chosen(1024);
+    for (float& value : values) value = float_of(random());
+    std::vector<std::uint16_t> halves(1024), chosen(1024);
+    const auto agrees = [&]<inner::half_format Format>() {
+        inner::round_all<Format, 4>(values.data(), halves.data(), values.size());
+        inner::round_span<Format>(values, chosen);
+        inner::widen_all<Format, 4>(halves.data(), wide.data(), wide.size());
+        inner::widen_span<Format>(chosen, wide_chosen);
+        bool same = halves == chosen;
+        for (std::size_t i = 0; i < wide.size(); ++i)
+            same &= bits_of(wide[i]) == bits_of(wide_chosen[i]);
+        return same;
+    };
+    CHECK(agrees.operator()<inner::half_format::fp16>());
+    CHECK(agrees.operator()<inner::half_format::bf16>());
+}

@@ -1,0 +1,188 @@
+#include "sotto/trainer/json_lines.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+#include "sotto/compressors/dgc.hpp"
+#include "sotto/strategies/all_reduce.hpp"
+#include "sotto/trainer/trainer.hpp"
+#include "sotto/transports/run_in_process.hpp"
+#include "support/numbers.hpp"
+
+using namespace sotto;
+
+namespace {
+
+/// A file of this name that is gone with the object.
+struct scratch_file {
+    std::filesystem::path path = std::filesystem::temp_directory_path() /
+                                 ("sotto_json_lines_" + std::to_string(::getpid()) + ".jsonl");
+    ~scratch_file() { std::filesystem::remove(path); }
+
+    std::vector<nlohmann::json> lines() const {
+        std::vector<nlohmann::json> parsed;
+        std::ifstream in(path);
+        for (std::string line; std::getline(in, line);)
+            parsed.push_back(nlohmann::json::parse(line));
+        return parsed;
+    }
+};
+
+std::set<std::string> members(const nlohmann::json& object) {
+    std::set<std::string> names;
+    for (const auto& [name, value] : object.items()) names.insert(name);
+    return names;
+}
+
+std::set<std::string> with_costs(std::set<std::string> names) {
+    names.insert({"examples", "load_seconds", "compute_seconds", "compress_seconds", "wait_seconds",
+                  "apply_seconds", "dense_bytes", "message_bytes", "bytes_sent", "bytes_received"});
+    return names;
+}
+
+}  // namespace
+
+TEST_CASE("every line is a JSON object with the members of its event") {
+    const scratch_file file;
+    std::string description;
+    run_in_process(2, [&](in_process& transport) {
+        testing::number_model model;
+        trainer trainer{model, all_reduce{sgd{}, dgc{}}, transport, {.batch_size = 4}};
+        const testing::numbered data{24}, unseen{5};
+        if (transport.rank() == 0) description = trainer.description();
+        trainer.fit(data, epochs{2}, evaluate_on{unseen, 2}, json_lines{file.path});
+    });
+    const auto lines = file.lines();
+    REQUIRE(lines.size() == 1 + 2 * 3 + 2 + 1);
+    std::vector<std::string> events;
+    for (const auto& line : lines) events.push_back(line.at("event"));
+    CHECK(events == std::vector<std::string>{"run", "step", "step", "step", "epoch", "step", "step",
+                                             "step", "epoch", "end"});
+    const auto& run = lines.front();
+    CHECK(members(run) == std::set<std::string>{"event", "rank", "world_size", "epochs", "examples",
+                                                "steps_an_epoch", "options", "tensors"});
+    std::string options;
+    for (const auto& [name, value] : run["options"].items())
+        options += name + " = " + value.get<std::string>() + "\n";
+    CHECK(options.size() == description.size());  // items() are in the order of their names
+    CHECK(run["options"]["trainer.batch_size"] == "4");
+    CHECK(run["world_size"] == 2);
+    REQUIRE(run["tensors"].size() == 4);
+    CHECK(run["tensors"][3]["name"] == "second.weight");
+    CHECK(run["tensors"][3]["shape"] == std::vector<std::int64_t>{70, 10});
+    CHECK(run["tensors"][3]["size"] == 700);
+
+    const std::set<std::string> test{"test_loss", "test_accuracy", "test_examples"};
+    CHECK(members(lines[1]) == with_costs({"event", "step", "epoch", "seconds_since_start",
+                                           "rank_loss", "tensor_message_bytes"}));
+    CHECK(lines[1]["tensor_message_bytes"].size() == 4);
+    CHECK(members(lines[4]) ==
+          with_costs({"event", "epoch", "complete", "step", "seconds_since_start", "loss"}));
+    auto with_test = members(lines[4]);
+    with_test.insert(test.begin(), test.end());
+    CHECK(members(lines[8]) == with_test);
+    CHECK(lines[8]["test_examples"] == 5);
+    CHECK(lines[8]["test_loss"] == 2.0);  // the mean of 0..4
+    auto of_end = with_costs(
+        {"event", "epochs", "steps", "step", "seconds_since_start", "loss", "stopped_early"});
+    of_end.insert(test.begin(), test.end());
+    CHECK(members(lines[9]) == of_end);
+
+    std::int64_t bytes = 0;
+    for (const auto& line : lines)
+        if (line["event"] == "step") bytes += line["message_bytes"].get<std::int64_t>();
+    CHECK(lines.back()["message_bytes"] == bytes);
+}
+
+TEST_CASE("a log given to fit twice goes on, and steps are counted over both calls") {
+    const scratch_file file;
+    run_in_process(1, [&](in_process& transport) {
+        testing::number_model model;
+        trainer trainer{model, all_reduce{}, transport, {.batch_size = 4}};
+        json_lines log(file.path, {.every_steps = 100});
+        trainer.fit(testing::numbered{12}, steps{4}, log);  // 3 steps an epoch
+        trainer.fit(testing::numbered{12}, steps{2}, log);
+    });
+    const auto lines = file.lines();
+    REQUIRE(lines.size() == 7);  // run, 2 epochs, end; run, the rest of the second epoch, end
+    CHECK(lines[1]["complete"] == true);
+    CHECK(lines[2]["complete"] == false);
+    CHECK(lines[2]["epoch"] == 2);
+    CHECK(lines[3]["step"] == 4);
+    CHECK(lines[3]["steps"] == 4);
+    CHECK(lines[3]["epochs"] == 1);
+    CHECK(lines[4]["event"] == "run");
+    CHECK(lines[5]["epoch"] == 2);
+    CHECK(lines[5]["complete"] == true);
+    CHECK(lines[6]["step"] == 6);
+    CHECK(lines[6]["steps"] == 2);
+    CHECK(lines[6]["epochs"] == 1);
+}
+
+TEST_CASE("every rank's log has its own name, also in the second call of fit") {
+    const scratch_file file;
+    const std::filesystem::path other = file.path.string() + ".rank1";
+    run_in_process(2, [&](in_process& transport) {
+        testing::number_model model;
+        trainer trainer{model, all_reduce{}, transport};
+        json_lines log(file.path, {.every_rank = true});
+        for (int call = 0; call < 2; ++call) trainer.fit(testing::numbered{12}, epochs{1}, log);
+    });
+    CHECK(file.lines().size() == 8);
+    std::ifstream in(other);
+    std::int64_t lines = 0;
+    for (std::string line; std::getline(in, line);)
+        lines += nlohmann::json::parse(line).value("rank", 1) == 1;
+    CHECK(lines == 8);
+    CHECK(std::filesystem::remove(other));
+    CHECK_FALSE(std::filesystem::exists(other.string() + ".rank1"));
+}
+
+TEST_CASE("steps can be left out, and what is no number is null") {
+    const scratch_file file;
+    {
+        json_lines log(file.path, {.every_steps = 3});
+        const layout nothing;
+        log.on_begin({.parameters = &nothing});
+        for (std::int64_t step = 1; step <= 7; ++step)
+            log.on_step({.step = step,
+                         .round = {.loss = std::numeric_limits<double>::quiet_NaN()}});
+    }
+    const auto lines = file.lines();
+    REQUIRE(lines.size() == 3);
+    CHECK(lines[1]["step"] == 3);
+    CHECK(lines[2]["step"] == 6);
+    CHECK(lines[1]["rank_loss"].is_null());
+}
+
+TEST_CASE("a file that cannot be opened is named with the system's reason") {
+    CHECK_THROWS_WITH_AS(json_lines("/nowhere/at/all.jsonl"),
+                         "json_lines: '/nowhere/at/all.jsonl' cannot be opened for writing: No "
+                         "such file or directory",
+                         io_failure);
+    CHECK_THROWS_WITH_AS(json_lines("run.jsonl", {.every_steps = 0}),
+                         "json_lines: every_steps is 0; it must be at least 1", invalid_option);
+    CHECK_FALSE(std::filesystem::exists("run.jsonl"));
+}
+
+TEST_CASE("a device that is full is a failure, not a shorter log") {
+    if (!std::filesystem::exists("/dev/full")) {
+        MESSAGE("skipped: there is no /dev/full");
+        return;
+    }
+    json_lines log("/dev/full");
+    const layout nothing;
+    CHECK_THROWS_WITH_AS(log.on_begin({.parameters = &nothing}),
+                         "json_lines: '/dev/full' cannot be written: No space left on device",
+                         io_failure);
+}

@@ -1,0 +1,129 @@
+#include "sotto/trainer/progress_bar.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <limits>
+#include <memory>
+#include <string>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+using namespace sotto;
+
+namespace {
+
+/// What a progress bar wrote to a file, which is no terminal.
+template <class F>
+std::string written(F tell) {
+    struct closer {
+        void operator()(std::FILE* file) const { std::fclose(file); }
+    };
+    const std::unique_ptr<std::FILE, closer> file(std::tmpfile());
+    REQUIRE(file);
+    progress_bar bar(file.get());
+    tell(bar);
+    std::rewind(file.get());
+    std::string text(4096, '\0');
+    text.resize(std::fread(text.data(), 1, text.size(), file.get()));
+    return text;
+}
+
+constexpr epoch_report first_epoch{.epoch = 1,
+                                   .step = 10,
+                                   .seconds = 2.0,
+                                   .loss = 1.5,
+                                   .total = {.dense_bytes = 4096,
+                                             .message_bytes = 1024,
+                                             .bytes_sent = 3072}};
+
+}  // namespace
+
+TEST_CASE("without a terminal only the lines that stay are written") {
+    const std::string text = written([](progress_bar& bar) {
+        bar.on_begin({.epochs = 12, .steps_max = 1000, .steps_an_epoch = 10});
+        for (std::int64_t step = 1; step <= 10; ++step)
+            bar.on_step({.step = step, .seconds = static_cast<double>(step)});
+        bar.on_epoch(first_epoch);
+        epoch_report second = first_epoch;
+        second.epoch = 2;
+        second.evaluated = evaluation{.loss = 0.25, .accuracy = 0.9375};
+        bar.on_epoch(second);
+    });
+    CHECK(text ==
+          "epoch  1/12  loss 1.5000  sent 3.0 KiB (gradient / 4.0)  2.0 s\n"
+          "epoch  2/12  loss 1.5000  test loss 0.2500  accuracy 93.75 %  sent 3.0 KiB "
+          "(gradient / 4.0)  2.0 s\n");
+}
+
+TEST_CASE("a run bounded by steps shows no number of epochs") {
+    constexpr auto unbounded = std::numeric_limits<std::int64_t>::max();
+    const std::string text = written([](progress_bar& bar) {
+        bar.on_begin({.epochs = unbounded, .steps_max = 25, .steps_an_epoch = 10});
+        bar.on_epoch(first_epoch);
+    });
+    CHECK(text == "epoch  1  loss 1.5000  sent 3.0 KiB (gradient / 4.0)  2.0 s\n");
+}
+
+TEST_CASE("a second call of fit goes on counting") {
+    const std::string text = written([](progress_bar& bar) {
+        bar.on_begin({.epochs = 3, .steps_an_epoch = 10, .epochs_before = 2, .steps_before = 20});
+        epoch_report third = first_epoch;
+        third.epoch = 3;
+        bar.on_epoch(third);
+    });
+    CHECK(text.starts_with("epoch  3/5 "));
+}
+
+TEST_CASE("a loss that runs away keeps the columns") {
+    const std::string text = written([](progress_bar& bar) {
+        bar.on_begin({.epochs = 1, .steps_an_epoch = 10});
+        epoch_report wild = first_epoch;
+        wild.loss = 1.23456e9;
+        wild.evaluated = evaluation{.loss = 9999.5};
+        bar.on_epoch(wild);
+    });
+    CHECK(text.starts_with("epoch  1/1  loss 1.235e+09  test loss 9999.5000  "));
+}
+
+TEST_CASE("on a terminal one line is redrawn, ten times a second, until an epoch's line") {
+    const int master = ::posix_openpt(O_RDWR | O_NOCTTY);
+    if (master < 0 || ::grantpt(master) != 0 || ::unlockpt(master) != 0) {
+        MESSAGE("skipped: there is no pseudo-terminal");
+        return;
+    }
+    std::FILE* out = std::fopen(::ptsname(master), "w");
+    REQUIRE(out != nullptr);
+    progress_bar bar(out);
+    bar.on_begin({.epochs = 2, .steps_max = 1000, .steps_an_epoch = 10});
+    bar.on_step({.step = 1, .seconds = 1.0, .round = {.loss = 0.5, .examples = 4}});
+    bar.on_step({.step = 2, .seconds = 1.05});  // too soon
+    bar.on_step({.step = 19, .seconds = 2.0, .round = {.loss = 2e4}});
+    bar.on_epoch(first_epoch);
+    std::string text;
+    while (!text.ends_with('\n')) {  // a terminal hands over what it has got so far
+        char part[256];
+        const auto length = ::read(master, part, sizeof part);
+        REQUIRE(length > 0);
+        text.append(part, static_cast<std::size_t>(length));
+    }
+    std::fclose(out);
+    ::close(master);
+    CHECK(text ==
+          "\r\033[K[#                       ]   5 %  loss 0.5000  4 examples/s  0 B a step  "
+          "19 s left"
+          "\r\033[K[####################### ]  95 %  loss 2e+04  0 examples/s  0 B a step  "
+          "<1 s left"
+          "\r\033[Kepoch  1/2  loss 1.5000  sent 3.0 KiB (gradient / 4.0)  2.0 s\r\n");
+}
+
+TEST_CASE("other ranks than the first stay silent") {
+    CHECK(written([](progress_bar& bar) {
+              bar.on_begin({.rank = 1, .epochs = 1});
+              bar.on_step({.step = 1, .seconds = 1.0});
+              bar.on_epoch(first_epoch);
+          }) == "");
+}
