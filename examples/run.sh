@@ -1,0 +1,69 @@
+#!/usr/bin/env bash
+# Builds and runs an example, from a fresh clone on: see usage below.
+set -euo pipefail
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+build=$root/build/examples
+log=$build/build.log
+
+# Each example as "name<tab>the first line of its source": that line says what it shows.
+examples() {
+    local entry name source
+    for entry in "$root"/examples/[0-9][0-9]_*; do
+        [ -e "$entry" ] || continue
+        name=$(basename "$entry" .cpp)
+        name=${name#[0-9][0-9]_}
+        source=$entry
+        if [ -d "$entry" ]; then
+            source=$entry/$name.cpp
+            [ -e "$source" ] || source=$(find "$entry" -name '*.cpp' | sort | head -n 1)
+        fi
+        printf '%s\t%s\n' "$name" "$(sed -n '1s|^// *||p' "$source")"
+    done
+}
+
+usage() {
+    echo "usage: examples/run.sh [NAME [ARGUMENTS]...]"
+    echo "Installs what is missing (Debian), builds and runs one example; without a NAME, quickstart."
+    echo
+    examples | awk -F '\t' '{ printf "  %-28s %s\n", $1, $2 }'
+}
+
+case ${1:-} in
+    -h | --help)
+        usage
+        exit 0
+        ;;
+esac
+name=${1:-quickstart}
+name=${name#[0-9][0-9]_}
+[ $# -eq 0 ] || shift
+if ! examples | cut -f 1 | grep -qx -- "$name"; then
+    echo "examples/run.sh: there is no example '$name'" >&2
+    usage >&2
+    exit 2
+fi
+
+# say WHAT COMMAND...: its output goes to the log, which is shown if it fails.
+say() {
+    echo "== $1"
+    shift
+    if ! "$@" >> "$log" 2>&1; then
+        tail -n 40 "$log" >&2
+        echo "examples/run.sh: this failed; all of its output is in $log" >&2
+        exit 1
+    fi
+}
+
+echo "== packages"
+"$root/cmake/install_debian.sh" examples
+mkdir -p "$build"
+: > "$log"
+say "configure" cmake --preset examples -S "$root"
+say "build $name (the first time takes a minute or two)" \
+    cmake --build "$build" --target "example_$name"
+
+# The workers are threads already: BLAS must not start more for each of them.
+export OPENBLAS_NUM_THREADS=1
+echo "== run $name${*:+ $*}"
+exec "$build/examples/$name" "$@"
