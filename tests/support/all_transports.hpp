@@ -10,7 +10,8 @@
 namespace sotto::testing {
 
 // A transport under test: run(size, f) calls f(endpoint) once for each of `size` ranks, at the same
-// time, and throws what the first failed rank threw. world_rank(r) is what errors call rank r.
+// time, and throws what the first failed rank threw. world_rank(r) is what errors call rank r. No f
+// starts before the ranks that are left out have done all they do: they meet by the world's vote.
 
 struct over_in_process {
     static int world_rank(int rank) { return rank; }
@@ -41,6 +42,7 @@ struct over_group {
     static void run(int size, F f) {
         run_in_process(size + 1, [&](in_process& world) {
             auto endpoint = split(world, world.rank() == 0 ? 0 : 1);
+            world.agree(true);
             if (world.rank() != 0) f(endpoint);
         });
     }
@@ -54,9 +56,9 @@ struct over_group_of_group {
     static void run(int size, F f) {
         run_in_process(2 * size + 2, [&](in_process& world) {
             auto outer = split(world, world.rank() < 2 ? 0 : 1);
-            if (world.rank() < 2) return;
             auto endpoint = split(outer, outer.rank() % 2);
-            if (outer.rank() % 2 == 0) f(endpoint);
+            world.agree(true);
+            if (world.rank() >= 2 && outer.rank() % 2 == 0) f(endpoint);
         });
     }
 };

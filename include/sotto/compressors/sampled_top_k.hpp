@@ -18,8 +18,9 @@ namespace sotto {
 /// The paper's selection: a threshold from a sample of the magnitudes, then everything above it. If
 /// far too many pass, exact top-k among those; if too few, the threshold is lowered and the pass
 /// repeated; what is over k stays behind.
-///   math    sample s = max(sample_share * n, 2 / density) magnitudes at an odd stride from a
-///           random start; threshold = the (density * s)-th largest; more than 1.3 k passing: exact
+///   math    sample about s = max(sample_share * n, 2 / density) magnitudes at a regular stride,
+///           one past a multiple of 32 where that is near enough, from a random start;
+///           threshold = the (density * s)-th largest; more than 1.3 k passing: exact
 ///           top-k among them; fewer than 0.8 k: threshold *= 0.8 and again, at most 10 times; then
 ///           the first k by index
 ///   shape   returns 0.8 k to k entries, fewer only where the values give no more above the lowered

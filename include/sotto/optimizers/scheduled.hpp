@@ -46,10 +46,7 @@ class scheduled<Optimizer, Schedule>::state {
 public:
     state(const scheduled& options, const layout& tensors)
         : schedule_(options.schedule), bound_(options.inner.bind(tensors)) {
-        const double first = schedule_.factor({});
-        if (!(first >= 0.0 && std::isfinite(first)))
-            throw invalid_option("scheduled: the schedule starts with a factor of " +
-                                 std::to_string(first) + "; it must be finite and at least 0");
+        checked_factor({});
     }
 
     void follow_momentum(const carried_momentum& momentum) noexcept {
@@ -57,7 +54,7 @@ public:
     }
 
     void begin_step(step_info step, std::span<const float> gradient) {
-        step.rate_factor *= schedule_.factor(step.where);
+        step.rate_factor *= checked_factor(step.where);
         bound_.begin_step(step, gradient);
     }
 
@@ -78,6 +75,15 @@ public:
     void visit(auto&& field) { optimizing::visit(bound_, field); }
 
 private:
+    double checked_factor(const round_info& where) const {
+        const double factor = schedule_.factor(where);
+        if (!(factor >= 0.0 && std::isfinite(factor)))
+            throw invalid_option("scheduled: the schedule's factor at step " +
+                                 std::to_string(where.step) + " is " + std::to_string(factor) +
+                                 "; it must be finite and at least 0");
+        return factor;
+    }
+
     Schedule schedule_;
     bound bound_;
 };

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -13,9 +14,9 @@ namespace sotto {
 
 namespace detail {
 inline void check_rate(const char* policy, double rate) {
-    if (!(rate >= 0.0))
+    if (!(rate >= 0.0 && std::isfinite(rate)))
         throw invalid_option(std::string(policy) + ": learning_rate is " + std::to_string(rate) +
-                             "; it must be at least 0");
+                             "; it must be finite and at least 0");
 }
 
 inline void check_share(const char* policy, const char* option, double value) {

@@ -52,3 +52,24 @@ TEST_CASE("values without order give exactly k, or what there is") {
     CHECK(selected({1.0f, 2.0f}, 2, 0) == 2);
     CHECK(selected({1.0f, 2.0f}, 0, 0) == 0);
 }
+
+TEST_CASE("a misleading sample lowers the threshold; too many that pass are ranked exactly") {
+    // Falling by 0.1 % from entry to entry: what passes is the first so many; a threshold lowered
+    // once lets in 223 more, of which the 10 largest are the first 10.
+    std::vector<float> falling(10000);
+    for (std::size_t i = 0; i < falling.size(); ++i)
+        falling[i] = std::exp(-0.001f * static_cast<float>(i)) * (i % 2 == 0 ? 1.0f : -1.0f);
+    const layout tensors = matrix(static_cast<std::int64_t>(falling.size()));
+    auto selector = sampled_top_k{}.bind_selector(tensors);
+    int as_sampled = 0, lowered = 0;
+    for (std::int64_t step = 0; step < 40; ++step) {
+        selector.begin_round({.step = step});
+        const auto chosen = selector.select(tensors[0], falling, 10);
+        REQUIRE(chosen.size() >= 8);
+        REQUIRE(chosen.size() <= 10);
+        for (std::size_t i = 0; i < chosen.size(); ++i) CHECK(chosen[i] == i);
+        ++(chosen.size() == 10 ? lowered : as_sampled);
+    }
+    CHECK(as_sampled > 0);
+    CHECK(lowered > 0);
+}

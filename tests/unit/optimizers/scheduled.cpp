@@ -30,6 +30,11 @@ struct negative {
     double factor(const round_info&) const { return -1.0; }
 };
 
+/// Good at the start, and then not: as a decay by a negative factor is.
+struct sinking {
+    double factor(const round_info& where) const { return 2.0 - static_cast<double>(where.step); }
+};
+
 }  // namespace
 
 TEST_CASE("nested schedules multiply, whichever is outside") {
@@ -54,7 +59,19 @@ TEST_CASE("a schedule of a linear optimizer is linear, of another one it is not"
 
 TEST_CASE("a schedule that starts with no usable factor is refused") {
     CHECK_THROWS_WITH_AS((scheduled{sgd{}, negative{}}.bind(layout{})),
-                         "scheduled: the schedule starts with a factor of -1.000000; it must be "
+                         "scheduled: the schedule's factor at step 0 is -1.000000; it must be "
+                         "finite and at least 0",
+                         invalid_option);
+}
+
+TEST_CASE("a schedule that turns bad later is named when it does") {
+    layout tensors;
+    tensors.add("w", {1, 1});
+    auto state = scheduled{sgd{}, sinking{}}.bind(tensors);
+    const std::vector<float> gradient{1.0f};
+    CHECK_NOTHROW(state.begin_step({.where = {.step = 2}}, gradient));
+    CHECK_THROWS_WITH_AS(state.begin_step({.where = {.step = 3}}, gradient),
+                         "scheduled: the schedule's factor at step 3 is -1.000000; it must be "
                          "finite and at least 0",
                          invalid_option);
 }

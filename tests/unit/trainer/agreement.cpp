@@ -33,3 +33,13 @@ TEST_CASE("equal texts pass, and the lowest rank that differs is named to all") 
                              mismatch);
     });
 }
+
+TEST_CASE("a configuration too long to be one is refused by every rank before it is sent") {
+    run_in_process(3, [](in_process& transport) {
+        const std::string text(transport.rank() == 1 ? (1u << 20) + 1 : 1u << 20, 'x');
+        CHECK_THROWS_WITH_AS(require_agreement(transport, text),
+                             "the configuration of rank 1 has 1048577 bytes; at most 1048576 are "
+                             "possible",
+                             mismatch);
+    });
+}
