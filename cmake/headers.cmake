@@ -41,6 +41,7 @@ set(sotto_headers
     include/sotto/core/random.hpp
     include/sotto/core/result.hpp
     include/sotto/core/round_info.hpp
+    include/sotto/core/visit.hpp
     include/sotto/kernels/arithmetic.hpp
     include/sotto/kernels/half.hpp
     include/sotto/kernels/momentum.hpp
@@ -70,6 +71,7 @@ set(sotto_headers
     include/sotto/trainer/evaluator.hpp
     include/sotto/trainer/fit_request.hpp
     include/sotto/trainer/json_lines.hpp
+    include/sotto/trainer/model_buffers.hpp
     include/sotto/trainer/options.hpp
     include/sotto/trainer/progress_bar.hpp
     include/sotto/trainer/reports.hpp
@@ -123,6 +125,7 @@ set(sotto_models_headers
     include/sotto/nn/global_average_pool.hpp
     include/sotto/nn/layer.hpp
     include/sotto/nn/max_pool2d.hpp
+    include/sotto/nn/pass.hpp
     include/sotto/nn/patches.hpp
     include/sotto/nn/relu.hpp
     include/sotto/nn/repeated.hpp

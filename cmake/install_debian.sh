@@ -1,6 +1,7 @@
 #!/bin/sh
 # install_debian.sh examples|tests|bench
-# Installs by apt-get what building the examples, and the tests or benchmarks as well, needs and is not there.
+# Installs by apt-get what building the examples, and the tests or benchmarks as well, needs and is
+# not there.
 # When all is there it asks for no rights. SOTTO_INSTALL=no: only names what is missing.
 set -eu
 
@@ -35,7 +36,9 @@ if [ ! -e /usr/local/include/xtensor/containers/xtensor.hpp ]; then
 fi
 need_header libxsimd-dev xsimd/xsimd.hpp
 need_header libxxhash-dev xxhash.h
-need_header libopenblas-dev cblas.h
+# Not by its <cblas.h>: the reference BLAS has one too, and multiplies many times slower.
+need libopenblas-dev /usr/lib/*/libopenblas.so /usr/lib*/libopenblas.so \
+    /usr/local/lib/libopenblas.so /usr/lib/*/libblis.so /opt/intel/oneapi/mkl
 need_header zlib1g-dev zlib.h
 need_header libcli11-dev CLI/CLI.hpp
 need_header nlohmann-json3-dev nlohmann/json.hpp

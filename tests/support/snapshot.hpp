@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "sotto/core/visit.hpp"
+
 namespace sotto::testing {
 
 /// What `visit` shows of a state, copied by name: to be compared, or put into another state.
@@ -37,25 +39,25 @@ public:
 private:
     struct keep {
         snapshot& to;
-        void operator()(std::string_view name, std::span<float> values) const {
+        void operator()(std::string_view name, std::span<float> values, kept = {}) const {
             std::vector<std::uint32_t> bits;
             for (const float value : values) bits.push_back(std::bit_cast<std::uint32_t>(value));
             if (!to.floats_.emplace(name, std::move(bits)).second) twice(name);
         }
-        void operator()(std::string_view name, std::int64_t& count) const {
+        void operator()(std::string_view name, std::int64_t& count, kept = {}) const {
             if (!to.counts_.emplace(name, count).second) twice(name);
         }
     };
 
     struct give {
         const snapshot& from;
-        void operator()(std::string_view name, std::span<float> values) const {
+        void operator()(std::string_view name, std::span<float> values, kept = {}) const {
             const auto found = from.floats_.find(std::string(name));
             if (found == from.floats_.end() || found->second.size() != values.size()) missing(name);
             for (std::size_t i = 0; i < values.size(); ++i)
                 values[i] = std::bit_cast<float>(found->second[i]);
         }
-        void operator()(std::string_view name, std::int64_t& count) const {
+        void operator()(std::string_view name, std::int64_t& count, kept = {}) const {
             const auto found = from.counts_.find(std::string(name));
             if (found == from.counts_.end()) missing(name);
             count = found->second;

@@ -46,7 +46,8 @@ concept decodes = requires(state_of<C>& state, const tensor& t, byte_view messag
 ///   commit(), rollback()        the round took place on all ranks, or on none: then what encode
 ///                               took from memory is put back, and memory stands as before the
 ///                               round; nothing
-///   visit(field)                calls field(name, value) for everything to be saved; nothing
+///   visit(field)                calls field(name, value, kept) for everything to be saved, see
+///                               core/visit.hpp; nothing
 template <class C>
 concept compressor = binds_to_layout<C> && encodes<C> && decodes<C>;
 

@@ -16,7 +16,10 @@ namespace sotto {
 ///   take(tensor, indices, sent, sparsity)           these entries are being sent, as these values
 ///   after_sum(tensor, sum)                          for tensors exchanged dense: what the
 ///                                                   optimizer sees of the sum
-///   commit(), rollback(), visit(field)              see compressor
+///   commit(), rollback()                            see compressor
+///   visit(field, summed)                            field(name, values, kept) for everything to be
+///                                                   saved; summed(tensor) tells which tensors are
+///                                                   exchanged dense
 template <class M>
 concept memory = requires(const M& options, const layout& tensors) {
     { M::holds_momentum } -> std::convertible_to<bool>;

@@ -8,6 +8,7 @@
 #include "sotto/compressors/memory.hpp"
 #include "sotto/compressors/versioned_buffer.hpp"
 #include "sotto/core/layout.hpp"
+#include "sotto/core/visit.hpp"
 #include "sotto/kernels/momentum.hpp"
 
 namespace sotto {
@@ -90,9 +91,15 @@ public:
         accumulated_.rollback();
     }
 
-    void visit(auto&& field) {
-        velocity_.visit(tensors_, "velocity", field);
-        accumulated_.visit(tensors_, "residual", field);
+    void visit(auto&& field, auto&& summed) {
+        for (const tensor& t : tensors_) {
+            if (summed(t)) {
+                field("momentum/" + t.name, velocity_.committed(t), kept::alike);
+            } else {
+                field("velocity/" + t.name, velocity_.committed(t), kept::apart);
+                field("residual/" + t.name, accumulated_.committed(t), kept::apart);
+            }
+        }
     }
 
     std::span<const float> velocity(const tensor& t) const noexcept {

@@ -39,7 +39,7 @@ public:
     void after_sum(const tensor&, std::span<float>) noexcept {}
     void commit() noexcept {}
     void rollback() noexcept {}
-    void visit(auto&&) {}
+    void visit(auto&&, auto&&) {}
 
 private:
     std::vector<float> scaled_;

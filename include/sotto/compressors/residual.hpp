@@ -7,6 +7,7 @@
 #include "sotto/compressors/memory.hpp"
 #include "sotto/compressors/versioned_buffer.hpp"
 #include "sotto/core/layout.hpp"
+#include "sotto/core/visit.hpp"
 #include "sotto/kernels/momentum.hpp"
 
 namespace sotto {
@@ -44,7 +45,10 @@ public:
     void after_sum(const tensor&, std::span<float>) noexcept {}
     void commit() noexcept { unsent_.commit(); }
     void rollback() noexcept { unsent_.rollback(); }
-    void visit(auto&& field) { unsent_.visit(tensors_, "residual", field); }
+    void visit(auto&& field, auto&& summed) {
+        for (const tensor& t : tensors_)
+            if (!summed(t)) field("residual/" + t.name, unsent_.committed(t), kept::apart);
+    }
 
     /// What this rank has not sent yet of a tensor.
     std::span<const float> unsent(const tensor& t) const noexcept { return unsent_.committed(t); }

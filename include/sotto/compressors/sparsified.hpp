@@ -213,7 +213,9 @@ public:
 
     void commit() noexcept { memory_.commit(); }
     void rollback() noexcept { memory_.rollback(); }
-    void visit(auto&& field) { memory_.visit(field); }
+    void visit(auto&& field) {
+        memory_.visit(field, [this](const tensor& t) { return dense(t); });
+    }
 
     /// The share of entries that this round sends of each chosen tensor.
     double density() const noexcept { return density_; }

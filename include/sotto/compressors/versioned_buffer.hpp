@@ -42,11 +42,9 @@ public:
 
     void rollback() noexcept { written_.assign(written_.size(), 0); }
 
-    /// For saving and loading: field(name, span of the committed values) for each tensor.
-    template <class Field>
-    void visit(const layout& tensors, const std::string& name, Field&& field) {
-        for (const tensor& t : tensors)
-            field(name + "/" + t.name, t.of(std::span<float>(values_[current_[slot(t)]])));
+    /// For saving and loading: the committed values.
+    std::span<float> committed(const tensor& t) noexcept {
+        return t.of(std::span<float>(values_[current_[slot(t)]]));
     }
 
 private:

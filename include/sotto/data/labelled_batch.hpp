@@ -8,18 +8,20 @@
 namespace sotto::data {
 
 /// What a classifier reads in one step: examples of `width` floats each, one after another, and
-/// their labels. Memory grows to the largest batch seen and is kept.
+/// their labels: one for each, or as many for each as it has positions. Memory grows to the largest
+/// batch seen and is kept.
 class labelled_batch {
 public:
     labelled_batch() = default;
     labelled_batch(std::int64_t size, std::int64_t width) { resize(size, width); }
 
     /// Makes room for `size` examples. What they hold is for the caller to write.
-    void resize(std::int64_t size, std::int64_t width) {
+    void resize(std::int64_t size, std::int64_t width, std::int64_t labels_each = 1) {
         size_ = static_cast<std::size_t>(size);
+        labels_size_ = size_ * static_cast<std::size_t>(labels_each);
         width_ = static_cast<std::size_t>(width);
         if (inputs_.size() < size_ * width_) inputs_.resize(size_ * width_);
-        if (labels_.size() < size_) labels_.resize(size_);
+        if (labels_.size() < labels_size_) labels_.resize(labels_size_);
     }
 
     std::int64_t size() const noexcept { return static_cast<std::int64_t>(size_); }
@@ -27,12 +29,13 @@ public:
 
     std::span<const float> inputs() const noexcept { return {inputs_.data(), size_ * width_}; }
     std::span<float> inputs() noexcept { return {inputs_.data(), size_ * width_}; }
-    std::span<const std::int32_t> labels() const noexcept { return {labels_.data(), size_}; }
-    std::span<std::int32_t> labels() noexcept { return {labels_.data(), size_}; }
+    std::span<const std::int32_t> labels() const noexcept { return {labels_.data(), labels_size_}; }
+    std::span<std::int32_t> labels() noexcept { return {labels_.data(), labels_size_}; }
 
 private:
     std::size_t size_ = 0;
     std::size_t width_ = 0;
+    std::size_t labels_size_ = 0;
     std::vector<float> inputs_;
     std::vector<std::int32_t> labels_;
 };

@@ -27,6 +27,14 @@ struct ready_probe {
 ///       on_ready(tensor) once for each tensor as soon as its part of `out` is final (usually last
 ///       to first), and touches that part no more. Tensors never announced are taken as final on
 ///       return. Allocates nothing once a batch of the largest size was seen.
+///
+/// A model may have more:
+///   reseed(random)                   a stream of its own for the round that begins: for whatever it
+///                                    draws (dropout). Split by step and rank
+///   buffers() -> span<float>         what it keeps besides parameters and does not learn by
+///   buffer_layout() -> layout        gradients (running statistics), the names of it, and back to
+///   reset_buffers()                  its start. Every rank keeps its own; a failed round leaves no
+///                                    trace in it, an evaluation sees the mean over the ranks
 template <class M>
 concept gradient_source = requires(M& model, const M& fixed, std::span<const float> parameters,
                                    std::span<float> out, random_stream random,
@@ -39,8 +47,8 @@ concept gradient_source = requires(M& model, const M& fixed, std::span<const flo
 
 /// A gradient source that classifies: it shows the logits it computed on the way, and accepts a
 /// gradient with respect to them from elsewhere (a teacher). Batches show their labels.
-///   outputs()                                         logits per example
-///   forward(parameters, batch) -> span<const float>   logits, size() x outputs() row-major, as in
+///   outputs()                                         logits for each label
+///   forward(parameters, batch) -> span<const float>   logits, labels x outputs() row-major, as in
 ///                                                     training; valid until the next call
 ///   backward(parameters, batch, logits_gradient, out, on_ready)   the rest of `gradient`, after
 ///                                                                 forward on the batch
@@ -54,6 +62,14 @@ concept predictor = gradient_source<M> &&
     model.backward(parameters, batch, parameters, out, on_ready);
     { model.predict(parameters, batch) } -> std::convertible_to<std::span<const float>>;
     { batch.labels() } -> std::convertible_to<std::span<const std::int32_t>>;
+};
+
+/// A gradient source with buffers: see gradient_source.
+template <class M>
+concept with_buffers = requires(M& model, const M& fixed) {
+    { model.buffers() } -> std::convertible_to<std::span<float>>;
+    { fixed.buffer_layout() } -> std::convertible_to<const layout&>;
+    model.reset_buffers();
 };
 
 }  // namespace sotto

@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "sotto/core/errors.hpp"
 #include "sotto/core/layout.hpp"
@@ -16,6 +17,7 @@
 #include "sotto/nn/blueprint.hpp"
 #include "sotto/nn/buffer.hpp"
 #include "sotto/nn/layer.hpp"
+#include "sotto/nn/pass.hpp"
 #include "sotto/nn/shape.hpp"
 
 namespace sotto::models {
@@ -27,6 +29,8 @@ namespace sotto::models {
 ///           logits: examples x outputs, row-major
 ///           tensors are named after their layers: conv1.weight, conv1.bias, conv2.weight, ...,
 ///           dense1.weight, ...
+///           An example of a sequence has a label at each of its `positions`: the network's outputs
+///           are then that many rows of logits.
 ///   cost    memory of the activations twice over: `predict` has its own, taken at its first call,
 ///           so that it may be called between `forward` and `backward` without disturbing them. No
 ///           allocation once the largest batch was seen. The same input gives the same bits.
@@ -48,19 +52,29 @@ class sequential {
 public:
     using batch_type = data::labelled_batch;
 
-    sequential(nn::shape input, const Layer& layers, Loss criterion = {})
+    sequential(nn::shape input, const Layer& layers, Loss criterion = {},
+               std::int64_t positions = 1)
         : input_(input),
           layers_(layers),
+          positions_(positions),
           training_(layers.bind(input, plan_)),
           evaluation_(training_),
+          buffers_(static_cast<std::size_t>(plan_.buffers().size())),
           loss_(std::move(criterion)) {
         nn::use_one_blas_thread();
+        if (positions < 1 || training_.output().size() % positions != 0)
+            throw invalid_option("sequential: " + std::to_string(positions) +
+                                 " positions; expected a divisor of the " +
+                                 std::to_string(training_.output().size()) +
+                                 " values that the layers put out");
+        reset_buffers();
         (void)loss_.value({}, {});  // refuses bad options here rather than in the first step
     }
 
     const sotto::layout& layout() const noexcept { return plan_.tensors(); }
     nn::shape input() const noexcept { return input_; }
-    std::int64_t outputs() const noexcept { return training_.output().size(); }
+    std::int64_t outputs() const noexcept { return training_.output().size() / positions_; }
+    std::int64_t positions() const noexcept { return positions_; }
     const Loss& loss() const noexcept { return loss_; }
 
     /// Weights uniform within the bounds that their layers chose, from a stream split by the
@@ -69,6 +83,13 @@ public:
         check_parameters("parameters", parameters.size());
         plan_.initialise(parameters, random);
     }
+
+    const sotto::layout& buffer_layout() const noexcept { return plan_.buffers(); }
+    std::span<float> buffers() noexcept { return buffers_; }
+    void reset_buffers() noexcept { plan_.reset(buffers_); }
+
+    /// What the next passes forward draw from.
+    void reseed(random_stream random) noexcept { random_ = random; }
 
     double gradient(std::span<const float> parameters, const batch_type& batch,
                     std::span<float> out, auto&& on_ready) {
@@ -81,7 +102,10 @@ public:
 
     std::span<const float> forward(std::span<const float> parameters, const batch_type& batch) {
         check(parameters, batch);
-        const std::span<const float> logits = training_.forward(parameters, batch.inputs());
+        nn::pass at(parameters);
+        at.buffers = at.next_buffers = buffers_;
+        at.random = random_;
+        const std::span<const float> logits = training_.forward(at, batch.inputs());
         forwarded_ = batch.size();
         return logits;
     }
@@ -95,20 +119,34 @@ public:
                 "sequential: backward on a batch of " + std::to_string(batch.size()) +
                 " examples; expected the batch given to forward, " +
                 (forwarded_ < 0 ? "which was not called" : std::to_string(forwarded_)));
-        if (static_cast<std::int64_t>(logits_gradient.size()) != batch.size() * outputs())
+        const std::int64_t labels = batch.size() * positions_;
+        if (static_cast<std::int64_t>(logits_gradient.size()) != labels * outputs())
             throw invalid_option("sequential: the gradient of the logits has " +
                                  std::to_string(logits_gradient.size()) + " values; expected " +
-                                 std::to_string(batch.size()) + " x " + std::to_string(outputs()));
+                                 std::to_string(labels) + " x " + std::to_string(outputs()));
         training_.backward(parameters, batch.inputs(), logits_gradient, out, on_ready);
     }
 
     std::span<const float> predict(std::span<const float> parameters, const batch_type& batch) {
+        return predict(parameters, buffers_, batch);
+    }
+
+    /// With the buffers of another model of this kind, which belong to its parameters.
+    std::span<const float> predict(std::span<const float> parameters,
+                                   std::span<const float> buffers, const batch_type& batch) {
         check(parameters, batch);
-        return evaluation_.forward(parameters, batch.inputs());
+        if (buffers.size() != buffers_.size())
+            throw invalid_option("sequential: " + std::to_string(buffers.size()) +
+                                 " buffers; expected " + std::to_string(buffers_.size()));
+        nn::pass at(parameters);
+        at.buffers = buffers;
+        at.training = false;
+        return evaluation_.forward(at, batch.inputs());
     }
 
     void describe(auto&& field) const {
         field("input", nn::to_string(input_));
+        field("positions", positions_);
         field("layers", layers_);
         field("loss", loss_);
     }
@@ -127,13 +165,21 @@ private:
             throw invalid_option("sequential: the batch has examples of " +
                                  std::to_string(batch.width()) + " values; expected " +
                                  std::to_string(input_.size()) + ", " + nn::to_string(input_));
+        const auto labels = static_cast<std::int64_t>(batch.labels().size());
+        if (labels != batch.size() * positions_)
+            throw invalid_option("sequential: the batch has " + std::to_string(labels) +
+                                 " labels for " + std::to_string(batch.size()) +
+                                 " examples; expected " + std::to_string(positions_) + " for each");
     }
 
     nn::blueprint plan_;
     nn::shape input_;
     Layer layers_;
+    std::int64_t positions_;
     typename Layer::state training_;
     typename Layer::state evaluation_;
+    std::vector<float> buffers_;
+    random_stream random_{};
     Loss loss_;
     nn::buffer<> logits_gradient_;
     std::int64_t forwarded_ = -1;  // examples of the last forward

@@ -6,6 +6,7 @@
 
 #include "sotto/nn/blueprint.hpp"
 #include "sotto/nn/buffer.hpp"
+#include "sotto/nn/pass.hpp"
 #include "sotto/nn/shape.hpp"
 
 namespace sotto::nn {
@@ -37,7 +38,7 @@ public:
         return out_.first(examples_in(in, input_) * output_.size());
     }
 
-    std::span<const float> forward(std::span<const float>, std::span<const float> in) {
+    std::span<const float> forward(const pass&, std::span<const float> in) {
         const std::int64_t batch = examples_in(in, input_);
         const std::span<float> out = out_.take(batch * output_.size());
         float* y = out.data();

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -38,13 +39,11 @@ constexpr std::string_view name_of(start how) noexcept {
 /// start.
 class blueprint {
 public:
-    /// A layer's name, "dense1" and then "dense2" for kind "dense". Counts the layers that have a
-    /// weight.
-    std::string name(std::string_view kind) const {
-        for (std::int64_t n = 1;; ++n) {
-            std::string candidate = std::string(kind) + std::to_string(n);
-            if (!layout_.find(candidate + ".weight")) return candidate;
-        }
+    /// A layer's name, "dense1" and then "dense2" for kind "dense".
+    std::string name(std::string_view kind) {
+        for (auto& [known, layers] : layers_)
+            if (known == kind) return known + std::to_string(++layers);
+        return layers_.emplace_back(kind, 1).first + "1";
     }
 
     tensor add_weight(const std::string& layer, std::vector<std::int64_t> extents, start how,
@@ -57,7 +56,17 @@ public:
         return add(layer + ".bias", {size}, tensor_kind::bias, 0.0);
     }
 
+    /// What a layer keeps besides parameters, from pass to pass: its place among the network's
+    /// buffers.
+    tensor add_buffer(const std::string& layer, const std::string& name, std::int64_t size,
+                      float start) {
+        buffers_.add(layer + "." + name, {size}, tensor_kind::normalisation);
+        buffer_starts_.push_back(start);
+        return buffers_.tensors().back();
+    }
+
     const sotto::layout& tensors() const noexcept { return layout_; }
+    const sotto::layout& buffers() const noexcept { return buffers_; }
 
     /// Layers before the first parameter need not know how their input moves the loss.
     bool has_parameters() const noexcept { return !layout_.tensors().empty(); }
@@ -70,6 +79,11 @@ public:
             random_stream own = random.split(t.name);
             for (float& x : t.of(parameters)) x = limit == 0.0f ? 0.0f : own.uniform(-limit, limit);
         }
+    }
+
+    void reset(std::span<float> buffers) const {
+        for (const tensor& t : buffers_)
+            std::ranges::fill(t.of(buffers), buffer_starts_[static_cast<std::size_t>(t.index)]);
     }
 
 private:
@@ -92,6 +106,9 @@ private:
 
     sotto::layout layout_;
     std::vector<double> limits_;
+    sotto::layout buffers_;
+    std::vector<float> buffer_starts_;
+    std::vector<std::pair<std::string, std::int64_t>> layers_;  // how many of each kind
 };
 
 }  // namespace sotto::nn

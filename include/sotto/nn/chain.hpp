@@ -8,6 +8,7 @@
 
 #include "sotto/nn/blueprint.hpp"
 #include "sotto/nn/layer.hpp"
+#include "sotto/nn/pass.hpp"
 #include "sotto/nn/shape.hpp"
 
 namespace sotto::nn {
@@ -24,8 +25,8 @@ public:
         return before<sizeof...(States)>(in);
     }
 
-    std::span<const float> forward(std::span<const float> parameters, std::span<const float> in) {
-        std::apply([&](auto&... each) { ((in = each.forward(parameters, in)), ...); }, states_);
+    std::span<const float> forward(const pass& at, std::span<const float> in) {
+        std::apply([&](auto&... each) { ((in = each.forward(at, in)), ...); }, states_);
         return in;
     }
 

@@ -10,6 +10,7 @@
 #include "sotto/nn/blas.hpp"
 #include "sotto/nn/blueprint.hpp"
 #include "sotto/nn/buffer.hpp"
+#include "sotto/nn/pass.hpp"
 #include "sotto/nn/patches.hpp"
 #include "sotto/nn/rows.hpp"
 #include "sotto/nn/shape.hpp"
@@ -56,16 +57,16 @@ public:
         return out_.first(examples_in(in, patches_.input) * output_.size());
     }
 
-    std::span<const float> forward(std::span<const float> parameters, std::span<const float> in) {
+    std::span<const float> forward(const pass& at, std::span<const float> in) {
         const std::int64_t batch = examples_in(in, patches_.input);
         const std::span<float> out = out_.take(batch * output_.size());
-        const std::span<const float> bias = bias_.of(parameters);
+        const std::span<const float> bias = bias_.of(at.parameters);
         for (std::int64_t n = 0; n < batch; ++n) {
             const auto y = part(out, n, output_.size());
             for (std::int64_t o = 0; o < output_.channels; ++o)
                 std::fill_n(y.data() + o * output_.plane(), output_.plane(),
                             bias[static_cast<std::size_t>(o)]);
-            multiply(weights(parameters), patches_of(in, n), outputs(y), 1.0f);
+            multiply(weights(at.parameters), patches_of(in, n), outputs(y), 1.0f);
         }
         return out;
     }

@@ -10,6 +10,7 @@
 #include "sotto/nn/blas.hpp"
 #include "sotto/nn/blueprint.hpp"
 #include "sotto/nn/buffer.hpp"
+#include "sotto/nn/pass.hpp"
 #include "sotto/nn/rows.hpp"
 #include "sotto/nn/shape.hpp"
 
@@ -41,12 +42,12 @@ public:
         return out_.first(examples(in) * outputs_);
     }
 
-    std::span<const float> forward(std::span<const float> parameters, std::span<const float> in) {
+    std::span<const float> forward(const pass& at, std::span<const float> in) {
         const std::int64_t batch = examples(in);
         const std::span<float> out = out_.take(batch * outputs_);
         for (std::int64_t i = 0; i < batch; ++i)
-            detail::copy_row(bias_.of(parameters).data(), out.data() + i * outputs_, outputs_);
-        multiply({in, batch, inputs_}, weights(parameters).transpose(), {out, batch, outputs_},
+            detail::copy_row(bias_.of(at.parameters).data(), out.data() + i * outputs_, outputs_);
+        multiply({in, batch, inputs_}, weights(at.parameters).transpose(), {out, batch, outputs_},
                  1.0f);
         return out;
     }

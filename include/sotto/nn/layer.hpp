@@ -6,6 +6,7 @@
 
 #include "sotto/core/layout.hpp"
 #include "sotto/nn/blueprint.hpp"
+#include "sotto/nn/pass.hpp"
 #include "sotto/nn/shape.hpp"
 
 namespace sotto::nn {
@@ -20,8 +21,8 @@ struct ignore_ready {
 /// forward pass and the backward pass after it, taken for the largest batch seen. Examples lie one
 /// after another, channels x height x width.
 ///   output()                              the shape of one example behind the layer
-///   forward(parameters, in) -> values     `parameters` hold the network's whole layout, `in` any
-///                                         number of examples; valid until the next call
+///   forward(pass, in) -> values           at the pass's parameters, of the whole network; `in` are
+///                                         any number of examples; valid until the next call
 ///   activations(in) -> those values       `in` as it was given to forward
 ///   backward(parameters, in, out_gradient, gradient, on_ready) -> gradient with respect to `in`
 ///       after forward on the same `in`; writes (does not add) the layer's tensors in `gradient`
@@ -30,9 +31,9 @@ struct ignore_ready {
 template <class S>
 concept layer_state = std::copyable<S> &&
     requires(S& state, const S& fixed, std::span<const float> read, std::span<float> write,
-             detail::ignore_ready on_ready) {
+             const pass& at, detail::ignore_ready on_ready) {
     { fixed.output() } -> std::same_as<shape>;
-    { state.forward(read, read) } -> std::same_as<std::span<const float>>;
+    { state.forward(at, read) } -> std::same_as<std::span<const float>>;
     { fixed.activations(read) } -> std::same_as<std::span<const float>>;
     { state.backward(read, read, read, write, on_ready) } -> std::same_as<std::span<const float>>;
 };

@@ -7,6 +7,7 @@
 
 #include "sotto/nn/blueprint.hpp"
 #include "sotto/nn/buffer.hpp"
+#include "sotto/nn/pass.hpp"
 #include "sotto/nn/shape.hpp"
 
 namespace sotto::nn {
@@ -37,7 +38,7 @@ public:
         return out_.first(examples_in(in, input_) * output_.size());
     }
 
-    std::span<const float> forward(std::span<const float>, std::span<const float> in) {
+    std::span<const float> forward(const pass&, std::span<const float> in) {
         const std::int64_t planes = examples_in(in, input_) * input_.channels;
         const std::span<float> out = out_.take(planes * output_.plane());
         const std::span<std::int32_t> from = from_.take(planes * output_.plane());

@@ -8,6 +8,7 @@
 
 #include "sotto/nn/blueprint.hpp"
 #include "sotto/nn/layer.hpp"
+#include "sotto/nn/pass.hpp"
 #include "sotto/nn/shape.hpp"
 
 namespace sotto::nn {
@@ -25,8 +26,8 @@ public:
         return before(states_.size(), in);
     }
 
-    std::span<const float> forward(std::span<const float> parameters, std::span<const float> in) {
-        for (State& each : states_) in = each.forward(parameters, in);
+    std::span<const float> forward(const pass& at, std::span<const float> in) {
+        for (State& each : states_) in = each.forward(at, in);
         return in;
     }
 

@@ -31,7 +31,8 @@ struct step_info {
 ///   follow_momentum(carried_momentum)                  told once what momentum gradients will
 ///                                                      carry
 ///   visit(field)                                       calls field(name, value) for everything to
-///                                                      be saved
+///                                                      be saved: spans of float and std::int64_t,
+///                                                      the same on all ranks
 /// `static constexpr bool linear = true` says that the update is linear in the gradient and
 /// remembers none of it: plain SGD. Only such an optimizer may follow an exchange whose memory
 /// already holds the momentum.

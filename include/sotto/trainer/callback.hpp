@@ -34,7 +34,7 @@ concept callback = requires(C& c, const run_info& info) {
 /// Whether a callback that is told of steps returns nothing: an answer would be heard by nobody.
 template <class C>
 inline constexpr bool answers_no_step = [] {
-    if constexpr (requires(C& c, const step_report& step) { c.on_step(step); })
+    if constexpr (requires(C & c, const step_report& step) { c.on_step(step); })
         return std::is_void_v<decltype(std::declval<C&>().on_step(
             std::declval<const step_report&>()))>;
     else if constexpr (std::is_invocable_v<C&, const step_report&>)
@@ -50,9 +50,9 @@ inline constexpr bool answers_epochs_by_verdict = [] {
     const auto allowed = []<class Answer>(std::type_identity<Answer>) {
         return std::is_void_v<Answer> || std::is_same_v<std::remove_cvref_t<Answer>, verdict>;
     };
-    if constexpr (requires(C& c, const epoch_report& epoch) { c.on_epoch(epoch); })
-        return allowed(std::type_identity<decltype(
-                           std::declval<C&>().on_epoch(std::declval<const epoch_report&>()))>{});
+    if constexpr (requires(C & c, const epoch_report& epoch) { c.on_epoch(epoch); })
+        return allowed(std::type_identity<decltype(std::declval<C&>().on_epoch(
+                           std::declval<const epoch_report&>()))>{});
     else if constexpr (std::is_invocable_v<C&, const epoch_report&>)
         return allowed(std::type_identity<std::invoke_result_t<C&, const epoch_report&>>{});
     else

@@ -18,10 +18,10 @@ namespace sotto {
 /// A model that says how far off it is itself:
 ///   loss(parameters, batch) -> double   the mean loss of a batch
 template <class M>
-concept tells_loss =
-    requires(M& model, std::span<const float> parameters, const typename M::batch_type& batch) {
-        { model.loss(parameters, batch) } -> std::convertible_to<double>;
-    };
+concept tells_loss = requires(M& model, std::span<const float> parameters,
+                              const typename M::batch_type& batch) {
+    { model.loss(parameters, batch) } -> std::convertible_to<double>;
+};
 
 /// A model that can say how good it is: by its logits, by its loss, or by both.
 template <class M>

@@ -12,7 +12,7 @@ namespace sotto {
 
 /// How good a model is on some examples.
 struct evaluation {
-    double loss = 0.0;  // mean over the examples: the model's own loss, else the cross-entropy
+    double loss = 0.0;      // mean over the examples: the model's own loss, else the cross-entropy
     double accuracy = 0.0;  // share whose largest logit is the label
     std::int64_t examples = 0;
 };

@@ -23,6 +23,7 @@
 #include "sotto/trainer/callback.hpp"
 #include "sotto/trainer/evaluator.hpp"
 #include "sotto/trainer/fit_request.hpp"
+#include "sotto/trainer/model_buffers.hpp"
 #include "sotto/trainer/options.hpp"
 #include "sotto/trainer/reports.hpp"
 #include "sotto/transports/transport.hpp"
@@ -60,6 +61,7 @@ public:
           parameters_(static_cast<std::size_t>(model.layout().size())),
           state_(strategy.bind(model.layout(), transport)),
           evaluator_(checked(options).batch_size, transport),
+          buffers_(model, transport),
           learnt_(static_cast<std::size_t>(transport.size())),
           description_(describe(strategy)) {
         require_agreement(transport, description_);
@@ -124,7 +126,9 @@ public:
                       "evaluate: the data set's batch_type is not the one that the model reads");
         transport_.at({.round = step_, .phase = "evaluating"});
         if constexpr (Strategy::synchronous)
-            return evaluator_.shared(model_, parameters_, data, transport_);
+            return buffers_.with_mean(evaluations_++, [&] {
+                return evaluator_.shared(model_, parameters_, data, transport_);
+            });
         else
             return evaluator_.alone(model_, parameters_, data);
     }
@@ -241,7 +245,9 @@ private:
         data.gather(examples, batch_);
         const duration load = transport_.now() - loading;
         task<Model> job{model_, batch_, static_cast<std::int64_t>(examples.size()), step_, epoch};
-        round_report report = state_.round(job, std::span<float>(parameters_));
+        if constexpr (requires { model_.reseed(random_); }) model_.reseed(draws_of_round());
+        round_report report =
+            buffers_.guard([&] { return state_.round(job, std::span<float>(parameters_)); });
         report.load = load;
         ++step_;
         ++round_;
@@ -337,6 +343,12 @@ private:
         return group == 0 ? everybodys : everybodys.split(static_cast<std::uint64_t>(group));
     }
 
+    random_stream draws_of_round() const {
+        return random_.split("draws")
+            .split(static_cast<std::uint64_t>(step_))
+            .split(static_cast<std::uint64_t>(transport_.rank()));
+    }
+
     /// Whether all ranks are in the same start group.
     bool one_start() {
         if constexpr (conducting::has_start_groups<state_type>) {
@@ -356,9 +368,11 @@ private:
     std::vector<float> parameters_;
     state_type state_;
     evaluator<Model, Transport> evaluator_;
+    detail::model_buffers<Model, Transport> buffers_;
     typename Model::batch_type batch_;
     std::vector<learnt> learnt_;
     std::string description_;
+    std::uint64_t evaluations_ = 0;
     std::int64_t step_ = 0;   // rounds completed in all
     std::int64_t epoch_ = 0;  // epochs completed
     std::int64_t round_ = 0;  // rounds completed of the epoch after these

@@ -130,23 +130,30 @@ TEST_CASE("an epoch lasts as long as the rank with most data needs, and ends for
     });
 }
 
-TEST_CASE("visit shows the compressor's and the optimizer's memory, tensor by tensor") {
+TEST_CASE("visit shows the memory of compressor and optimizer, and what ranks hold alike") {
     run_in_process(1, [](in_process& transport) {
         const layout tensors = testing::small_layout();
         std::vector<std::string> names;
-        const auto list = [&](const std::string& name, const auto&) { names.push_back(name); };
-        all_reduce{momentum_sgd{}, sparsified{top_k{}, residual{}}}.bind(tensors, transport).visit(
-            list);
-        CHECK(names ==
-              std::vector<std::string>{"residual/first.weight", "residual/first.bias",
-                                       "residual/nothing", "residual/second.weight",
-                                       "momentum/first.weight", "momentum/first.bias",
-                                       "momentum/nothing", "momentum/second.weight"});
-        names.clear();
-        all_reduce{sgd{}, none{}}.bind(tensors, transport).visit(list);
-        CHECK(names.empty());
-        all_reduce{sgd{.weight_decay = 0.1}, dgc{}}.bind(tensors, transport).visit(list);
-        CHECK(names.size() == 12);
+        const auto list = [&](const std::string& name, const auto&, kept how = kept::alike) {
+            names.push_back(name + (how == kept::apart ? " apart" : ""));
+        };
+        const auto shown = [&](const auto& strategy) {
+            names.clear();
+            strategy.bind(tensors, transport).visit(list);
+            return names;
+        };
+        CHECK(shown(all_reduce{momentum_sgd{}, sparsified{top_k{}, residual{}}}) ==
+              std::vector<std::string>{"residual/first.weight apart", "residual/nothing apart",
+                                       "residual/second.weight apart", "momentum/first.weight",
+                                       "momentum/first.bias", "momentum/nothing",
+                                       "momentum/second.weight"});
+        CHECK(shown(all_reduce{sgd{}, none{}}).empty());
+        CHECK(shown(all_reduce{sgd{.weight_decay = 0.1}, dgc{}}) ==
+              std::vector<std::string>{"velocity/first.weight apart", "residual/first.weight apart",
+                                       "momentum/first.bias", "velocity/nothing apart",
+                                       "residual/nothing apart", "velocity/second.weight apart",
+                                       "residual/second.weight apart", "decay/first.weight",
+                                       "decay/first.bias", "decay/nothing", "decay/second.weight"});
     });
 }
 
