@@ -29,8 +29,8 @@ struct ready_probe {
 ///       return. Allocates nothing once a batch of the largest size was seen.
 ///
 /// A model may have more:
-///   reseed(random)                   a stream of its own for the round that begins: for whatever it
-///                                    draws (dropout). Split by step and rank
+///   reseed(random)                   a stream of its own for the round that begins, split by step
+///                                    and rank: for whatever it draws (dropout)
 ///   buffers() -> span<float>         what it keeps besides parameters and does not learn by
 ///   buffer_layout() -> layout        gradients (running statistics), the names of it, and back to
 ///   reset_buffers()                  its start. Every rank keeps its own; a failed round leaves no
