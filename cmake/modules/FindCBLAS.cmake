@@ -23,6 +23,10 @@ find_package_handle_standard_args(CBLAS
     REASON_FAILURE_MESSAGE "sotto::models needs a <cblas.h> with its library (Debian: libopenblas-dev)")
 unset(cblas_required)
 
+if(CBLAS_FOUND AND CBLAS_LIBRARY MATCHES "/lib(c)?blas\\.")
+    message(STATUS "sotto: ${CBLAS_LIBRARY} may be the reference BLAS, many times slower than OpenBLAS")
+endif()
+
 if(CBLAS_FOUND AND NOT TARGET CBLAS::CBLAS)
     add_library(CBLAS::CBLAS INTERFACE IMPORTED)
     set_target_properties(CBLAS::CBLAS PROPERTIES

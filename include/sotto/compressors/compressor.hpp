@@ -37,7 +37,14 @@ concept decodes = requires(state_of<C>& state, const tensor& t, byte_view messag
     state.decode_add(t, message, sum);
 };
 
-/// What of a gradient is sent, and what is remembered of the rest.
+/// What of a gradient is sent, and what is remembered of the rest. One state serves all tensors of
+/// the layout it was bound to: what it remembers of a tensor it keeps at the tensor's `offset` or
+/// under its `index`. It is never called by two threads at a time; in a round each tensor is
+/// encoded at most once, in whatever order gradients become ready, and decoded after all were
+/// encoded. Messages may lie at any address.
+///
+/// A state that remembers something needs commit and rollback: a round that fails must be as if it
+/// had never been.
 ///
 /// That is all a compressor must have. It may have more, each with the default given:
 ///   message_bytes_max(tensor)   the longest message encode can append; 4 bytes an element and 64
@@ -133,12 +140,20 @@ void begin_round(State& state, const round_info& where) {
 
 template <class State>
 void commit(State& state) noexcept {
-    if constexpr (requires { state.commit(); }) state.commit();
+    if constexpr (requires { state.commit(); }) {
+        static_assert(noexcept(state.commit()),
+                      "compressor: commit() must be noexcept: the round took place on all ranks");
+        state.commit();
+    }
 }
 
 template <class State>
 void rollback(State& state) noexcept {
-    if constexpr (requires { state.rollback(); }) state.rollback();
+    if constexpr (requires { state.rollback(); }) {
+        static_assert(noexcept(state.rollback()),
+                      "compressor: rollback() must be noexcept: it runs while an error passes");
+        state.rollback();
+    }
 }
 
 template <class State, class Field>

@@ -21,9 +21,11 @@ constexpr std::string_view name_of(clip_scope scope) noexcept {
     return scope == clip_scope::per_tensor ? "per_tensor" : "per_model";
 }
 
-/// Clips a worker's gradient before it enters memory, to the share of the limit that N independent
-/// workers have.
-///   math    g *= min(1, limit / ||g||),  limit = norm / sqrt(N), where g is already divided by N
+/// Clips a worker's gradient before it enters memory, to its part of the limit: independent
+/// gradients add up by their squares.
+///   math    g *= min(1, limit / ||g||),  limit = norm * sqrt(w), where g is already multiplied by
+///           w, the worker's share of the round's examples: 1 / N for N workers alike, as in the
+///           paper
 ///   source  Lin et al. 2018, arXiv:1712.01887, section 3.2
 struct local_clipping {
     double norm = 0.0;  // the limit for the whole gradient of all workers; 0 turns clipping off
@@ -40,11 +42,11 @@ struct local_clipping {
                                  "; it must be positive, or 0 for no clipping");
     }
 
-    /// The factor for a gradient of N workers, at most 1.
-    float factor(std::span<const float> gradient, int workers) const noexcept {
+    /// The factor for a gradient that counts by `weight`, at most 1.
+    float factor(std::span<const float> gradient, double weight) const noexcept {
         if (norm == 0.0) return 1.0f;
         const double length = std::sqrt(kernels::sum_of_squares(gradient));
-        const double limit = norm / std::sqrt(static_cast<double>(workers));
+        const double limit = norm * std::sqrt(weight);
         return length > limit ? static_cast<float>(limit / length) : 1.0f;
     }
 };

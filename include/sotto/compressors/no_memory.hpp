@@ -10,7 +10,7 @@
 
 namespace sotto {
 
-/// What is not sent is lost. For the ablation, and for unbiased random-k.
+/// What is not sent is lost: of a gradient, the density's share arrives. For the ablation.
 struct no_memory {
     static constexpr bool holds_momentum = false;
     class state;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "sotto/compressors/compressor.hpp"
@@ -21,8 +22,10 @@ namespace sotto {
 
 /// How entries are written, and which tensors are not worth choosing from.
 struct sparse_message {
-    wire::value_format values =
-        wire::value_format::fp32;  // what rounding takes away stays in memory
+    // Of gathered entries: what rounding takes away stays in memory. Entries that are summed on the
+    // way are rounded at every stop, where no memory could keep the rest: with a memory they go as
+    // floats.
+    wire::value_format values = wire::value_format::fp32;
     bool dense_vectors =
         true;  // biases and normalisation whole: they are few, and no index is sent for them
 
@@ -126,7 +129,7 @@ public:
             throw invalid_option("sparsified: the schedule's density grew from " +
                                  std::to_string(densest_) + " in the first round to " +
                                  std::to_string(density_) + "; it must never be above the first");
-        workers_ = where.world_size;
+        weight_ = where.weight();
         selector_.begin_round(where);
     }
 
@@ -135,7 +138,7 @@ public:
     }
 
     void prepare(std::span<const float> gradient) noexcept {
-        model_factor_ = options_.clipping.factor(gradient, workers_);
+        model_factor_ = options_.clipping.factor(gradient, weight_);
     }
 
     void encode(const tensor& t, std::span<const float> gradient, bytes& out) {
@@ -145,7 +148,7 @@ public:
             wire::encode_dense(values, wire::value_format::fp32, out);
             return;
         }
-        const auto indices = choose(t, gradient);
+        const auto indices = choose(t, gradient, options_.message.values);
         wire::encode_sparse(t.size, indices, std::span<const float>(values_).first(indices.size()),
                             options_.message.values, out);
     }
@@ -183,12 +186,11 @@ public:
     bool gathers(const tensor& t) const noexcept { return !dense(t); }
 
     wire::value_format payload_format(const tensor& t) const noexcept {
-        return dense(t) ? wire::value_format::fp32 : options_.message.values;
+        constexpr bool forgets = std::is_same_v<Memory, no_memory>;
+        return dense(t) || !forgets ? wire::value_format::fp32 : options_.message.values;
     }
 
-    std::int64_t payload_size(const tensor& t) const noexcept {
-        return dense(t) ? t.size : entries_at(density_, t.size);
-    }
+    std::int64_t payload_size(const tensor& t) const { return dense(t) ? t.size : entries_now(t); }
 
     void pack(const tensor& t, std::span<const float> gradient, std::span<float> payload) {
         if (dense(t)) {
@@ -196,8 +198,9 @@ public:
             for (std::size_t i = 0; i < payload.size(); ++i) payload[i] = factor * gradient[i];
             return;
         }
-        const auto indices = choose(t, gradient);
-        std::copy_n(values_.begin(), indices.size(), payload.begin());
+        const auto indices = choose(t, gradient, payload_format(t));
+        const auto rest = std::copy_n(values_.begin(), indices.size(), payload.begin());
+        std::fill(rest, payload.end(), 0.0f);
     }
 
     void unpack(const tensor& t, std::span<const float> payload_sum, std::span<float> sum) {
@@ -207,7 +210,7 @@ public:
             return;
         }
         std::fill(sum.begin(), sum.end(), 0.0f);
-        const auto indices = selector_.select(t, sum, payload_size(t));
+        const auto indices = selected(t, sum);
         for (std::size_t j = 0; j < indices.size(); ++j) sum[indices[j]] = payload_sum[j];
     }
 
@@ -246,31 +249,44 @@ private:
     }
 
     float clip_factor(std::span<const float> gradient) const noexcept {
-        return waits_for_all() ? model_factor_ : options_.clipping.factor(gradient, workers_);
+        return waits_for_all() ? model_factor_ : options_.clipping.factor(gradient, weight_);
     }
 
     /// Takes the gradient in and the chosen entries out; `values_` then holds what receivers will
     /// see of them.
-    std::span<const std::uint32_t> choose(const tensor& t, std::span<const float> gradient) {
+    std::span<const std::uint32_t> choose(const tensor& t, std::span<const float> gradient,
+                                          wire::value_format format) {
         const std::span<const float> accumulated =
             memory_.accumulate(t, gradient, clip_factor(gradient));
-        const std::span<const std::uint32_t> indices =
-            selector_.select(t, accumulated, entries_at(density_, t.size));
-        if (indices.size() > values_.size())
-            throw invalid_option("sparsified: the selector chose " +
-                                 std::to_string(indices.size()) + " entries of tensor '" + t.name +
-                                 "' where its entries_max allows " +
-                                 std::to_string(entries_max(t)));
+        const std::span<const std::uint32_t> indices = selected(t, accumulated);
         for (std::size_t j = 0; j < indices.size(); ++j) {
             const float value = accumulated[indices[j]];
             if (!kernels::is_finite(value))
                 throw error(errc::non_finite, "what has accumulated in tensor '" + t.name +
                                                   "' is not finite: element " +
                                                   std::to_string(indices[j]));
-            values_[j] = detail::saturated(options_.message.values, value);
+            values_[j] = detail::saturated(format, value);
         }
+        // A selector may choose fewer than the schedule allows: a threshold does.
+        const double chosen = static_cast<double>(indices.size()) /
+                              static_cast<double>(std::max<std::int64_t>(t.size, 1));
         memory_.take(t, indices, std::span<const float>(values_).first(indices.size()),
-                     1.0 - density_);
+                     1.0 - std::min(density_, chosen));
+        return indices;
+    }
+
+    /// At most so many entries of a tensor go in this round.
+    std::int64_t entries_now(const tensor& t) const {
+        return selector_.entries_max(t, entries_at(density_, t.size));
+    }
+
+    std::span<const std::uint32_t> selected(const tensor& t, std::span<const float> values) {
+        const auto indices = selector_.select(t, values, entries_at(density_, t.size));
+        if (static_cast<std::int64_t>(indices.size()) > entries_now(t))
+            throw invalid_option("sparsified: the selector chose " +
+                                 std::to_string(indices.size()) + " entries of tensor '" + t.name +
+                                 "' where its entries_max allows " +
+                                 std::to_string(entries_now(t)));
         return indices;
     }
 
@@ -284,7 +300,7 @@ private:
     bound_memory memory_;
     double densest_;
     double density_;
-    int workers_ = 1;
+    double weight_ = 1.0;
     float model_factor_ = 1.0f;
     std::vector<float> values_;
     std::vector<std::uint32_t> indices_;

@@ -76,8 +76,9 @@ public:
     explicit io_failure(const std::string& text) : error(errc::io, text) {}
 };
 
-/// A gradient, parameter or message with NaN or infinity in it; nothing of it was applied or
-/// remembered.
+/// A rank's gradient with NaN or infinity in it; nothing of it was applied or remembered. Sums and
+/// messages that are not finite are plain errors with the same code, since no single rank is to
+/// blame.
 class non_finite : public error {
 public:
     non_finite(int rank, std::string tensor, std::int64_t index)

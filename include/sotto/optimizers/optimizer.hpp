@@ -44,7 +44,8 @@ concept optimizer = requires(const O& options, const layout& tensors) {
            const tensor& t, const step_info& step, std::span<float> parameters,
            std::span<const float> gradient) {
     state.begin_step(step, gradient);
-    state.update(t, parameters, gradient);
+    { state.update(t, parameters, gradient) }
+    noexcept;
 };
 
 template <class O>
@@ -69,7 +70,11 @@ void follow_momentum(State& state, const carried_momentum& momentum) noexcept {
 
 template <class State>
 void commit(State& state) noexcept {
-    if constexpr (requires { state.commit(); }) state.commit();
+    if constexpr (requires { state.commit(); }) {
+        static_assert(noexcept(state.commit()),
+                      "optimizer: commit() must be noexcept: the step took place on all ranks");
+        state.commit();
+    }
 }
 
 template <class State, class Field>

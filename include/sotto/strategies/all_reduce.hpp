@@ -23,8 +23,10 @@ namespace sotto {
 ///           used up contributes nothing
 ///   wire    what can be summed is summed by the collective; other messages are gathered. By
 ///           default each tensor goes the way its compressor says
-///   cost    memory: 12 bytes a weight, the compressor's and optimizer's own, and room for one
-///           message of every rank. Nothing is allocated after the first step
+///   cost    memory: 8 bytes a weight for gradient and sum, the compressor's and optimizer's own;
+///           for a tensor that is summed 4 bytes a weight more and up to four segments of 256 KiB
+///           under way (twice that in fp16 and bf16); for one that is gathered room for one message
+///           of every rank. Nothing is allocated after the first step
 ///   errors  non_finite, on the rank whose gradient it is, before anything of it is remembered;
 ///           malformed; peer_failure. The round then did not take place on any rank: parameters,
 ///           optimizer and compressor memory stand as after the last completed one
@@ -34,9 +36,10 @@ struct all_reduce {
         optimizer<Optimizer>,
         "all_reduce: the first policy must be an optimizer: it needs bind(layout) with "
         "begin_step(step_info, gradient) and update(tensor, parameters, gradient) noexcept");
-    static_assert(binds_to_layout<Compressor>,
-                  "all_reduce: the second policy must be a compressor: it needs bind(layout), "
-                  "which returns its state");
+    static_assert(
+        binds_to_layout<Compressor>,
+        "all_reduce: the second policy must be a compressor: it needs bind(const layout&) "
+        "const, which returns its state");
     static_assert(!binds_to_layout<Compressor> || encodes<Compressor>,
                   "all_reduce: the compressor's state needs encode(tensor, span<const float> "
                   "gradient, bytes& out)");
@@ -48,8 +51,9 @@ struct all_reduce {
     static_assert(!collectives::summing<Collective> || !compressor<Compressor> ||
                       summable<Compressor>,
                   "all_reduce: this compressor's messages cannot be added up, so a summing "
-                  "collective cannot carry "
-                  "them: leave the collective out, or use collectives::all_gather{}");
+                  "collective cannot carry them: leave the collective out, use "
+                  "collectives::all_gather{}, or make the compressor summable: sums, payload_size, "
+                  "pack and unpack");
     static_assert(
         !holds_momentum<Compressor> || linear_optimizer<Optimizer>,
         "all_reduce: this compressor's memory already holds the momentum, so the optimizer must be "

@@ -63,8 +63,18 @@ public:
                                        {channels::epochs, 0, epochs_++});
         round_ = plan.first_round;
         epoch_agreement agreed;
-        for (const epoch_plan& p : plans_) {
-            agreed.rounds = std::max(agreed.rounds, (p.examples + p.batch_size - 1) / p.batch_size);
+        for (int rank = 0; rank < through_->size(); ++rank) {
+            const epoch_plan& p = plans_[static_cast<std::size_t>(rank)];
+            if (p.examples < 0 || p.batch_size != plan.batch_size || p.batch_size < 1 ||
+                p.first_round != plan.first_round)
+                throw mismatch("rank " + std::to_string(rank) + " begins an epoch of " +
+                               std::to_string(p.examples) + " examples in batches of " +
+                               std::to_string(p.batch_size) + " from round " +
+                               std::to_string(p.first_round) + " on; this rank's batches are of " +
+                               std::to_string(plan.batch_size) + ", from round " +
+                               std::to_string(plan.first_round));
+            agreed.rounds = std::max(agreed.rounds,
+                                     p.examples / p.batch_size + (p.examples % p.batch_size != 0));
             agreed.stop |= p.stop != 0;
         }
         return agreed;
@@ -100,14 +110,16 @@ public:
 private:
     template <class Model>
     round_report attempt(task<Model>& job, std::span<float> parameters) {
-        const round_info where{job.step, job.epoch, through_->rank(), through_->size()};
+        const round_info where{job.step, job.epoch, through_->rank(), through_->size(),
+                               share_of_round(job.examples)};
         const traffic before = through_->counters();
         stopwatch<Transport> watch(*through_);
         compressing::begin_round(compressor_, where);
         begin(where);
 
         round_report report{.examples = job.examples, .dense_bytes = 4 * tensors_.size()};
-        if (job.examples > 0) report.loss = compute(job, parameters, watch);
+        if (job.examples > 0)
+            report.loss = compute(job, parameters, static_cast<float>(where.share), watch);
         for (auto t = tensors_.tensors().rbegin(); t != tensors_.tensors().rend(); ++t)
             if (started_[slot(*t)] == 0) lane_of(*t).send_nothing(compressor_, step_);
         report.compress += watch.lap();
@@ -158,11 +170,8 @@ private:
     }
 
     template <class Model>
-    double compute(task<Model>& job, std::span<const float> parameters,
+    double compute(task<Model>& job, std::span<const float> parameters, float weight,
                    stopwatch<Transport>& watch) {
-        const auto weight =
-            static_cast<float>(static_cast<double>(job.examples) /
-                               static_cast<double>(std::max(job.examples, examples_of_round())));
         const bool at_once = !compressing::waits_for_all(compressor_);
         const double loss = job.model.gradient(parameters, job.batch, std::span<float>(gradient_),
                                                [&](const tensor& t) {
@@ -226,11 +235,19 @@ private:
                std::max(windows, 2 * std::int64_t{through_->size()});
     }
 
+    /// By how much the mean gradient of these examples counts in the sum.
+    double share_of_round(std::int64_t examples) const noexcept {
+        if (examples == 0) return 0.0;
+        return static_cast<double>(examples) /
+               static_cast<double>(std::max(examples, examples_of_round()));
+    }
+
     /// What all ranks together read in this round.
     std::int64_t examples_of_round() const noexcept {
         std::int64_t total = 0;
         for (const epoch_plan& p : plans_)
-            total += std::clamp<std::int64_t>(p.examples - round_ * p.batch_size, 0, p.batch_size);
+            if (round_ <= p.examples / p.batch_size)  // else the product could overflow
+                total += std::min(p.examples - round_ * p.batch_size, p.batch_size);
         return total;
     }
 

@@ -9,12 +9,13 @@
 
 namespace sotto {
 
-/// Ends training when the loss has not improved for a number of epochs: the evaluation's where
-/// there is one, else the training loss. Every `fit` is judged by itself.
+/// Ends training when the loss has not improved for a number of epochs: the training loss or, from
+/// the first evaluation on, the evaluation's; then epochs without one are not judged. Every `fit`
+/// is judged by itself.
 class early_stop {
 public:
     struct options {
-        std::int64_t patience = 3;  // epochs without improvement
+        std::int64_t patience = 3;  // epochs judged without improvement
         double least_improvement = 0.0;
     };
 
@@ -30,12 +31,17 @@ public:
     }
 
     void on_begin(const run_info&) noexcept {
-        best_ = std::numeric_limits<double>::infinity();
-        waited_ = 0;
+        begin_anew();
+        evaluates_ = false;
     }
 
     verdict on_epoch(const epoch_report& report) noexcept {
-        const double loss = report.evaluated ? report.evaluated->loss : report.loss;
+        if (report.evaluated && !evaluates_) {
+            begin_anew();
+            evaluates_ = true;
+        }
+        if (evaluates_ && !report.evaluated) return verdict::go_on;
+        const double loss = evaluates_ ? report.evaluated->loss : report.loss;
         if (loss < best_ - options_.least_improvement) {
             best_ = loss;
             waited_ = 0;
@@ -45,9 +51,15 @@ public:
     }
 
 private:
+    void begin_anew() noexcept {
+        best_ = std::numeric_limits<double>::infinity();
+        waited_ = 0;
+    }
+
     options options_{};
     double best_ = std::numeric_limits<double>::infinity();
     std::int64_t waited_ = 0;
+    bool evaluates_ = false;
 };
 
 }  // namespace sotto

@@ -43,8 +43,7 @@ template <class Model, class Transport>
 class evaluator {
 public:
     evaluator(std::int64_t batch_size, const Transport& through)
-        : indices_(static_cast<std::size_t>(batch_size)),
-          everybodys_(static_cast<std::size_t>(through.size())) {}
+        : batch_size_(batch_size), everybodys_(static_cast<std::size_t>(through.size())) {}
 
     /// Ranks share the examples out and add up what they found, in the order of the ranks.
     template <class Data>
@@ -84,7 +83,9 @@ private:
                  std::int64_t from, std::int64_t to) {
         sums total;
         while (from < to) {
-            const auto count = std::min(to - from, static_cast<std::int64_t>(indices_.size()));
+            const auto count = std::min(to - from, batch_size_);
+            if (indices_.size() < static_cast<std::size_t>(count))
+                indices_.resize(static_cast<std::size_t>(count));
             for (std::int64_t i = 0; i < count; ++i)
                 indices_[static_cast<std::size_t>(i)] = from + i;
             data.gather(
@@ -122,6 +123,7 @@ private:
             return cross_entropy{}.value(logits, labels);
     }
 
+    std::int64_t batch_size_;
     std::vector<std::int64_t> indices_;
     std::vector<sums> everybodys_;
     typename Model::batch_type batch_;

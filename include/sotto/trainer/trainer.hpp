@@ -111,6 +111,16 @@ public:
             return run(data, state_.share(), false, length, extras...);
     }
 
+    /// A number alone says too little: of what?
+    template <class Data, class Length, class... Extras>
+        requires(!std::is_convertible_v<Length, training_length>)
+    fit_report fit(const Data&, const Length&, Extras&&...) {
+        static_assert(std::is_convertible_v<Length, training_length>,
+                      "fit: the second argument says how long to train: sotto::epochs{10} or "
+                      "sotto::steps{1000}");
+        return {};
+    }
+
     /// How good the model is now on these examples. Ranks of a synchronous strategy share them out,
     /// and all get the same answer; all must call it.
     template <class Data>

@@ -32,8 +32,9 @@ namespace sotto {
 ///   cost    a message costs 4 uncontended locks and one memcpy; no allocation once `transfers`
 ///           slots were enough
 ///   errors  peer_failure: a rank failed, left while it was waited for, or (errc::timed_out) let
-///           somebody wait for longer than the timeout; mismatch, at both ends: a message longer
-///           than the memory posted for it; invalid_option: a rank that does not exist;
+///           somebody wait for longer than the timeout; mismatch: a message longer than the memory
+///           posted for it, at the end that notices it first: to the other that one has failed;
+///           invalid_option: a rank that does not exist, a vote among ranks without this one;
 ///           std::logic_error: a request that is spent, a call after withdraw, an await that
 ///           nothing could end
 class in_process {
@@ -43,6 +44,9 @@ public:
     using ballot = detail::local::ballot;
 
     in_process(in_process_hub& hub, int rank) : hub_(&hub), rank_(rank) {
+        if (rank < 0 || rank >= hub.size())
+            throw invalid_option("in_process: rank " + std::to_string(rank) + " in a hub of " +
+                                 std::to_string(hub.size()));
         reserve(hub.options().transfers);
     }
     in_process(const in_process&) = delete;
@@ -124,6 +128,9 @@ public:
 
     bool agree(ballot& among, bool vote) {
         begin();
+        if (!among.has(rank_))
+            throw invalid_option("in_process: rank " + std::to_string(rank_) +
+                                 " votes in a ballot that it is not a member of");
         const std::optional<bool> verdict = hub_->vote(among, rank_, vote);
         if (!verdict) raise();
         return *verdict;

@@ -57,6 +57,9 @@ struct ballot {
         return static_cast<std::size_t>(std::lower_bound(members.begin(), members.end(), rank) -
                                         members.begin());
     }
+    bool has(int rank) const noexcept {
+        return std::binary_search(members.begin(), members.end(), rank);
+    }
     bool missing(std::size_t member) const noexcept { return cast[member] == completed; }
 };
 

@@ -107,8 +107,9 @@ inline coded_indices encode_sparse(std::int64_t n, std::span<const std::uint64_t
 /// Decodes a block that fills `in` into the front of two spans, which may be longer than the block.
 ///   cost    about 4 ns an entry; no memory but 9 KB of stack
 ///   errors  refuses what is too short, too long, unsorted, repeated, out of range, more than the
-///           spans hold, or not in the form that encode_sparse writes. All or nothing: what a
-///           refused block leaves in the two spans is unspecified and must not be used
+///           spans hold, or against the rules of the mode that its header names. A block may be
+///           longer than encode_sparse would have written it. All or nothing: what a refused block
+///           leaves in the two spans is unspecified and must not be used
 inline result<sparse_entries<std::uint32_t>> decode_sparse(byte_view in, std::int64_t n,
                                                            std::span<std::uint32_t> indices,
                                                            std::span<float> values) noexcept {

@@ -13,25 +13,25 @@ using namespace sotto;
 
 TEST_CASE("the factor brings a gradient to the norm over the root of the workers") {
     const std::vector<float> gradient{3.0f, 0.0f, -4.0f};  // of length 5
-    CHECK(local_clipping{.norm = 1.0}.factor(gradient, 1) == doctest::Approx(0.2));
-    CHECK(local_clipping{.norm = 1.0}.factor(gradient, 4) == doctest::Approx(0.1));
-    CHECK(local_clipping{.norm = 1.0}.factor(gradient, 100) == doctest::Approx(0.02));
-    CHECK(local_clipping{.norm = 20.0}.factor(gradient, 100) == doctest::Approx(0.4));
+    CHECK(local_clipping{.norm = 1.0}.factor(gradient, 1.0) == doctest::Approx(0.2));
+    CHECK(local_clipping{.norm = 1.0}.factor(gradient, 1.0 / 4) == doctest::Approx(0.1));
+    CHECK(local_clipping{.norm = 1.0}.factor(gradient, 1.0 / 100) == doctest::Approx(0.02));
+    CHECK(local_clipping{.norm = 20.0}.factor(gradient, 1.0 / 100) == doctest::Approx(0.4));
 }
 
 TEST_CASE("gradients at or below the limit, and those of nothing, are left alone") {
     const std::vector<float> gradient{3.0f, 0.0f, -4.0f};
-    CHECK(local_clipping{.norm = 5.0}.factor(gradient, 1) == 1.0f);
-    CHECK(local_clipping{.norm = 10.0}.factor(gradient, 4) == 1.0f);
-    CHECK(local_clipping{}.factor(gradient, 4) == 1.0f);
-    CHECK(local_clipping{.norm = 1.0}.factor(std::vector<float>(9), 4) == 1.0f);
-    CHECK(local_clipping{.norm = 1.0}.factor({}, 4) == 1.0f);
+    CHECK(local_clipping{.norm = 5.0}.factor(gradient, 1.0) == 1.0f);
+    CHECK(local_clipping{.norm = 10.0}.factor(gradient, 1.0 / 4) == 1.0f);
+    CHECK(local_clipping{}.factor(gradient, 1.0 / 4) == 1.0f);
+    CHECK(local_clipping{.norm = 1.0}.factor(std::vector<float>(9), 1.0 / 4) == 1.0f);
+    CHECK(local_clipping{.norm = 1.0}.factor({}, 1.0 / 4) == 1.0f);
 }
 
 TEST_CASE("lengths are sums in double: neither huge nor tiny gradients overflow or vanish") {
     const std::vector<float> huge(100, 1e30f), tiny(100, 1e-30f);
-    CHECK(local_clipping{.norm = 1.0}.factor(huge, 1) == doctest::Approx(1e-31));
-    CHECK(local_clipping{.norm = 1e-30}.factor(tiny, 1) == doctest::Approx(0.1));
+    CHECK(local_clipping{.norm = 1.0}.factor(huge, 1.0) == doctest::Approx(1e-31));
+    CHECK(local_clipping{.norm = 1e-30}.factor(tiny, 1.0) == doctest::Approx(0.1));
 }
 
 TEST_CASE("a norm that is negative or no number is refused") {
@@ -47,9 +47,10 @@ TEST_CASE("clipping before the accumulation keeps what is remembered within the 
     layout tensors;
     tensors.add("w", {50, 10});
     const tensor& t = tensors[0];
-    auto worker =
-        sparsified{top_k{.density = 0.01}, residual{}, constant_density{}, local_clipping{1.0}}
-            .bind(tensors);
+    auto worker = sparsified{
+        top_k{.density = 0.01}, residual{}, constant_density{},
+        local_clipping{
+            1.0}}.bind(tensors);
     constexpr int rounds = 9, workers = 9;
     for (int step = 0; step < rounds; ++step) {
         worker.begin_round({.step = step, .world_size = workers});

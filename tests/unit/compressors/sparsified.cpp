@@ -4,16 +4,24 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <iterator>
+#include <numeric>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "sotto/compressors/dgc.hpp"
 #include "sotto/compressors/momentum_corrected.hpp"
+#include "sotto/compressors/no_memory.hpp"
 #include "sotto/compressors/random_k.hpp"
 #include "sotto/compressors/residual.hpp"
 #include "sotto/compressors/threshold.hpp"
 #include "sotto/compressors/top_k.hpp"
+#include "sotto/strategies/all_reduce.hpp"
+#include "sotto/transports/run_in_process.hpp"
 #include "support/generators.hpp"
+#include "support/numbers.hpp"
 
 using namespace sotto;
 
@@ -33,6 +41,63 @@ std::vector<float> sent(State& state, const tensor& t, std::span<const float> gr
 
 std::int64_t entries(const std::vector<float>& sum) {
     return std::count_if(sum.begin(), sum.end(), [](float x) { return x != 0.0f; });
+}
+
+/// Chooses the first entries, in whole blocks of four: alike on all ranks, and more than asked for.
+struct blocks {
+    double density = 0.01;
+    static constexpr bool shared = true;
+
+    struct state {
+        std::vector<std::uint32_t> indices;
+        void begin_round(const round_info&) {}
+        std::int64_t entries_max(const tensor& t, std::int64_t k) const {
+            return std::min(t.size, (k + 3) / 4 * 4);
+        }
+        std::span<const std::uint32_t> select(const tensor& t, std::span<const float>,
+                                              std::int64_t k) {
+            indices.resize(static_cast<std::size_t>(entries_max(t, k)));
+            std::iota(indices.begin(), indices.end(), 0u);
+            return indices;
+        }
+    };
+    state bind_selector(const layout&) const { return {}; }
+    auto bind(const layout& tensors) const { return sparsified{*this, no_memory{}}.bind(tensors); }
+    void describe(auto&& field) const { field("density", density); }
+};
+
+/// What became of gradients on every rank: parameters after one step of rate 1 from zero, and what
+/// the ranks remember.
+struct mass {
+    std::vector<std::vector<float>> moved, remembered;
+};
+
+template <class Compressor>
+mass exchanged(const Compressor& compressor, const std::vector<std::vector<float>>& gradients) {
+    layout tensors;
+    tensors.add("w", {static_cast<std::int64_t>(gradients[0].size()), 1});
+    mass found{std::vector<std::vector<float>>(gradients.size()),
+               std::vector<std::vector<float>>(gradients.size())};
+    const int world = static_cast<int>(gradients.size());
+    run_in_process(world, [&](in_process& transport) {
+        const auto rank = static_cast<std::size_t>(transport.rank());
+        testing::number_model model(tensors);
+        model.spoil = [&](std::span<float> gradient) {
+            std::ranges::transform(gradients[rank], gradient.begin(), [&](float g) {
+                return g * static_cast<float>(world);  // the strategy divides by it
+            });
+        };
+        auto state = all_reduce{sgd{.learning_rate = 1.0}, compressor}.bind(tensors, transport);
+        std::vector<float> parameters(gradients[0].size());
+        state.begin_epoch({.examples = 1});
+        task<testing::number_model> job{model, {0}, 1, 0, 0.0};
+        state.round(job, parameters);
+        found.moved[rank] = parameters;
+        if constexpr (requires { state.compressor().memory().unsent(tensors[0]); })
+            std::ranges::copy(state.compressor().memory().unsent(tensors[0]),
+                              std::back_inserter(found.remembered[rank]));
+    });
+    return found;
 }
 
 }  // namespace
@@ -189,6 +254,53 @@ TEST_CASE("random-k chooses alike on all ranks and is summed without indices") {
     for (const int count : chosen) CHECK(std::abs(count - 40) < 36);  // 6 standard deviations
 }
 
+TEST_CASE("a shared selector may choose more than k: all of it is summed, and nothing is lost") {
+    const auto found = exchanged(sparsified{blocks{.density = 0.1}, residual{}},
+                                 {{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, {1, 1, 1, 1, 1, 1, 1, 1, 1, 1}});
+    for (std::size_t rank = 0; rank < 2; ++rank)
+        CHECK(found.moved[rank] == std::vector<float>{-2, -3, -4, -5, 0, 0, 0, 0, 0, 0});
+    CHECK(found.remembered[0] == std::vector<float>{0, 0, 0, 0, 5, 6, 7, 8, 9, 10});
+    CHECK(found.remembered[1] == std::vector<float>{0, 0, 0, 0, 1, 1, 1, 1, 1, 1});
+}
+
+TEST_CASE("what a memory gave up for a sum is not rounded on the way") {
+    const sparse_message halves{.values = wire::value_format::fp16};
+    const auto small = exchanged(sparsified{random_k{.density = 1.0}, residual{},
+                                            constant_density{}, local_clipping{}, halves},
+                                 {{1.0f, 60000.0f}, {0x1p-12f, 60000.0f}});
+    for (std::size_t rank = 0; rank < 2; ++rank) {
+        CHECK(small.moved[rank] == std::vector<float>{-1.0f - 0x1p-12f, -120000.0f});
+        CHECK(small.remembered[rank] == std::vector<float>{0, 0});
+    }
+}
+
+TEST_CASE("clipping leaves a rank that is alone in a round the whole limit") {
+    const layout tensors = testing::small_layout();
+    const tensor& t = tensors[0];
+    std::vector<float> g(static_cast<std::size_t>(t.size));
+    g[0] = 0.75f;
+    auto worker = dgc{.density = 1.0, .mask = false, .clip_norm = 1.0}.bind(tensors);
+    worker.begin_round({.world_size = 4, .share = 1.0});
+    CHECK(sent(worker, t, g)[0] == 0.75f);
+    auto fresh = dgc{.density = 1.0, .mask = false, .clip_norm = 1.0}.bind(tensors);
+    fresh.begin_round({.world_size = 4});
+    CHECK(sent(fresh, t, g)[0] == 0.5f);
+}
+
+TEST_CASE("masking from a sparsity on looks at what a threshold chose, not at what it might have") {
+    layout tensors;
+    tensors.add("w", {100, 1});
+    std::vector<float> g(100, 0.01f);
+    g[7] = 3.0f;
+    auto worker = sparsified{threshold{.limit = 2.0},
+                             momentum_corrected{.momentum = 0.5, .mask_from_sparsity = 0.9}}
+                      .bind(tensors);
+    worker.begin_round({});
+    CHECK(entries(sent(worker, tensors[0], g)) == 1);
+    CHECK(worker.memory().velocity(tensors[0])[7] == 0.0f);
+    CHECK(worker.memory().velocity(tensors[0])[8] == 0.01f);
+}
+
 TEST_CASE("a threshold sends what reaches it and nothing else") {
     const layout tensors = testing::small_layout();
     const tensor& t = tensors[0];
@@ -255,22 +367,27 @@ TEST_CASE("what has accumulated beyond all numbers is refused, in halves as in f
     }
 }
 
-TEST_CASE("random-k travels in the format it was given, and keeps what rounding takes away") {
+TEST_CASE("sums travel in the format they were given where nothing is remembered, else as floats") {
     layout tensors;
     tensors.add("w", {1, 2}).add("b", {2}, tensor_kind::bias);
-    auto worker = sparsified{random_k{.density = 1.0}, residual{}, constant_density{},
-                             local_clipping{}, sparse_message{.values = wire::value_format::fp16}}
-                      .bind(tensors);
-    CHECK(worker.payload_format(tensors[0]) == wire::value_format::fp16);
-    CHECK(worker.payload_format(tensors[1]) == wire::value_format::fp32);
+    const sparse_message halves{.values = wire::value_format::fp16};
+    auto forgetful = sparsified{random_k{.density = 1.0}, no_memory{}, constant_density{},
+                                local_clipping{}, halves}
+                         .bind(tensors);
+    CHECK(forgetful.payload_format(tensors[0]) == wire::value_format::fp16);
+    CHECK(forgetful.payload_format(tensors[1]) == wire::value_format::fp32);
     const std::vector<float> g{1.0f / 3, 0.1f};
     std::vector<float> payload(2);
-    worker.pack(tensors[0], g, payload);
-    worker.commit();
-    for (std::size_t i = 0; i < 2; ++i) {
+    forgetful.pack(tensors[0], g, payload);
+    for (std::size_t i = 0; i < 2; ++i)
         CHECK(payload[i] == wire::rounded(wire::value_format::fp16, g[i]));
-        CHECK(payload[i] + worker.memory().unsent(tensors[0])[i] == g[i]);
-    }
+
+    auto worker = sparsified{random_k{.density = 1.0}, residual{}, constant_density{},
+                             local_clipping{}, halves}
+                      .bind(tensors);
+    CHECK(worker.payload_format(tensors[0]) == wire::value_format::fp32);
+    worker.pack(tensors[0], g, payload);
+    CHECK(payload == g);
 }
 
 TEST_CASE("messages that do not fit are refused and add nothing") {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -128,6 +129,29 @@ TEST_CASE("an epoch lasts as long as the rank with most data needs, and ends for
         CHECK(agreed.stop);
         CHECK(state.begin_epoch({.examples = 0, .batch_size = 4}).rounds == 0);
     });
+}
+
+TEST_CASE("plans of an epoch that do not fit each other are refused with both") {
+    const auto refused = [](epoch_plan plan_of_rank_1) {
+        std::string text;
+        run_in_process(2, [&](in_process& transport) {
+            auto state = all_reduce{}.bind(testing::small_layout(), transport);
+            const epoch_plan fine{.examples = 10, .batch_size = 4};
+            try {
+                state.begin_epoch(transport.rank() == 1 ? plan_of_rank_1 : fine);
+            } catch (const mismatch& e) {
+                if (transport.rank() == 0) text = e.what();
+            }
+            transport.agree(true);
+        });
+        return text;
+    };
+    CHECK(refused({.examples = 10, .batch_size = 0}) ==
+          "rank 1 begins an epoch of 10 examples in batches of 0 from round 0 on; this rank's "
+          "batches are of 4, from round 0");
+    CHECK(refused({.examples = -1, .batch_size = 4}) != "");
+    CHECK(refused({.examples = 10, .batch_size = 4, .first_round = 1}) != "");
+    CHECK(refused({.examples = std::numeric_limits<std::int64_t>::max(), .batch_size = 4}) == "");
 }
 
 TEST_CASE("visit shows the memory of compressor and optimizer, and what ranks hold alike") {

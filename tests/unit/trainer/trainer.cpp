@@ -560,12 +560,33 @@ TEST_CASE("early_stop waits for its patience and forgets it at every improvement
     CHECK(stop.on_epoch({.loss = 1, .evaluated = evaluation{.loss = 5}}) == verdict::go_on);
     CHECK(stop.on_epoch({.loss = 9, .evaluated = evaluation{.loss = 4}}) == verdict::go_on);
     CHECK(stop.on_epoch({.loss = 0, .evaluated = evaluation{.loss = 4}}) == verdict::stop);
+    // From the first evaluation on, epochs without one are not judged.
+    early_stop every_other(options{.patience = 2});
+    CHECK(every_other.on_epoch({.loss = 0.1}) == verdict::go_on);
+    for (const double better : {5.0, 4.0, 3.0, 2.0}) {
+        CHECK(every_other.on_epoch({.loss = 9, .evaluated = evaluation{.loss = better}}) ==
+              verdict::go_on);
+        CHECK(every_other.on_epoch({.loss = 0}) == verdict::go_on);
+    }
+    CHECK(every_other.on_epoch({.loss = 0, .evaluated = evaluation{.loss = 6}}) == verdict::go_on);
+    CHECK(every_other.on_epoch({.loss = -1}) == verdict::go_on);
+    CHECK(every_other.on_epoch({.loss = 0, .evaluated = evaluation{.loss = 7}}) == verdict::stop);
     // Another call of fit is judged by itself.
     stop.on_begin({});
     CHECK(stop.on_epoch({.loss = 100}) == verdict::go_on);
     CHECK(stop.on_epoch({.loss = 100}) == verdict::stop);
     // What never was a number never improves.
     CHECK(epochs_of(early_stop(options{.patience = 2}), {std::nan(""), std::nan("")}) == 2);
+}
+
+TEST_CASE("a batch larger than the data takes memory for the data") {
+    run_in_process(2, [](in_process& transport) {
+        number_model model;
+        trainer trainer{model, all_reduce{}, transport, {.batch_size = std::int64_t{1} << 60}};
+        trainer.fit(numbered{10}, epochs{1}, evaluate_on{numbered{7}});
+        CHECK(trainer.step() == 1);
+        CHECK(trainer.evaluate(numbered{7}).examples == 7);
+    });
 }
 
 TEST_CASE("options that cannot work are refused by name and value") {

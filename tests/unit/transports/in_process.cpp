@@ -37,6 +37,17 @@ std::span<std::byte> memory_of(std::int64_t& value) {
 
 }  // namespace
 
+TEST_CASE("a rank that is not of the hub, and a vote among others, are refused") {
+    in_process_hub hub(2, {});
+    CHECK_THROWS_WITH_AS(in_process(hub, 2), "in_process: rank 2 in a hub of 2", invalid_option);
+    CHECK_THROWS_AS(in_process(hub, -1), invalid_option);
+    in_process first(hub, 0);
+    const std::array others{1};
+    CHECK_THROWS_WITH_AS(first.agree(first.open_ballot(others, 7), true),
+                         "in_process: rank 0 votes in a ballot that it is not a member of",
+                         invalid_option);
+}
+
 TEST_CASE("a deadline names the rank waited for, the one who waited and the occasion") {
     std::atomic<bool> noticed = false;
     try {
