@@ -4,6 +4,7 @@
 # folder, clones HEAD into it and runs each COMMAND there, by default examples/run.sh and
 # tests/run.sh. Needs root, debootstrap and git; takes its mirror and proxy from this machine's apt.
 #   -k   keeps the folder, for a look at what went wrong
+#   SOTTO_DATA               folder with data sets; can be read in there too
 #   SOTTO_FRESH_DEBIAN_DIR   where to make it; by default below TMPDIR or /tmp
 set -euo pipefail
 
@@ -31,6 +32,7 @@ root=$folder/root
 finish() {
     if mountpoint -q "$root/dev"; then umount -R "$root/dev"; fi
     if mountpoint -q "$root/sys"; then umount -R "$root/sys"; fi
+    if mountpoint -q "$root/data"; then umount "$root/data"; fi
     if mountpoint -q "$root/proc"; then umount -R "$root/proc"; fi
     if [ "$keep" = yes ]; then
         echo "kept: $root"
@@ -60,6 +62,13 @@ mount -t proc proc "$root/proc"
 mount -t sysfs -o ro sysfs "$root/sys"
 mount --rbind /dev "$root/dev"
 
+data=
+if [ -n "${SOTTO_DATA:-}" ]; then
+    data=/data
+    mkdir "$root/data"
+    mount --bind -o ro "$SOTTO_DATA" "$root/data"
+fi
+
 git clone -q --no-local "$source" "$root/sotto"
 echo "== clone of $(git -C "$root/sotto" log -1 --format='%h %s')"
 
@@ -69,7 +78,7 @@ for command in "$@"; do
     echo "== in the fresh Debian: $command"
     started=$SECONDS
     if env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 \
-        SOTTO_FUZZ_SECONDS="${SOTTO_FUZZ_SECONDS:-}" \
+        SOTTO_FUZZ_SECONDS="${SOTTO_FUZZ_SECONDS:-}" SOTTO_DATA="$data" \
         chroot "$root" sh -c "cd /sotto && $command" < /dev/null; then
         echo "== $command: passed after $((SECONDS - started)) s"
     else
