@@ -1,4 +1,4 @@
-// expect-error: fit: the second argument says how long to train: sotto::epochs\{10\} or sotto::steps
+// expect-error: fit: the second argument says how long to train: sotto::epochs\{10\} or
 // Ten of what?
 #include "sotto/data/labelled_set.hpp"
 #include "sotto/models/mlp.hpp"
