@@ -1,4 +1,4 @@
-// expect-error: all_reduce: the second policy must be a compressor: it needs bind\(layout\)
+// expect-error: the second policy must be a compressor: it needs bind\(const layout&\) const
 #include "sotto/strategies/all_reduce.hpp"
 
 struct without_bind {
