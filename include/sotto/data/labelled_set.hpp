@@ -34,13 +34,11 @@ struct byte_scale {
 
 /// Examples with labels in memory, as floats or as bytes that become floats when they are read. A
 /// data set in the sense of sotto::dataset. Copies, and the parts made by take and subset, share
-/// the memory, which nothing changes. All bytes mean the same, or those of each channel by a scale
-/// of their own.
+/// the memory, which nothing changes.
 ///   cost    1 or 4 bytes a value;  gather: one pass over the batch, no allocation once the largest
 ///           was seen
 ///   errors  invalid_option: a shape without elements, a number of values that is not labels x
-///           shape, neither one scale nor one for each channel, a negative label, an index or a
-///           part outside the set
+///           shape, a negative label, an index or a part outside the set
 class labelled_set {
 public:
     using batch_type = labelled_batch;
@@ -52,14 +50,7 @@ public:
 
     labelled_set(example_shape shape, std::vector<std::uint8_t> inputs,
                  std::vector<std::int32_t> labels, byte_scale meaning = {})
-        : labelled_set(shape, std::move(inputs), std::move(labels), std::span(&meaning, 1)) {}
-
-    labelled_set(example_shape shape, std::vector<std::uint8_t> inputs,
-                 std::vector<std::int32_t> labels, std::span<const byte_scale> of_channels)
-        : labelled_set(
-              shape,
-              memory{
-                  {}, std::move(inputs), std::move(labels), tables(of_channels, shape.channels)}) {}
+        : labelled_set(shape, memory{{}, std::move(inputs), std::move(labels), table(meaning)}) {}
 
     std::int64_t size() const noexcept { return size_; }
     example_shape shape() const noexcept { return shape_; }
@@ -85,7 +76,8 @@ public:
             if (memory_->bytes.empty())
                 std::copy_n(memory_->floats.data() + at * n, n, to.data());
             else
-                translate(memory_->bytes.data() + at * n, to);
+                std::transform(memory_->bytes.data() + at * n, memory_->bytes.data() + (at + 1) * n,
+                               to.data(), [&](std::uint8_t byte) { return memory_->values[byte]; });
             batch.labels()[i] = memory_->labels[at];
         }
     }
@@ -115,13 +107,11 @@ public:
     }
 
 private:
-    using table = std::array<float, 256>;
-
     struct memory {
         std::vector<float> floats;
         std::vector<std::uint8_t> bytes;
         std::vector<std::int32_t> labels;
-        std::vector<table> tables;  // what each byte means: in all channels, or in each one
+        std::array<float, 256> values{};  // what each byte means
     };
 
     labelled_set(example_shape shape, memory all)
@@ -151,26 +141,11 @@ private:
                std::to_string(s.width);
     }
 
-    static std::vector<table> tables(std::span<const byte_scale> meanings, std::int64_t channels) {
-        if (meanings.size() != 1 && static_cast<std::int64_t>(meanings.size()) != channels)
-            throw invalid_option("labelled_set: " + std::to_string(meanings.size()) +
-                                 " byte scales for " + std::to_string(channels) +
-                                 " channels; expected 1, or 1 for each channel");
-        std::vector<table> all(meanings.size());
-        for (std::size_t i = 0; i < all.size(); ++i)
-            for (std::size_t byte = 0; byte < all[i].size(); ++byte)
-                all[i][byte] = (static_cast<float>(byte) - meanings[i].mean) * meanings[i].scale;
-        return all;
-    }
-
-    void translate(const std::uint8_t* from, std::span<float> to) const {
-        const std::size_t plane = to.size() / memory_->tables.size();
-        for (const table& values : memory_->tables) {
-            std::transform(from, from + plane, to.data(),
-                           [&](std::uint8_t byte) { return values[byte]; });
-            from += plane;
-            to = to.subspan(plane);
-        }
+    static std::array<float, 256> table(byte_scale meaning) {
+        std::array<float, 256> values;
+        for (std::size_t byte = 0; byte < values.size(); ++byte)
+            values[byte] = (static_cast<float>(byte) - meaning.mean) * meaning.scale;
+        return values;
     }
 
     std::size_t width() const noexcept { return static_cast<std::size_t>(shape_.size()); }
