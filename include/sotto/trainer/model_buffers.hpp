@@ -2,12 +2,11 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <span>
+#include <optional>
 #include <vector>
 
 #include "sotto/collectives/all_reduce.hpp"
 #include "sotto/collectives/operation.hpp"
-#include "sotto/core/random.hpp"
 #include "sotto/models/gradient_source.hpp"
 #include "sotto/transports/transport.hpp"
 
@@ -22,7 +21,7 @@ public:
         if constexpr (with_buffers<Model>) {
             model.reset_buffers();
             kept_.resize(model.buffers().size());
-            if (!kept_.empty()) sum_.emplace_back(through, size());
+            if (!kept_.empty()) sum_.emplace(through, static_cast<std::int64_t>(kept_.size()));
         }
     }
 
@@ -45,13 +44,11 @@ public:
     /// model its own back. Every rank calls it with the same number.
     auto with_mean(std::uint64_t number, auto&& measure) {
         if constexpr (with_buffers<Model>) {
-            if (kept_.empty() || through_.size() == 1) return measure();
+            if (!sum_ || through_.size() == 1) return measure();
             keep();
             const restore afterwards{*this};
-            for (auto& sum : sum_) {
-                sum.start(model_.buffers(), {channels::evaluation, 2, number});
-                collectives::run(through_, sum);
-            }
+            sum_->start(model_.buffers(), {channels::evaluation, 2, number});
+            collectives::run(through_, *sum_);
             const float share = 1.0f / static_cast<float>(through_.size());
             for (float& value : model_.buffers()) value *= share;
             return measure();
@@ -66,14 +63,13 @@ private:
         ~restore() { of.put_back(); }
     };
 
-    std::int64_t size() const noexcept { return static_cast<std::int64_t>(kept_.size()); }
     void keep() noexcept { std::ranges::copy(model_.buffers(), kept_.begin()); }
     void put_back() noexcept { std::ranges::copy(kept_, model_.buffers().begin()); }
 
     Model& model_;
     Transport& through_;
     std::vector<float> kept_;
-    std::vector<collectives::all_reduce<Transport>> sum_;  // one, or none without buffers
+    std::optional<collectives::all_reduce<Transport>> sum_;  // where there are buffers
 };
 
 }  // namespace sotto::detail
