@@ -1,6 +1,16 @@
 # Every header of sotto. Written by: cmake -P cmake/update_headers.cmake
 
 set(sotto_headers
+    include/sotto/checkpoint/digest.hpp
+    include/sotto/checkpoint/file_header.hpp
+    include/sotto/checkpoint/file_reader.hpp
+    include/sotto/checkpoint/file_system.hpp
+    include/sotto/checkpoint/file_writer.hpp
+    include/sotto/checkpoint/format_header.hpp
+    include/sotto/checkpoint/generations.hpp
+    include/sotto/checkpoint/json_cursor.hpp
+    include/sotto/checkpoint/parse_header.hpp
+    include/sotto/checkpoint/sections.hpp
     include/sotto/collectives/all_gather_parts.hpp
     include/sotto/collectives/all_gather_v.hpp
     include/sotto/collectives/all_gather_values.hpp
@@ -43,10 +53,18 @@ set(sotto_headers
     include/sotto/core/round_info.hpp
     include/sotto/core/visit.hpp
     include/sotto/kernels/arithmetic.hpp
+    include/sotto/kernels/elementwise.hpp
+    include/sotto/kernels/gates.hpp
     include/sotto/kernels/half.hpp
+    include/sotto/kernels/instruction_set.hpp
     include/sotto/kernels/momentum.hpp
+    include/sotto/kernels/normalise.hpp
     include/sotto/kernels/select_top_k.hpp
+    include/sotto/kernels/shifted_planes.hpp
+    include/sotto/kernels/squash.hpp
+    include/sotto/kernels/unfused.hpp
     include/sotto/kernels/updates.hpp
+    include/sotto/kernels/vector.hpp
     include/sotto/losses/cross_entropy.hpp
     include/sotto/losses/loss.hpp
     include/sotto/losses/squared_error.hpp
@@ -65,16 +83,39 @@ set(sotto_headers
     include/sotto/strategies/stopwatch.hpp
     include/sotto/strategies/strategy.hpp
     include/sotto/strategies/task.hpp
+    include/sotto/trainer/advice.hpp
+    include/sotto/trainer/advice_calibration.hpp
+    include/sotto/trainer/advice_link.hpp
+    include/sotto/trainer/advice_transfer.hpp
     include/sotto/trainer/agreement.hpp
     include/sotto/trainer/callback.hpp
+    include/sotto/trainer/checkpoints.hpp
     include/sotto/trainer/early_stop.hpp
     include/sotto/trainer/evaluator.hpp
     include/sotto/trainer/fit_request.hpp
+    include/sotto/trainer/html_report.hpp
     include/sotto/trainer/json_lines.hpp
     include/sotto/trainer/model_buffers.hpp
     include/sotto/trainer/options.hpp
+    include/sotto/trainer/peak_memory.hpp
     include/sotto/trainer/progress_bar.hpp
+    include/sotto/trainer/read_json_lines.hpp
+    include/sotto/trainer/report.hpp
+    include/sotto/trainer/report_advice.hpp
+    include/sotto/trainer/report_axis.hpp
+    include/sotto/trainer/report_chart.hpp
+    include/sotto/trainer/report_costs.hpp
+    include/sotto/trainer/report_curves.hpp
+    include/sotto/trainer/report_style.hpp
+    include/sotto/trainer/report_summary.hpp
+    include/sotto/trainer/report_text.hpp
     include/sotto/trainer/reports.hpp
+    include/sotto/trainer/resuming.hpp
+    include/sotto/trainer/run_keeper.hpp
+    include/sotto/trainer/run_log.hpp
+    include/sotto/trainer/run_recorder.hpp
+    include/sotto/trainer/saved_state.hpp
+    include/sotto/trainer/saving.hpp
     include/sotto/trainer/trainer.hpp
     include/sotto/transports/ballot_transport.hpp
     include/sotto/transports/group.hpp
@@ -99,6 +140,8 @@ set(sotto_headers
 
 # Installed with sotto::models, which has what they need.
 set(sotto_models_headers
+    include/sotto/data/augmented.hpp
+    include/sotto/data/cifar10.hpp
     include/sotto/data/dataset.hpp
     include/sotto/data/digits.hpp
     include/sotto/data/glyphs.hpp
@@ -107,30 +150,50 @@ set(sotto_models_headers
     include/sotto/data/labelled_batch.hpp
     include/sotto/data/labelled_set.hpp
     include/sotto/data/pen.hpp
+    include/sotto/data/read_cifar10.hpp
+    include/sotto/data/read_file.hpp
     include/sotto/data/read_idx.hpp
+    include/sotto/data/read_text.hpp
     include/sotto/data/sampler.hpp
+    include/sotto/data/text_set.hpp
+    include/sotto/data/vocabulary.hpp
+    include/sotto/models/character_lstm.hpp
     include/sotto/models/gradient_source.hpp
     include/sotto/models/lenet.hpp
     include/sotto/models/mlp.hpp
+    include/sotto/models/residual_cnn.hpp
     include/sotto/models/sequential.hpp
     include/sotto/models/softmax_regression.hpp
     include/sotto/nn/activation.hpp
     include/sotto/nn/average_pool2d.hpp
+    include/sotto/nn/batch_norm.hpp
     include/sotto/nn/blas.hpp
     include/sotto/nn/blueprint.hpp
+    include/sotto/nn/bordered.hpp
     include/sotto/nn/buffer.hpp
     include/sotto/nn/chain.hpp
     include/sotto/nn/conv2d.hpp
     include/sotto/nn/dense.hpp
+    include/sotto/nn/direct_convolution.hpp
+    include/sotto/nn/drop_connect.hpp
+    include/sotto/nn/dropout.hpp
+    include/sotto/nn/embedding.hpp
     include/sotto/nn/global_average_pool.hpp
+    include/sotto/nn/highway.hpp
+    include/sotto/nn/identity.hpp
     include/sotto/nn/layer.hpp
+    include/sotto/nn/lstm.hpp
+    include/sotto/nn/lstm_layer.hpp
     include/sotto/nn/max_pool2d.hpp
     include/sotto/nn/pass.hpp
     include/sotto/nn/patches.hpp
     include/sotto/nn/relu.hpp
     include/sotto/nn/repeated.hpp
+    include/sotto/nn/residual.hpp
     include/sotto/nn/rows.hpp
+    include/sotto/nn/rowwise.hpp
     include/sotto/nn/shape.hpp
     include/sotto/nn/sigmoid.hpp
     include/sotto/nn/tanh.hpp
+    include/sotto/nn/widen.hpp
     include/sotto/nn/xtensor.hpp)

@@ -2,9 +2,13 @@
 
 #include <sotto/sotto.hpp>
 #include <sotto/trainer/json_lines.hpp>
+#include <sotto/trainer/read_json_lines.hpp>
+#include <sotto/trainer/report.hpp>
 
 #include <cstdio>
+#include <filesystem>
 #include <string_view>
+#include <vector>
 
 namespace {
 
@@ -40,10 +44,32 @@ void print(const char* name, const outcome& seen, std::int64_t steps) {
                 1024.0 * megabytes(seen.last_epoch.bytes_sent) / static_cast<double>(steps));
 }
 
+/// Both runs beside each other, from their logs.
+void write_report(const char* path) {
+    std::vector<sotto::run_log> runs{sotto::read_json_lines("quickstart_dense.jsonl"),
+                                     sotto::read_json_lines("quickstart_dgc.jsonl")};
+    runs[0].name = "whole gradients";
+    runs[1].name = "Deep Gradient Compression";
+    sotto::write_report(runs, path, {.title = "Quickstart: four workers learn to read digits"});
+    std::printf("Look at what was learnt and what it cost: %s\n",
+                std::filesystem::absolute(path).c_str());
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-    const bool quick = argc > 1 && std::string_view(argv[1]) == "--quick";
+    bool quick = false;
+    const char* report = "sotto_report.html";
+    for (int i = 1; i < argc; ++i) {
+        if (std::string_view(argv[i]) == "--quick") {
+            quick = true;
+        } else if (std::string_view(argv[i]) == "--report" && i + 1 < argc) {
+            report = argv[++i];
+        } else {
+            std::fprintf(stderr, "usage: quickstart [--quick] [--report PATH]\n");
+            return 2;
+        }
+    }
     const std::int64_t passes = quick ? 2 : 10;
     const auto digits = sotto::data::digits(quick ? 2'000 : 10'000, sotto::random_stream{1});
     const auto unseen = sotto::data::digits(2'000, sotto::random_stream{2});
@@ -78,6 +104,7 @@ int main(int argc, char** argv) {
     std::puts(
         "\nEvery step is in quickstart_dense.jsonl and quickstart_dgc.jsonl, one JSON object a "
         "line.");
+    write_report(report);
     return dense.whole.evaluated->accuracy > 0.3 && compressed.whole.evaluated->accuracy > 0.3 ? 0
                                                                                                : 1;
 }

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # tests/run.sh [-q]
 # Builds and runs all tests from a fresh clone on: with g++ and everything about headers and package,
-# with clang, under the sanitizers, and a minute of fuzzing. -q: with g++ alone, without consumers.
+# with clang, under the sanitizers, and a minute of fuzzing for each decoder. -q: with g++ alone, without consumers.
 #   SOTTO_DATA           folder with data sets; tests that need one say that they skip without it
-#   SOTTO_FUZZ_SECONDS   seconds of fuzzing for each decoder; by default a minute in all
+#   SOTTO_FUZZ_SECONDS   seconds of fuzzing for each decoder; by default 60
 #   SOTTO_JOBS           compilers and tests side by side; by default one for each processor
 set -uo pipefail
 

@@ -23,8 +23,11 @@
 #include "sotto/core/errors.hpp"
 #include "sotto/core/layout.hpp"
 #include "sotto/core/random.hpp"
+#include "sotto/data/augmented.hpp"
 #include "sotto/data/dataset.hpp"
 #include "sotto/data/digits.hpp"
+#include "sotto/data/read_cifar10.hpp"
+#include "sotto/data/read_text.hpp"
 #include "sotto/data/sampler.hpp"
 #include "sotto/models/gradient_source.hpp"
 #include "sotto/optimizers/adamw.hpp"
@@ -34,7 +37,10 @@
 #include "sotto/optimizers/schedules.hpp"
 #include "sotto/optimizers/sgd.hpp"
 #include "sotto/strategies/all_reduce.hpp"
+#include "sotto/trainer/advice_calibration.hpp"
+#include "sotto/trainer/advice_link.hpp"
 #include "sotto/trainer/early_stop.hpp"
+#include "sotto/trainer/html_report.hpp"
 #include "sotto/trainer/progress_bar.hpp"
 #include "sotto/trainer/trainer.hpp"
 #include "sotto/transports/group.hpp"
@@ -49,7 +55,9 @@
 
 // Models multiply matrices by a CBLAS; link sotto::models, or any BLAS, to use them.
 #if __has_include(<cblas.h>)
+#include "sotto/models/character_lstm.hpp"
 #include "sotto/models/lenet.hpp"
 #include "sotto/models/mlp.hpp"
+#include "sotto/models/residual_cnn.hpp"
 #include "sotto/models/softmax_regression.hpp"
 #endif

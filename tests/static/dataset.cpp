@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <span>
 
+#include "sotto/core/random.hpp"
+
 namespace {
 
 struct least_dataset {
@@ -35,5 +37,18 @@ struct gather_that_changes {
     void gather(std::span<const std::int64_t>, batch_type&);
 };
 static_assert(!sotto::dataset<gather_that_changes>);
+
+// Reading for training adds to plain reading, which evaluations use.
+struct least_varying_dataset : least_dataset {
+    using least_dataset::gather;
+    void gather(std::span<const std::int64_t>, batch_type&, sotto::random_stream) const;
+};
+static_assert(sotto::varying_dataset<least_varying_dataset>);
+static_assert(!sotto::varying_dataset<least_dataset>);
+
+struct varying_alone : least_dataset {
+    void gather(std::span<const std::int64_t>, batch_type&, sotto::random_stream) const;
+};
+static_assert(!sotto::dataset<varying_alone> && !sotto::varying_dataset<varying_alone>);
 
 }  // namespace

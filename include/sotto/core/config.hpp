@@ -15,3 +15,17 @@
 #define SOTTO_UNFUSED
 #define SOTTO_UNFUSED_BODY
 #endif
+
+/// Marks the body of a kernel, which becomes part of every function that is compiled for another
+/// instruction set: see kernels/instruction_set.hpp.
+#define SOTTO_INLINE [[gnu::always_inline]] inline
+
+/// Compiles one function for more than the unit's own instruction set. It may run only where
+/// kernels::best_instruction_set() says so.
+#if defined(__x86_64__)
+#define SOTTO_AVX2 [[gnu::target("avx2,fma")]]
+#define SOTTO_AVX512 [[gnu::target("avx2,fma,avx512f,avx512bw,avx512dq,avx512vl")]]
+#else
+#define SOTTO_AVX2
+#define SOTTO_AVX512
+#endif

@@ -34,11 +34,13 @@ struct byte_scale {
 
 /// Examples with labels in memory, as floats or as bytes that become floats when they are read. A
 /// data set in the sense of sotto::dataset. Copies, and the parts made by take and subset, share
-/// the memory, which nothing changes.
+/// the memory, which nothing changes. All bytes mean the same, or those of each channel by a scale
+/// of their own.
 ///   cost    1 or 4 bytes a value;  gather: one pass over the batch, no allocation once the largest
 ///           was seen
 ///   errors  invalid_option: a shape without elements, a number of values that is not labels x
-///           shape, a negative label, an index or a part outside the set
+///           shape, neither one scale nor one for each channel, a negative label, an index or a
+///           part outside the set
 class labelled_set {
 public:
     using batch_type = labelled_batch;
@@ -50,7 +52,14 @@ public:
 
     labelled_set(example_shape shape, std::vector<std::uint8_t> inputs,
                  std::vector<std::int32_t> labels, byte_scale meaning = {})
-        : labelled_set(shape, memory{{}, std::move(inputs), std::move(labels), table(meaning)}) {}
+        : labelled_set(shape, std::move(inputs), std::move(labels), std::span(&meaning, 1)) {}
+
+    labelled_set(example_shape shape, std::vector<std::uint8_t> inputs,
+                 std::vector<std::int32_t> labels, std::span<const byte_scale> of_channels)
+        : labelled_set(
+              shape,
+              memory{
+                  {}, std::move(inputs), std::move(labels), tables(of_channels, shape.channels)}) {}
 
     std::int64_t size() const noexcept { return size_; }
     example_shape shape() const noexcept { return shape_; }
@@ -76,8 +85,7 @@ public:
             if (memory_->bytes.empty())
                 std::copy_n(memory_->floats.data() + at * n, n, to.data());
             else
-                std::transform(memory_->bytes.data() + at * n, memory_->bytes.data() + (at + 1) * n,
-                               to.data(), [&](std::uint8_t byte) { return memory_->values[byte]; });
+                translate(memory_->bytes.data() + at * n, to);
             batch.labels()[i] = memory_->labels[at];
         }
     }
@@ -107,11 +115,13 @@ public:
     }
 
 private:
+    using table = std::array<float, 256>;
+
     struct memory {
         std::vector<float> floats;
         std::vector<std::uint8_t> bytes;
         std::vector<std::int32_t> labels;
-        std::array<float, 256> values{};  // what each byte means
+        std::vector<table> tables;  // what each byte means: in all channels, or in each one
     };
 
     labelled_set(example_shape shape, memory all)
@@ -141,11 +151,26 @@ private:
                std::to_string(s.width);
     }
 
-    static std::array<float, 256> table(byte_scale meaning) {
-        std::array<float, 256> values;
-        for (std::size_t byte = 0; byte < values.size(); ++byte)
-            values[byte] = (static_cast<float>(byte) - meaning.mean) * meaning.scale;
-        return values;
+    static std::vector<table> tables(std::span<const byte_scale> meanings, std::int64_t channels) {
+        if (meanings.size() != 1 && static_cast<std::int64_t>(meanings.size()) != channels)
+            throw invalid_option("labelled_set: " + std::to_string(meanings.size()) +
+                                 " byte scales for " + std::to_string(channels) +
+                                 " channels; expected 1, or 1 for each channel");
+        std::vector<table> all(meanings.size());
+        for (std::size_t i = 0; i < all.size(); ++i)
+            for (std::size_t byte = 0; byte < all[i].size(); ++byte)
+                all[i][byte] = (static_cast<float>(byte) - meanings[i].mean) * meanings[i].scale;
+        return all;
+    }
+
+    void translate(const std::uint8_t* from, std::span<float> to) const {
+        const std::size_t plane = to.size() / memory_->tables.size();
+        for (const table& values : memory_->tables) {
+            std::transform(from, from + plane, to.data(),
+                           [&](std::uint8_t byte) { return values[byte]; });
+            from += plane;
+            to = to.subspan(plane);
+        }
     }
 
     std::size_t width() const noexcept { return static_cast<std::size_t>(shape_.size()); }

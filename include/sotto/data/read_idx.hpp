@@ -5,20 +5,17 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
-#include <ios>
 #include <span>
 #include <string>
-#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "sotto/core/bytes.hpp"
-#include "sotto/core/errors.hpp"
 #include "sotto/core/result.hpp"
 #include "sotto/data/gunzip.hpp"
 #include "sotto/data/idx.hpp"
 #include "sotto/data/labelled_set.hpp"
+#include "sotto/data/read_file.hpp"
 
 namespace sotto::data {
 
@@ -65,23 +62,6 @@ inline result<idx_array> parse_idx_file(bytes& file) {
     }
     return parse_idx(file);
 }
-
-namespace detail {
-
-inline bytes read_file(const std::filesystem::path& path) {
-    std::error_code why;
-    const std::uintmax_t size = std::filesystem::file_size(path, why);
-    if (why) throw io_failure("cannot read " + path.string() + ": " + why.message());
-    bytes content(static_cast<std::size_t>(size));
-    std::ifstream file(path, std::ios::binary);
-    file.read(reinterpret_cast<char*>(content.data()), static_cast<std::streamsize>(size));
-    if (!file)
-        throw io_failure("cannot read " + path.string() + ": got " + std::to_string(file.gcount()) +
-                         " of " + std::to_string(size) + " bytes");
-    return content;
-}
-
-}  // namespace detail
 
 /// Reads a labelled image set, such as MNIST, from two IDX files, each packed by gzip or not.
 ///   shape   images: count x height x width, or count x channels x height x width;  labels: count

@@ -78,7 +78,7 @@ public:
     const Loss& loss() const noexcept { return loss_; }
 
     /// Weights uniform within the bounds that their layers chose, from a stream split by the
-    /// tensor's name; biases 0.
+    /// tensor's name; biases 0 or what their layer chose.
     void initialise(std::span<float> parameters, random_stream random) const {
         check_parameters("parameters", parameters.size());
         plan_.initialise(parameters, random);

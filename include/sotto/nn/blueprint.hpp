@@ -48,12 +48,29 @@ public:
 
     tensor add_weight(const std::string& layer, std::vector<std::int64_t> extents, start how,
                       std::int64_t fan_in, std::int64_t fan_out) {
-        return add(layer + ".weight", std::move(extents), tensor_kind::weight,
-                   bound(how, static_cast<double>(fan_in), static_cast<double>(fan_out)));
+        return add(
+            layer + ".weight", std::move(extents), tensor_kind::weight,
+            {.limit = bound(how, static_cast<double>(fan_in), static_cast<double>(fan_out))});
     }
 
     tensor add_bias(const std::string& layer, std::int64_t size) {
-        return add(layer + ".bias", {size}, tensor_kind::bias, 0.0);
+        return add(layer + ".bias", {size}, tensor_kind::bias, {});
+    }
+
+    /// What a normalised value is multiplied by (start at 1) or shifted by (at 0).
+    tensor add_normalisation(const std::string& layer, const std::string& name, std::int64_t size,
+                             double start) {
+        return add(layer + "." + name, {size}, tensor_kind::normalisation, {.centre = start});
+    }
+
+    /// Another start for a tensor that is in the plan already: every value alike.
+    void start_at(const tensor& t, double value) {
+        starts_[static_cast<std::size_t>(t.index)] = {.centre = value};
+    }
+
+    /// The same for `count` of its values from `first` on.
+    void start_at(const tensor& t, std::int64_t first, std::int64_t count, double value) {
+        parts_.push_back({t.offset + first, count, static_cast<float>(value)});
     }
 
     /// What a layer keeps besides parameters, from pass to pass: its place among the network's
@@ -75,10 +92,14 @@ public:
     /// matter.
     void initialise(std::span<float> parameters, random_stream random) const {
         for (const tensor& t : layout_) {
-            const auto limit = static_cast<float>(limits_[static_cast<std::size_t>(t.index)]);
+            const range& start = starts_[static_cast<std::size_t>(t.index)];
+            const auto limit = static_cast<float>(start.limit);
             random_stream own = random.split(t.name);
-            for (float& x : t.of(parameters)) x = limit == 0.0f ? 0.0f : own.uniform(-limit, limit);
+            for (float& x : t.of(parameters))
+                x = limit == 0.0f ? static_cast<float>(start.centre) : own.uniform(-limit, limit);
         }
+        for (const run& part : parts_)
+            std::fill_n(parameters.data() + part.offset, part.count, part.value);
     }
 
     void reset(std::span<float> buffers) const {
@@ -87,6 +108,16 @@ public:
     }
 
 private:
+    // Uniform within the limit on both sides of 0, or all at the centre.
+    struct range {
+        double centre = 0.0;
+        double limit = 0.0;
+    };
+    struct run {
+        std::int64_t offset, count;
+        float value;
+    };
+
     static double bound(start how, double fan_in, double fan_out) {
         switch (how) {
             case start::he: return std::sqrt(6.0 / fan_in);
@@ -98,14 +129,15 @@ private:
     }
 
     tensor add(std::string tensor_name, std::vector<std::int64_t> extents, tensor_kind kind,
-               double limit) {
+               range start) {
         layout_.add(std::move(tensor_name), std::move(extents), kind);
-        limits_.push_back(limit);
+        starts_.push_back(start);
         return layout_.tensors().back();
     }
 
     sotto::layout layout_;
-    std::vector<double> limits_;
+    std::vector<range> starts_;
+    std::vector<run> parts_;  // that start otherwise
     sotto::layout buffers_;
     std::vector<float> buffer_starts_;
     std::vector<std::pair<std::string, std::int64_t>> layers_;  // how many of each kind

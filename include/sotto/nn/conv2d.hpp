@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -10,6 +11,7 @@
 #include "sotto/nn/blas.hpp"
 #include "sotto/nn/blueprint.hpp"
 #include "sotto/nn/buffer.hpp"
+#include "sotto/nn/direct_convolution.hpp"
 #include "sotto/nn/pass.hpp"
 #include "sotto/nn/patches.hpp"
 #include "sotto/nn/rows.hpp"
@@ -20,14 +22,16 @@ namespace sotto::nn {
 /// Slides square filters over the planes of an image: every output sees one patch of all input
 /// channels.
 ///   math    y[o,p] = b[o] + sum over c, i, j of W[o,c,i,j] x[c, stride p + (i,j) - padding], with
-///           x = 0 outside the image. With an example's patches as the columns of X:
-///           Y = W X + b;   dW = sum dY X^T;   dX = W^T dY
+///           x = 0 outside the image; without `bias` b = 0. With an example's patches as the
+///           columns of X: Y = W X + b;   dW = sum dY X^T;   dX = W^T dY
 ///   shape   out: channels x height' x width',
 ///           height' = floor((height + 2 padding - kernel) / stride) + 1
 ///           weight: channels x input channels x kernel x kernel;   bias: channels
-///   cost    2 |weight| height' width' operations an example forward, twice that backward. The
-///           patches of one example at a time are written out, which keeps them in the second-level
-///           cache; backward writes them again.
+///   cost    2 |weight| height' width' operations an example forward, twice that backward. Where
+///           width' is a multiple of 8 (and, for dX, where detail::direct_convolution_back fits),
+///           kernels of our own read the patches from the bordered image. Elsewhere the patches of
+///           one example at a time are written out, which keeps them in the second-level cache, and
+///           CBLAS multiplies; backward writes them again.
 ///   errors  bind throws invalid_option: an option below its least value, padding >= kernel, a
 ///           kernel that does not fit into the padded input
 struct conv2d {
@@ -36,6 +40,7 @@ struct conv2d {
     std::int64_t stride = 1;
     std::int64_t padding = 0;
     nn::start start = nn::start::he;
+    bool bias = true;  // a batch_norm behind makes one superfluous
 
     class state;
     state bind(shape input, blueprint& plan) const;
@@ -46,6 +51,7 @@ struct conv2d {
         field("stride", stride);
         field("padding", padding);
         field("start", start);
+        field("bias", bias);
     }
 };
 
@@ -60,13 +66,18 @@ public:
     std::span<const float> forward(const pass& at, std::span<const float> in) {
         const std::int64_t batch = examples_in(in, patches_.input);
         const std::span<float> out = out_.take(batch * output_.size());
-        const std::span<const float> bias = bias_.of(at.parameters);
+        const std::span<const float> biases = bias_.of(at.parameters);
+        if (direct_) {
+            direct_->forward(weight_.of(at.parameters), biases, in, out);
+            return out;
+        }
         for (std::int64_t n = 0; n < batch; ++n) {
             const auto y = part(out, n, output_.size());
-            for (std::int64_t o = 0; o < output_.channels; ++o)
+            for (std::int64_t o = 0; o < bias_.size; ++o)
                 std::fill_n(y.data() + o * output_.plane(), output_.plane(),
-                            bias[static_cast<std::size_t>(o)]);
-            multiply(weights(at.parameters), patches_of(in, n), outputs(y), 1.0f);
+                            biases[static_cast<std::size_t>(o)]);
+            multiply(weights(at.parameters), patches_of(in, n), outputs(y),
+                     biases.empty() ? 0.0f : 1.0f);
         }
         return out;
     }
@@ -75,25 +86,28 @@ public:
                                     std::span<const float> out_gradient, std::span<float> gradient,
                                     auto&& on_ready) {
         const std::int64_t batch = examples_in(in, patches_.input);
-        const std::span<float> bias = bias_.of(gradient);
-        std::fill(bias.begin(), bias.end(), 0.0f);
-        for (std::int64_t n = 0; n < batch; ++n)
-            for (std::int64_t o = 0; o < output_.channels; ++o)
-                bias[static_cast<std::size_t>(o)] +=
-                    detail::sum_row(out_gradient.data() + n * output_.size() + o * output_.plane(),
-                                    output_.plane());
-        on_ready(std::as_const(bias_));
+        if (bias_.size > 0) {
+            add_up(out_gradient, batch, bias_.of(gradient));
+            on_ready(std::as_const(bias_));
+        }
 
         const std::span<float> weight = weight_.of(gradient);
         std::fill(weight.begin(), weight.end(), 0.0f);
         const matrix<float> dw{weight, output_.channels, patches_.length()};
-        for (std::int64_t n = 0; n < batch; ++n)
-            multiply(outputs(part(out_gradient, n, output_.size())), patches_of(in, n).transpose(),
-                     dw, 1.0f);
+        if (direct_)
+            direct_->add_weight_gradient(in, out_gradient, weight);
+        else
+            for (std::int64_t n = 0; n < batch; ++n)
+                multiply(outputs(part(out_gradient, n, output_.size())),
+                         patches_of(in, n).transpose(), dw, 1.0f);
         on_ready(std::as_const(weight_));
 
         if (!needs_in_gradient_) return {};
         const std::span<float> in_gradient = in_gradient_.take(batch * patches_.input.size());
+        if (direct_back_) {
+            direct_back_->backward(weight_.of(parameters), out_gradient, in_gradient);
+            return in_gradient;
+        }
         const std::span<float> columns = columns_.take(patches_.length() * output_.plane());
         for (std::int64_t n = 0; n < batch; ++n) {
             multiply(weights(parameters).transpose(),
@@ -106,6 +120,18 @@ public:
 
 private:
     friend struct conv2d;
+
+    // Every plane's sum, over examples.
+    void add_up(std::span<const float> out_gradient, std::int64_t batch,
+                std::span<float> biases) const {
+        std::fill(biases.begin(), biases.end(), 0.0f);
+        const float* plane = out_gradient.data();
+        for (std::int64_t n = 0; n < batch; ++n)
+            for (float& sum : biases) {
+                sum += detail::sum_row(plane, output_.plane());
+                plane += output_.plane();
+            }
+    }
 
     template <class T>
     static std::span<T> part(std::span<T> all, std::int64_t n, std::int64_t size) {
@@ -130,7 +156,9 @@ private:
     shape output_;
     bool needs_in_gradient_ = true;
     tensor weight_;
-    tensor bias_;
+    tensor bias_;  // of size 0 where there is none
+    std::optional<detail::direct_convolution> direct_;
+    std::optional<detail::direct_convolution_back> direct_back_;
     buffer<> out_;
     buffer<> columns_;
     buffer<> in_gradient_;
@@ -151,7 +179,11 @@ inline conv2d::state conv2d::bind(shape input, blueprint& plan) const {
     const std::int64_t area = kernel * kernel;
     bound.weight_ = plan.add_weight(name, {channels, input.channels, kernel, kernel}, start,
                                     input.channels * area, channels * area);
-    bound.bias_ = plan.add_bias(name, channels);
+    if (bias) bound.bias_ = plan.add_bias(name, channels);
+    const detail::sliding windows{input, bound.output_, kernel, stride, padding};
+    if (detail::direct_convolution::fits(windows)) bound.direct_.emplace(windows);
+    if (bound.needs_in_gradient_ && detail::direct_convolution_back::fits(windows))
+        bound.direct_back_.emplace(windows);
     return bound;
 }
 

@@ -43,6 +43,14 @@ inline void add_row(const float* from, float* to, std::int64_t count) noexcept {
     map_row(from, to, to, count, [](float a, float b) { return a + b; });
 }
 
+/// From a x b rows of `count` floats to b x a rows.
+inline void swap_axes(const float* from, float* to, std::int64_t a, std::int64_t b,
+                      std::int64_t count) noexcept {
+    for (std::int64_t i = 0; i < b; ++i)
+        for (std::int64_t j = 0; j < a; ++j)
+            copy_row(from + (j * b + i) * count, to + (i * a + j) * count, count);
+}
+
 /// Where a block of a larger matrix begins, and how far it is to the next row and column.
 template <class T>
 struct block_of {

@@ -13,6 +13,7 @@ enum class verdict : bool { go_on, stop };
 /// Something told how training goes. It has one or more of
 ///   on_begin(const run_info&)       on_step(const step_report&)
 ///   on_epoch(const epoch_report&)   returning nothing or a verdict
+///   on_checkpoint(const checkpoint_report&)   after a checkpoint was written, or was not
 ///   on_end(const fit_report&)
 /// or is a function of a step_report or an epoch_report, and then answers as on_step or on_epoch
 /// does. Every rank calls its own; they are called between rounds.
@@ -25,6 +26,9 @@ concept callback = requires(C& c, const run_info& info) {
 }
 || requires(C& c, const epoch_report& epoch) {
     c.on_epoch(epoch);
+}
+|| requires(C& c, const checkpoint_report& saved) {
+    c.on_checkpoint(saved);
 }
 || requires(C& c, const fit_report& whole) {
     c.on_end(whole);
@@ -88,6 +92,11 @@ verdict epoch(C& c, const epoch_report& report) {
         return answer([&] { return c(report); });
     else
         return verdict::go_on;
+}
+
+template <class C>
+void checkpoint(C& c, const checkpoint_report& report) {
+    if constexpr (requires { c.on_checkpoint(report); }) c.on_checkpoint(report);
 }
 
 template <class C>

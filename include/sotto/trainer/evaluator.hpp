@@ -55,8 +55,7 @@ public:
         collectives::all_gather_values(through, mine, std::span(everybodys_),
                                        {channels::evaluation, 0, rounds_++});
         sums all;
-        for (const sums& s : everybodys_)
-            all.loss += s.loss, all.correct += s.correct, all.examples += s.examples;
+        for (const sums& s : everybodys_) all.add(s);
         return all.mean();
     }
 
@@ -71,10 +70,19 @@ private:
         double loss = 0.0;
         std::int64_t correct = 0;
         std::int64_t examples = 0;
+        std::int64_t labels = 0;  // a sequence has more than one
 
+        void add(const sums& other) noexcept {
+            loss += other.loss;
+            correct += other.correct;
+            examples += other.examples;
+            labels += other.labels;
+        }
         evaluation mean() const noexcept {
-            const auto n = static_cast<double>(std::max<std::int64_t>(examples, 1));
-            return {loss / n, static_cast<double>(correct) / n, examples};
+            const auto over = [](std::int64_t n) {
+                return static_cast<double>(std::max<std::int64_t>(n, 1));
+            };
+            return {loss / over(examples), static_cast<double>(correct) / over(labels), examples};
         }
     };
 
@@ -106,6 +114,7 @@ private:
             const std::span<const std::int32_t> labels = batch_.labels();
             if constexpr (!tells_loss<Model>)
                 total.loss += by_logits(model, logits, labels) * static_cast<double>(count);
+            total.labels += static_cast<std::int64_t>(labels.size());
             const auto outputs = static_cast<std::size_t>(model.outputs());
             for (std::size_t i = 0; i < labels.size(); ++i) {
                 const auto row = logits.subspan(i * outputs, outputs);

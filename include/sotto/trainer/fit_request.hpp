@@ -7,6 +7,7 @@
 
 #include "sotto/core/describe.hpp"
 #include "sotto/core/errors.hpp"
+#include "sotto/trainer/checkpoints.hpp"
 #include "sotto/trainer/options.hpp"
 
 namespace sotto::detail {
@@ -19,6 +20,14 @@ void request_evaluation(description& text, const Extra& extra) {
                                  " epochs; it must be at least 1");
         text.add("evaluate_on.every", extra.every);
         text.add("evaluate_on.examples", static_cast<std::int64_t>(extra.data.size()));
+    }
+}
+
+template <class Extra>
+void request_checkpoints(description& text, const Extra& extra) {
+    if constexpr (is_checkpoints<Extra>) {
+        text.add("checkpoints.every_steps", extra.options().every_steps);
+        text.add("checkpoints.every_epochs", extra.options().every_epochs);
     }
 }
 
@@ -38,6 +47,7 @@ std::string fit_request(const Data& data, bool own_data, const training_length& 
     text.add("fit.own_share", own_data);
     if (!own_data) text.add("fit.examples", static_cast<std::int64_t>(data.size()));
     (request_evaluation(text, extras), ...);
+    (request_checkpoints(text, extras), ...);
     return text.text();
 }
 

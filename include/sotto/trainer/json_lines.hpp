@@ -16,6 +16,7 @@
 
 #include "sotto/core/errors.hpp"
 #include "sotto/trainer/callback.hpp"
+#include "sotto/trainer/peak_memory.hpp"
 
 namespace sotto {
 
@@ -23,24 +24,26 @@ namespace sotto {
 struct json_lines_options {
     std::int64_t every_steps = 1;  // a step's line is left out unless its number is a multiple
     bool every_rank = false;       // else rank 0 alone; other ranks' files are named PATH.rank1 ...
+    bool append = false;           // goes on in a file that is there: after a crash
 };
 
 /// Writes a run to a file, one JSON object a line, each with its "event" first:
-///   run     rank, world_size, epochs asked for, examples of this rank and steps an epoch; options
-///           and tensors of the whole run. First
+///   run     rank, world_size, epochs asked for, examples of this rank and steps an epoch, step;
+///           options and tensors of the whole run. First
 ///   step    step (counted from 1), epoch (passes over the data when it began, with their
 ///           fraction), rank_loss (mean over this rank's batch), costs of the step,
 ///           tensor_message_bytes
 ///   epoch   epoch (counted from 1), complete (false where `fit` ended inside it), step, loss (mean
 ///           over all ranks' examples), test_loss, test_accuracy and test_examples where it was
-///           evaluated, costs of the epoch
+///           evaluated, costs of the epoch, peak_memory_bytes of the process so far
+///   checkpoint   step, path; failure, the reason, where it could not be written
 ///   end     epochs and steps of this `fit`, step, loss and test of the last epoch, stopped_early,
-///           costs of this `fit`. Last
-/// `step` counts over all calls of `fit`. A log that is given to `fit` again goes on in its file,
-/// with a run line. All but the run line have seconds_since_start. Costs are this rank's: examples;
-/// load_, compute_, compress_, wait_ and apply_seconds; dense_bytes (gradients as floats),
-/// message_bytes (what they became, once), bytes_sent and bytes_received (on the wire, every copy
-/// counted). What is not a finite number is null.
+///           costs of this `fit`, peak_memory_bytes. Last
+/// `step` counts those completed over all calls of `fit`. A log that is given to `fit` again goes
+/// on in its file, with a run line. All but the run line have seconds_since_start. Costs are this
+/// rank's: examples; load_, compute_, compress_, wait_ and apply_seconds; dense_bytes (gradients as
+/// floats), message_bytes (what they became, once), bytes_sent and bytes_received (on the wire,
+/// every copy counted). What is not a finite number is null.
 ///   errors  throws io_failure, naming the file and the system's reason, when it cannot be opened
 ///           or written; invalid_option: every_steps below 1
 class json_lines {
@@ -51,15 +54,19 @@ public:
             throw invalid_option("json_lines: every_steps is " +
                                  std::to_string(options.every_steps) + "; it must be at least 1");
         open("ab");  // now, not after the data were read: can it be written?
-        file_.reset();
+        if (!options.append) file_.reset();
     }
 
     void on_begin(const run_info& info) {
-        if (info.rank != 0 && !options_.every_rank) return;
-        if (!file_) {
-            if (info.rank != 0) path_ += ".rank" + std::to_string(info.rank);
-            open("wb");
+        if (info.rank != 0 && !options_.every_rank) {
+            file_.reset();
+            return;
         }
+        if (!begun_ && (info.rank != 0 || !options_.append)) {
+            if (info.rank != 0) path_ += ".rank" + std::to_string(info.rank);
+            open(options_.append ? "ab" : "wb");
+        }
+        begun_ = true;
         object tensors = object::array();
         for (const tensor& t : *info.parameters)
             tensors.push_back({{"name", t.name}, {"shape", t.shape}, {"size", t.size}});
@@ -69,6 +76,7 @@ public:
                {"epochs", info.epochs},
                {"examples", info.examples},
                {"steps_an_epoch", info.steps_an_epoch},
+               {"step", info.steps_before},
                {"options", fields_of(info.description)},
                {"tensors", std::move(tensors)}});
     }
@@ -95,6 +103,17 @@ public:
                     {"loss", report.loss}};
         add_evaluation(line, report.evaluated);
         add_costs(line, report.total);
+        line["peak_memory_bytes"] = peak_memory_bytes();
+        write(line);
+    }
+
+    void on_checkpoint(const checkpoint_report& report) {
+        if (!file_) return;
+        object line{{"event", "checkpoint"},
+                    {"step", report.step},
+                    {"seconds_since_start", report.seconds},
+                    {"path", report.path}};
+        if (!report.failure.empty()) line["failure"] = report.failure;
         write(line);
     }
 
@@ -109,6 +128,7 @@ public:
                     {"loss", report.loss}};
         add_evaluation(line, report.evaluated);
         add_costs(line, report.total);
+        line["peak_memory_bytes"] = peak_memory_bytes();
         write(line);
     }
 
@@ -154,7 +174,8 @@ private:
     }
 
     void write(const object& line) {
-        const std::string text = line.dump() + "\n";
+        // A path or an option need not be UTF-8: what is not is replaced, not an error.
+        const std::string text = line.dump(-1, ' ', false, object::error_handler_t::replace) + "\n";
         if (std::fwrite(text.data(), 1, text.size(), file_.get()) != text.size() ||
             std::fflush(file_.get()) != 0)
             fail("written");
@@ -172,6 +193,7 @@ private:
 
     std::filesystem::path path_;
     json_lines_options options_;
+    bool begun_ = false;
     std::unique_ptr<std::FILE, closer> file_;
 };
 

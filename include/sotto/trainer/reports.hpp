@@ -53,6 +53,16 @@ struct epoch_report {
     round_report total{};  // of this epoch's rounds
 };
 
+/// A checkpoint that was written after a step, or was not.
+struct checkpoint_report {
+    std::int64_t step = 0;  // completed, over all epochs
+    double seconds = 0.0;   // since `fit` began
+    std::string path{};
+    std::string failure{};   // why it was not; empty: it was
+    double took = 0.0;       // seconds, of all ranks' time
+    std::int64_t bytes = 0;  // of the file; 0 where there is none
+};
+
 /// What one call of `fit` did on this rank.
 struct fit_report {
     std::int64_t epochs = 0;  // completed by it
@@ -63,6 +73,9 @@ struct fit_report {
     double loss = 0.0;  // of the last epoch_report
     std::optional<evaluation> evaluated{};
     round_report total{};
+    std::int64_t checkpoints = 0;  // written
+    std::int64_t checkpoints_failed = 0;
+    std::string checkpoint_failure{};  // why the last of these was not written
 };
 
 /// Adds up what was done and what it cost.

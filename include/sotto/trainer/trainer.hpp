@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -10,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "sotto/checkpoint/file_system.hpp"
 #include "sotto/collectives/all_gather_values.hpp"
 #include "sotto/collectives/broadcast.hpp"
 #include "sotto/collectives/operation.hpp"
@@ -21,11 +24,15 @@
 #include "sotto/strategies/strategy.hpp"
 #include "sotto/trainer/agreement.hpp"
 #include "sotto/trainer/callback.hpp"
+#include "sotto/trainer/checkpoints.hpp"
 #include "sotto/trainer/evaluator.hpp"
 #include "sotto/trainer/fit_request.hpp"
 #include "sotto/trainer/model_buffers.hpp"
 #include "sotto/trainer/options.hpp"
 #include "sotto/trainer/reports.hpp"
+#include "sotto/trainer/resuming.hpp"
+#include "sotto/trainer/run_keeper.hpp"
+#include "sotto/trainer/saved_state.hpp"
 #include "sotto/transports/transport.hpp"
 
 namespace sotto {
@@ -63,7 +70,8 @@ public:
           evaluator_(checked(options).batch_size, transport),
           buffers_(model, transport),
           learnt_(static_cast<std::size_t>(transport.size())),
-          description_(describe(strategy)) {
+          description_(describe(strategy)),
+          keeper_(model, state_, parameters_, transport, description_, options.seed) {
         require_agreement(transport, description_);
         model.initialise(parameters_, stream("parameters"));
         if (!one_start()) return;
@@ -75,9 +83,10 @@ public:
     trainer(const trainer&) = delete;
     trainer& operator=(const trainer&) = delete;
 
-    /// Trains on the data for a number of `epochs` or `steps`. Further arguments are callbacks, and
-    /// `evaluate_on` a data set. Every rank is given the same data, and reads the share that the
-    /// strategy gives it; `own_share` says that the data are this rank's alone.
+    /// Trains on the data for a number of `epochs` or `steps`. Further arguments are callbacks,
+    /// `evaluate_on` a data set and `checkpoints` in a folder. Every rank is given the same data,
+    /// and reads the share that the strategy gives it; `own_share` says that the data are this
+    /// rank's alone.
     ///
     /// Called again, it goes on from where it ended, in the middle of an epoch too: `steps{3}` and
     /// then `steps{4}` are `steps{7}` to the last bit; `epochs` counts the rest of such an epoch as
@@ -94,6 +103,11 @@ public:
                       "fit: what follows the length must be evaluate_on{data} or a callback: "
                       "something with on_begin, on_step, on_epoch or on_end, or a function of a "
                       "step_report or epoch_report");
+        static_assert((saves<Extras> + ... + 0) <= 1, "fit: checkpoints{folder} may be given once");
+        static_assert(saveable || !(saves<Extras> || ...),
+                      "checkpoints: the strategy must be synchronous and its state must have "
+                      "visit(field), which shows everything to be saved: what it remembers would "
+                      "be lost");
         static_assert((answers_no_step<Extras> && ...),
                       "fit: on_step, or a function of a step_report, must return nothing: what "
                       "stops training is the verdict of on_epoch");
@@ -119,6 +133,26 @@ public:
                       "fit: the second argument says how long to train: sotto::epochs{10} or "
                       "sotto::steps{1000}");
         return {};
+    }
+
+    /// Goes on from the newest checkpoint in a folder that is whole: parameters, the model's
+    /// buffers, what optimizer and compressor remember, chance and the place in the data. Training
+    /// then continues bit for bit as if it had not ended, if there are as many ranks as then;
+    /// another number of them keeps the sums of what ranks hold apart, see detail::run_reader. The
+    /// next `fit` goes on with the one that was interrupted: what that had done counts, so that a
+    /// program that ends too early is simply started again. All ranks call it.
+    ///   errors  the same on all ranks: io_failure, there is no checkpoint, or the folder cannot be
+    ///           read; malformed, none is whole; mismatch, the newest was written with another
+    ///           configuration, naming the first option that differs. Nothing was changed then
+    template <checkpoint::file_system Files = checkpoint::posix_files>
+    resume_report resume(const std::filesystem::path& folder, Files files = {}) {
+        return restore(folder, true, files);
+    }
+
+    /// The same, but where there is no checkpoint at all it does nothing, and its report says so.
+    template <checkpoint::file_system Files = checkpoint::posix_files>
+    resume_report resume_if_there(const std::filesystem::path& folder, Files files = {}) {
+        return restore(folder, false, files);
     }
 
     /// How good the model is now on these examples. Ranks of a synchronous strategy share them out,
@@ -155,7 +189,17 @@ private:
     template <class Extra>
     static constexpr bool evaluates = detail::is_evaluation<std::remove_cvref_t<Extra>>;
     template <class Extra>
-    static constexpr bool tells_or_evaluates = evaluates<Extra> || callback<Extra>;
+    static constexpr bool saves = detail::is_checkpoints<std::remove_cvref_t<Extra>>;
+    template <class Extra>
+    static constexpr bool tells_or_evaluates = evaluates<Extra> || saves<Extra> || callback<Extra>;
+
+    /// Whether there is all of a run where checkpoints look for it.
+    static constexpr bool saveable = [] {
+        if constexpr (strategy<Strategy, Transport>)
+            return Strategy::synchronous && detail::shows_its_state<state_type>;
+        else
+            return true;  // the other assertion says what is wrong
+    }();
 
     template <class Data>
     using examples_of = typename detail::shared_or_own<Data>::type;
@@ -182,11 +226,13 @@ private:
         if constexpr (Strategy::synchronous) require_agreement(transport_, request);
         data::sampler sampler(data.size(), share, options_.batch_size, stream("order"),
                               options_.shuffle);
+        (keeper_.require_folder(extras, step_), ...);
         resume_or_begin({data.size(), sampler.examples(), own});
+        const bool resumed = keeper_.begin_fit(fit_);
         const run_info info{.rank = transport_.rank(),
                             .world_size = transport_.size(),
-                            .epochs = length.epochs_max,
-                            .steps_max = length.steps_max,
+                            .epochs = fit_.epochs_left(length),
+                            .steps_max = fit_.steps_left(length),
                             .examples = sampler.examples(),
                             .steps_an_epoch = sampler.batches(),
                             .epochs_before = epoch_,
@@ -199,8 +245,14 @@ private:
         const time_point start = transport_.now();
         const auto seconds = [&] { return in_seconds(transport_.now() - start); };
         fit_report whole;
+        const auto save = [&]([[maybe_unused]] std::optional<std::int64_t> completed,
+                              [[maybe_unused]] bool last) {
+            if constexpr (saveable)
+                (keeper_.save_if_due(extras, place(), completed, last, whole, seconds, extras...),
+                 ...);
+        };
         bool stop = false;
-        while (whole.epochs < length.epochs_max && whole.steps < length.steps_max) {
+        while (!fit_.ends(length)) {
             sampler.begin_epoch(epoch_);
             transport_.at({.round = step_, .phase = "beginning an epoch"});
             const epoch_agreement agreed =
@@ -209,28 +261,30 @@ private:
                 whole.stopped_early = agreed.stop;
                 conducting::finish(state_, std::span<float>(parameters_));
                 (evaluate_at_the_end(extras, whole), ...);
+                if (!keeper_.saved_at(step_)) save(std::nullopt, true);
                 break;
             }
             const std::int64_t number = epoch_ + 1;
             bool complete = false;
             round_report total;
-            while (!complete && whole.steps < length.steps_max) {
+            while (!complete && !fit_.ends(length)) {
                 const double done =
                     static_cast<double>(round_) / static_cast<double>(agreed.rounds);
                 const double at = static_cast<double>(epoch_) + done;
                 const round_report round = do_round(data, sampler.batch(round_), at);
                 complete = round_ >= agreed.rounds;
                 if (complete) ++epoch_, round_ = 0;
-                ++whole.steps;
+                ++whole.steps, ++fit_.steps;
                 accumulate(total, round);
                 [[maybe_unused]] const step_report report{
                     .step = step_, .epoch = at, .seconds = seconds(), .round = round};
                 (calling::step(extras, report), ...);
+                if (!complete && !fit_.ends(length)) save(std::nullopt, false);
             }
-            whole.epochs += complete ? 1 : 0;
+            if (complete) ++whole.epochs, ++fit_.epochs;
             accumulate(whole.total, total);
 
-            const bool last = whole.epochs == length.epochs_max || whole.steps == length.steps_max;
+            const bool last = fit_.ends(length);
             if (last) conducting::finish(state_, std::span<float>(parameters_));
             epoch_report report = loss_of_all(total);
             report.epoch = number;
@@ -242,7 +296,11 @@ private:
             whole.loss = report.loss;
             if (report.evaluated) whole.evaluated = report.evaluated;
             ((stop |= calling::epoch(extras, report) == verdict::stop), ...);
+            save(complete ? std::optional(epoch_) : std::nullopt, last);
         }
+        // What was resumed had nothing left to do: how good it is was asked for nevertheless.
+        if (resumed && whole.steps == 0 && !whole.evaluated)
+            (evaluate_at_the_end(extras, whole), ...);
         whole.step = step_;
         whole.seconds = seconds();
         (calling::end(extras, whole), ...);
@@ -252,7 +310,7 @@ private:
     template <class Data>
     round_report do_round(const Data& data, std::span<const std::int64_t> examples, double epoch) {
         const time_point loading = transport_.now();
-        data.gather(examples, batch_);
+        gather_to_train(data, examples, batch_, looks_of_epoch());
         const duration load = transport_.now() - loading;
         task<Model> job{model_, batch_, static_cast<std::int64_t>(examples.size()), step_, epoch};
         if constexpr (requires { model_.reseed(random_); }) model_.reseed(draws_of_round());
@@ -276,6 +334,37 @@ private:
         if constexpr (evaluates<Extra>)
             if (whole.epochs == 0 || epoch_ % extra.every != 0)
                 whole.evaluated = evaluate(extra.data);
+    }
+
+    template <checkpoint::file_system Files>
+    resume_report restore(const std::filesystem::path& folder, bool required, Files& files) {
+        static_assert(saveable,
+                      "resume: the strategy must be synchronous and its state must have "
+                      "visit(field), which shows everything to be saved: there is nothing to "
+                      "resume from");
+        resume_report report;
+        if constexpr (saveable) {
+            detail::run_place found = place();
+            report = keeper_.restore(folder, required, files, found);
+            if (!report.found) return report;
+            step_ = found.step;
+            epoch_ = found.epoch;
+            round_ = found.round;
+            fit_ = {found.fit_epochs, found.fit_steps};
+            source_ = {found.examples, found.of_this_rank, found.own != 0};
+        }
+        return report;
+    }
+
+    detail::run_place place() const noexcept {
+        return {.step = step_,
+                .epoch = epoch_,
+                .round = round_,
+                .fit_epochs = fit_.epochs,
+                .fit_steps = fit_.steps,
+                .examples = source_.examples,
+                .of_this_rank = source_.of_this_rank,
+                .own = source_.own ? 1 : 0};
     }
 
     /// The mean loss of what was learnt in an epoch: by everybody, where ranks learn in step.
@@ -309,20 +398,11 @@ private:
         std::int64_t examples = 0;
     };
 
-    /// What an epoch is read from.
-    struct source {
-        std::int64_t examples = 0;
-        std::int64_t of_this_rank = 0;
-        bool own = false;
-
-        friend bool operator==(const source&, const source&) = default;
-    };
-
     /// An epoch that an earlier call left in the middle goes on only over the same data: ranks that
     /// learn in step all resume it, or none does.
-    void resume_or_begin(const source& now) {
+    void resume_or_begin(const detail::data_source& now) {
         if (round_ > 0) {
-            bool resumes = now == source_;
+            bool resumes = source_.is(now);
             if constexpr (Strategy::synchronous) resumes = transport_.agree(resumes);
             if (!resumes) ++epoch_, round_ = 0;
         }
@@ -359,6 +439,13 @@ private:
             .split(static_cast<std::uint64_t>(transport_.rank()));
     }
 
+    /// What varying examples look like in this epoch: alike, whichever rank of a start group reads
+    /// one that is everybody's.
+    random_stream looks_of_epoch() const {
+        const random_stream looks = stream("looks").split(static_cast<std::uint64_t>(epoch_));
+        return source_.own ? looks.split(static_cast<std::uint64_t>(transport_.rank())) : looks;
+    }
+
     /// Whether all ranks are in the same start group.
     bool one_start() {
         if constexpr (conducting::has_start_groups<state_type>) {
@@ -383,10 +470,12 @@ private:
     std::vector<learnt> learnt_;
     std::string description_;
     std::uint64_t evaluations_ = 0;
-    std::int64_t step_ = 0;   // rounds completed in all
-    std::int64_t epoch_ = 0;  // epochs completed
-    std::int64_t round_ = 0;  // rounds completed of the epoch after these
-    source source_;           // of those rounds
+    std::int64_t step_ = 0;       // rounds completed in all
+    std::int64_t epoch_ = 0;      // epochs completed
+    std::int64_t round_ = 0;      // rounds completed of the epoch after these
+    detail::data_source source_;  // of those rounds
+    detail::fit_progress fit_;    // the one under way
+    detail::run_keeper<Model, state_type, Transport> keeper_;
 };
 
 }  // namespace sotto

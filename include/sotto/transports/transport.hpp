@@ -30,6 +30,7 @@ inline constexpr std::uint32_t sums = 1;      // of gradients that are added up 
 inline constexpr std::uint32_t messages = 2;  // of gradients that everybody gathers
 inline constexpr std::uint32_t epochs = 3;
 inline constexpr std::uint32_t evaluation = 4;
+inline constexpr std::uint32_t checkpoint = 5;
 }  // namespace channels
 
 /// Receive from whoever sends first.

@@ -2,8 +2,11 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "sotto/core/errors.hpp"
@@ -62,6 +65,25 @@ TEST_CASE("bytes become floats by their scale, when they are read") {
     CHECK(inputs_of(batch) == floats{-1.0f, 1.0f});
     CHECK(centred.bytes(1)[0] == 51);
     CHECK(numbers().bytes(1).empty());
+}
+
+TEST_CASE("the bytes of each channel may have a scale of their own") {
+    const std::vector<std::uint8_t> bytes{0, 10, 20, 30, 255, 250, 245, 240};
+    const std::array<sotto::data::byte_scale, 2> scales{
+        {{.mean = 10.0f, .scale = 0.5f}, {.mean = 0.0f, .scale = 2.0f}}};
+    labelled_batch batch;
+    labelled_set({2, 1, 2}, bytes, labels{0, 1}, scales).gather(indices{1, 0}, batch);
+    CHECK(inputs_of(batch) == floats{122.5f, 120.0f, 490.0f, 480.0f, -5.0f, 0.0f, 40.0f, 60.0f});
+    labelled_set({2, 1, 2}, bytes, labels{0, 1}, std::span(scales).first(1))
+        .gather(indices{0}, batch);
+    CHECK(inputs_of(batch) == floats{-5.0f, 0.0f, 5.0f, 10.0f});
+    for (const std::size_t count : {0u, 2u})
+        CHECK_THROWS_WITH_AS(
+            labelled_set({4, 1, 1}, bytes, labels{0, 1}, std::span(scales).first(count)),
+            ("labelled_set: " + std::to_string(count) +
+             " byte scales for 4 channels; expected 1, or 1 for each channel")
+                .c_str(),
+            sotto::invalid_option);
 }
 
 TEST_CASE("take and subset show a part without copying it, and may be nested") {

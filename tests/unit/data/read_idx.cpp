@@ -1,58 +1,21 @@
 #include "sotto/data/read_idx.hpp"
 
 #include <doctest/doctest.h>
-#include <unistd.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <string>
-#include <vector>
 
 #include "sotto/core/result.hpp"
+#include "unit/data/files.hpp"
 #include "unit/data/idx_files.hpp"
 
+using data_test::folder, data_test::refusal;
 using idx_test::gzip;
 using idx_test::idx_file;
 using sotto::data::read_idx;
-
-namespace {
-
-/// A folder of its own for one test, gone afterwards.
-class folder {
-public:
-    folder()
-        : path_(std::filesystem::temp_directory_path() /
-                ("sotto-idx-" + std::to_string(getpid()))) {
-        std::filesystem::create_directories(path_);
-    }
-    ~folder() { std::filesystem::remove_all(path_); }
-    folder(const folder&) = delete;
-    folder& operator=(const folder&) = delete;
-
-    std::filesystem::path write(const std::string& name, sotto::byte_view content) const {
-        std::ofstream file(path_ / name, std::ios::binary);
-        file.write(reinterpret_cast<const char*>(content.data()),
-                   static_cast<std::streamsize>(content.size()));
-        return path_ / name;
-    }
-
-private:
-    std::filesystem::path path_;
-};
-
-std::string refusal(const auto& read) {
-    try {
-        read();
-    } catch (const sotto::malformed& why) {
-        return why.what();
-    }
-    return "";
-}
-
-}  // namespace
 
 TEST_CASE("read_idx reads images and labels, packed or not") {
     const folder here;

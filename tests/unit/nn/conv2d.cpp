@@ -2,8 +2,10 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "sotto/core/errors.hpp"
@@ -74,6 +76,82 @@ TEST_CASE("the gradients of conv2d are its slopes") {
                          2, 0.5f);
     nn_test::check_layer(conv2d{.channels = 4, .kernel = 1}, {3, 3, 2}, 2, 0.5f);
     nn_test::check_layer(conv2d{.channels = 2, .kernel = 2}, {1, 11, 13}, 1, 0.5f);
+}
+
+TEST_CASE("conv2d is the sum that defines it where its rows are whole octets") {
+    for (const shape in : {shape{3, 8, 8}, shape{2, 16, 16}, shape{5, 6, 24}, shape{1, 9, 40}})
+        for (const std::int64_t channels : {1, 3, 8, 21})
+            for (const std::int64_t stride : {1, 2}) {
+                for (const std::int64_t kernel : {1, 2, 3, 5}) {
+                    CAPTURE(to_string(in));
+                    CAPTURE(channels);
+                    CAPTURE(kernel);
+                    CAPTURE(stride);
+                    const conv2d options{.channels = channels,
+                                         .kernel = kernel,
+                                         .stride = stride,
+                                         .padding = kernel / 2,
+                                         .bias = channels != 3};
+                    blueprint plan;
+                    auto state = options.bind(in, plan);
+                    auto parameters = nn_test::uniform(plan.tensors().size(), 4);
+                    const auto images = nn_test::uniform(3 * in.size(), 5);
+                    const auto out = state.forward(parameters, images);
+                    if (!options.bias) parameters.resize(parameters.size() + count(channels));
+                    const auto expected =
+                        by_definition(options, in, state.output(), parameters, images, 3);
+                    REQUIRE(out.size() == expected.size());
+                    nn_test::check_near(out, expected, 1e-5);
+                }
+            }
+}
+
+// y = W x is linear in both: <dy, W x> = <W^T dy, x> = <dW, W> binds the three passes together,
+// whatever kernels they take.
+TEST_CASE("the passes of conv2d are transposes of each other, at every shape") {
+    for (const shape in : {shape{3, 8, 8}, shape{2, 16, 16}, shape{4, 6, 24}, shape{17, 4, 32},
+                           shape{1, 9, 40}, shape{2, 7, 13}, shape{9, 10, 16}})
+        for (const std::int64_t channels : {1, 5, 16})
+            for (const std::int64_t stride : {1, 2, 3})
+                for (std::int64_t kernel = 1; kernel <= 5; kernel += 2)
+                    for (std::int64_t padding = 0; padding < kernel; ++padding) {
+                        if (kernel > in.height + 2 * padding) continue;
+                        CAPTURE(to_string(in));
+                        CAPTURE(channels);
+                        CAPTURE(stride);
+                        CAPTURE(kernel);
+                        CAPTURE(padding);
+                        const conv2d options{.channels = channels,
+                                             .kernel = kernel,
+                                             .stride = stride,
+                                             .padding = padding,
+                                             .bias = false};
+                        blueprint plan;
+                        plan.add_bias("before", 1);
+                        auto state = options.bind(in, plan);
+                        const auto parameters = nn_test::uniform(plan.tensors().size(), 4);
+                        const auto images = nn_test::uniform(3 * in.size(), 5);
+                        const auto y = state.forward(parameters, images);
+                        const auto dy = nn_test::uniform(3 * state.output().size(), 6);
+                        nn_test::floats gradient(parameters.size());
+                        const auto dx =
+                            state.backward(parameters, images, dy, gradient, [](const auto&) {});
+                        const double value = nn_test::dot(y, dy);
+                        // Rounding of as many products as there are, one part in 2^24 each.
+                        const double close = 1e-4 * std::sqrt(static_cast<double>(y.size()));
+                        CHECK(std::abs(nn_test::dot(dx, images) - value) <= close);
+                        CHECK(std::abs(nn_test::dot(std::span(gradient).subspan(1),
+                                                    std::span(parameters).subspan(1)) -
+                                       value) <= close);
+                    }
+}
+
+TEST_CASE("the gradients of conv2d are its slopes where its rows are whole octets") {
+    nn_test::check_layer(conv2d{.channels = 9, .padding = 1}, {2, 3, 8}, 2, 0.5f);
+    nn_test::check_layer(conv2d{.channels = 2, .padding = 1, .bias = false}, {1, 2, 16}, 3, 0.5f);
+    nn_test::check_layer(conv2d{.channels = 3, .stride = 2, .padding = 1}, {2, 4, 16}, 2, 0.5f);
+    nn_test::check_layer(conv2d{.channels = 3, .kernel = 1, .stride = 2}, {2, 2, 16}, 2, 0.5f);
+    nn_test::check_layer(conv2d{.channels = 2, .kernel = 5, .padding = 2}, {1, 3, 24}, 2, 0.5f);
 }
 
 TEST_CASE("conv2d refuses options that do not fit its input") {

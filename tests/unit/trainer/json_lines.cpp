@@ -70,7 +70,7 @@ TEST_CASE("every line is a JSON object with the members of its event") {
                                              "step", "epoch", "end"});
     const auto& run = lines.front();
     CHECK(members(run) == std::set<std::string>{"event", "rank", "world_size", "epochs", "examples",
-                                                "steps_an_epoch", "options", "tensors"});
+                                                "steps_an_epoch", "step", "options", "tensors"});
     std::string options;
     for (const auto& [name, value] : run["options"].items())
         options += name + " = " + value.get<std::string>() + "\n";
@@ -86,15 +86,15 @@ TEST_CASE("every line is a JSON object with the members of its event") {
     CHECK(members(lines[1]) == with_costs({"event", "step", "epoch", "seconds_since_start",
                                            "rank_loss", "tensor_message_bytes"}));
     CHECK(lines[1]["tensor_message_bytes"].size() == 4);
-    CHECK(members(lines[4]) ==
-          with_costs({"event", "epoch", "complete", "step", "seconds_since_start", "loss"}));
+    CHECK(members(lines[4]) == with_costs({"event", "epoch", "complete", "step",
+                                           "seconds_since_start", "loss", "peak_memory_bytes"}));
     auto with_test = members(lines[4]);
     with_test.insert(test.begin(), test.end());
     CHECK(members(lines[8]) == with_test);
     CHECK(lines[8]["test_examples"] == 5);
     CHECK(lines[8]["test_loss"] == 2.0);  // the mean of 0..4
-    auto of_end = with_costs(
-        {"event", "epochs", "steps", "step", "seconds_since_start", "loss", "stopped_early"});
+    auto of_end = with_costs({"event", "epochs", "steps", "step", "seconds_since_start", "loss",
+                              "stopped_early", "peak_memory_bytes"});
     of_end.insert(test.begin(), test.end());
     CHECK(members(lines[9]) == of_end);
 
@@ -122,6 +122,7 @@ TEST_CASE("a log given to fit twice goes on, and steps are counted over both cal
     CHECK(lines[3]["steps"] == 4);
     CHECK(lines[3]["epochs"] == 1);
     CHECK(lines[4]["event"] == "run");
+    CHECK(lines[4]["step"] == 4);
     CHECK(lines[5]["epoch"] == 2);
     CHECK(lines[5]["complete"] == true);
     CHECK(lines[6]["step"] == 6);

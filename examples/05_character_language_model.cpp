@@ -1,0 +1,142 @@
+// Four workers learn to write, character by character; then the model writes something itself.
+
+#include <sotto/data/read_text.hpp>
+#include <sotto/models/character_lstm.hpp>
+#include <sotto/sotto.hpp>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <exception>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace {
+
+struct settings {
+    std::string text;  // a file; empty: generated sums
+    sotto::models::character_lstm_options model{
+        .width = 32, .hidden = 128, .layers = 1, .length = 32};
+    double rate = 1.0;
+    std::int64_t passes = 12, written = 120;
+    std::uint64_t seed = 0;
+    bool quick = false;
+};
+
+/// Sums in words that one can check: "seven and six are thirteen. "
+std::string sums_in_words(std::int64_t characters, sotto::random_stream random) {
+    constexpr std::array words{"no",      "one",     "two",       "three",    "four",
+                               "five",    "six",     "seven",     "eight",    "nine",
+                               "ten",     "eleven",  "twelve",    "thirteen", "fourteen",
+                               "fifteen", "sixteen", "seventeen", "eighteen"};
+    std::string text;
+    while (static_cast<std::int64_t>(text.size()) < characters) {
+        const std::size_t a = random.below(10), b = random.below(10);
+        text.append(words[a]).append(" and ").append(words[b]);
+        text.append(a + b == 1 ? " is " : " are ").append(words[a + b]).append(". ");
+    }
+    return text;
+}
+
+/// Writes on from a beginning: each character is drawn by the probabilities that the model gives
+/// after reading as many of the last ones as it can.
+template <class Model>
+std::string write_on(Model& model, std::span<const float> parameters,
+                     const sotto::data::vocabulary& known, std::string text, std::int64_t count,
+                     sotto::random_stream random) {
+    const auto length = static_cast<std::size_t>(model.positions());
+    const auto outputs = static_cast<std::size_t>(model.outputs());
+    sotto::data::labelled_batch batch;
+    batch.resize(1, model.positions(), model.positions());
+    for (; count > 0; --count) {
+        const std::size_t seen = std::min(text.size(), length);
+        const std::string last = text.substr(text.size() - seen);
+        const auto ids = known.encode(last).value([] { return std::string("the beginning"); });
+        std::ranges::fill(batch.inputs(), 0.0f);  // what comes later changes nothing before it
+        std::ranges::copy(ids, batch.inputs().begin());
+        const auto logits = model.predict(parameters, batch).subspan((seen - 1) * outputs, outputs);
+        const float top = *std::ranges::max_element(logits);
+        std::vector<double> chances(outputs);
+        double sum = 0.0;
+        for (std::size_t i = 0; i < outputs; ++i)
+            sum += chances[i] = std::exp(double{logits[i]} - top);
+        double left = random.uniform(0.0f, 1.0f) * sum;
+        std::size_t next = 0;
+        while (next + 1 < outputs && left >= chances[next]) left -= chances[next++];
+        text += known.character(static_cast<std::uint8_t>(next));
+    }
+    return text;
+}
+
+int learn_and_write(const settings& s) {
+    using namespace sotto;
+    const data::text_windows windows{.length = s.model.length};
+    const auto text =
+        s.text.empty()
+            ? data::text_set(sums_in_words(s.quick ? 40'000 : 200'000, random_stream{1}), windows)
+            : data::read_text(s.text, windows);
+    const auto parts = data::split(text);
+    std::printf("%lld characters, %lld different ones\n", static_cast<long long>(text.characters()),
+                static_cast<long long>(text.vocabulary().size()));
+
+    bool learnt = false;
+    run_in_process(4, [&](auto& transport) {
+        models::character_lstm model{text.vocabulary().size(), s.model};
+        trainer trainer{
+            model,
+            all_reduce{sgd{.learning_rate = s.rate}, dgc{.density = 0.01,
+                                                         .momentum = 0.9,
+                                                         .warm_up_epochs = 1,
+                                                         .clip_norm = 1.0,
+                                                         .clip = clip_scope::per_model}},
+            transport,
+            {.batch_size = 8, .seed = s.seed}};
+        const auto report = trainer.fit(parts.train, epochs{s.passes},
+                                        evaluate_on{parts.validation}, progress_bar{});
+        if (transport.rank() != 0) return;
+        const double loss = report.evaluated->loss;
+        std::printf("validation: %.3f nats a character, as unsure as between %.2f characters\n",
+                    loss, std::exp(loss));
+        std::printf("gradients of %.1f MiB were sent as %.1f MiB\n",
+                    static_cast<double>(report.total.dense_bytes) / (1 << 20),
+                    static_cast<double>(report.total.message_bytes) / (1 << 20));
+        const std::string beginning(1, text.vocabulary().character(0));
+        std::printf("it writes: %s\n",
+                    write_on(model, trainer.parameters(), text.vocabulary(), beginning, s.written,
+                             random_stream{s.seed}.split("writing"))
+                        .c_str());
+        learnt = loss < 0.7 * std::log(static_cast<double>(text.vocabulary().size()));
+    });
+    return learnt ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    settings s;
+    CLI::App app{"Learns to write, character by character", "character_language_model"};
+    app.option_defaults()->always_capture_default();
+    app.add_option("--text", s.text, "A text to learn; without it, generated sums in words")
+        ->check(CLI::ExistingFile);
+    app.add_option("--width", s.model.width, "Of a character's vector");
+    app.add_option("--hidden", s.model.hidden, "Of the LSTM's state");
+    app.add_option("--layers", s.model.layers, "Of the LSTM");
+    app.add_option("--length", s.model.length, "Characters that are read at once");
+    app.add_option("--learning-rate", s.rate);
+    app.add_option("--epochs", s.passes);
+    app.add_option("--write", s.written, "Characters to write in the end");
+    app.add_option("--seed", s.seed);
+    app.add_flag("--quick", s.quick, "The same in seconds");
+    CLI11_PARSE(app, argc, argv);
+    if (s.quick) s.passes = 4;
+    try {
+        return learn_and_write(s);
+    } catch (const std::exception& e) {
+        std::fprintf(stderr, "character_language_model: %s\n", e.what());
+        return 1;
+    }
+}

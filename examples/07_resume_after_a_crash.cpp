@@ -1,0 +1,84 @@
+// A run is killed in the middle and started again: it ends with the very bits of one that was not.
+
+#include <sotto/sotto.hpp>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <string_view>
+#include <vector>
+
+namespace {
+
+struct job {
+    sotto::data::labelled_set digits = sotto::data::digits(4'000, sotto::random_stream{1});
+    sotto::data::labelled_set unseen = sotto::data::digits(1'000, sotto::random_stream{2});
+    std::int64_t steps = 300;
+    std::int64_t dies_after = 180;
+};
+
+// The whole program, as its user would write it: started again, it goes on where its newest
+// checkpoint was. `dies` makes it end as a power cut would.
+std::vector<float> train(const job& job, const std::filesystem::path& folder, bool dies = false) {
+    std::vector<float> parameters;
+    sotto::run_in_process(4, [&](auto& transport) {
+        sotto::models::mlp model{784, 64, 10};
+        sotto::trainer trainer{model,
+                               sotto::all_reduce{sotto::sgd{.learning_rate = 0.1},
+                                                 sotto::dgc{.density = 0.01, .momentum = 0.9}},
+                               transport};
+        const sotto::resume_report before = trainer.resume_if_there(folder);
+        if (before.found && transport.rank() == 0)
+            std::printf("goes on after step %lld, from %s\n", static_cast<long long>(before.step),
+                        before.file.c_str());
+
+        const auto crash = [&](const sotto::step_report& step) {
+            if (dies && step.step == job.dies_after && transport.rank() == 3) {
+                std::printf("killed after step %lld\n", static_cast<long long>(step.step));
+                std::fflush(stdout);
+                std::raise(SIGKILL);
+            }
+        };
+        const auto report =
+            trainer.fit(job.digits, sotto::steps{job.steps}, sotto::evaluate_on{job.unseen, 100},
+                        sotto::checkpoints{folder, {.every_steps = 50}}, crash);
+
+        if (transport.rank() != 0) return;
+        std::printf("step %lld: accuracy %.2f %%, %lld checkpoints written\n",
+                    static_cast<long long>(report.step), 100.0 * report.evaluated->accuracy,
+                    static_cast<long long>(report.checkpoints));
+        parameters.assign(trainer.parameters().begin(), trainer.parameters().end());
+    });
+    return parameters;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    job job;
+    if (argc > 1 && std::string_view(argv[1]) == "--quick") job.steps = 120, job.dies_after = 70;
+    const std::filesystem::path folder = "resume_after_a_crash";
+    std::filesystem::remove_all(folder);
+
+    std::puts("-- a process of its own, killed in the middle");
+    std::fflush(stdout);
+    if (const auto child = ::fork(); child == 0) {
+        train(job, folder / "crashed", true);
+        ::_exit(0);
+    } else {
+        ::waitpid(child, nullptr, 0);
+    }
+    std::puts("-- the same program again");
+    const auto resumed = train(job, folder / "crashed");
+    std::puts("-- and once without a crash");
+    const auto whole = train(job, folder / "whole");
+
+    const bool same = resumed == whole;
+    std::printf("%zu parameters, %s\n", whole.size(),
+                same ? "all the same to the last bit" : "NOT the same");
+    return same ? 0 : 1;
+}

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <string>
+
+#ifndef XXH_INLINE_ALL
+#define XXH_INLINE_ALL
+#endif
+#include <xxhash.h>
+
+#include "sotto/core/bytes.hpp"
+
+namespace sotto::checkpoint {
+
+/// XXH3-128 of some bytes, most significant byte first. It finds accidents, not forgeries.
+using digest = std::array<std::byte, 16>;
+
+inline std::string hex(const digest& value) {
+    constexpr char digits[] = "0123456789abcdef";
+    std::string text;
+    for (const std::byte b : value) {
+        text += digits[std::to_integer<unsigned>(b >> 4)];
+        text += digits[std::to_integer<unsigned>(b & std::byte{15})];
+    }
+    return text;
+}
+
+/// The digest of bytes that come piece by piece: the same as of all of them at once.
+class digester {
+public:
+    digester() noexcept { XXH3_128bits_reset(&state_); }
+
+    digester& update(byte_view piece) noexcept {
+        if (!piece.empty()) XXH3_128bits_update(&state_, piece.data(), piece.size());
+        return *this;
+    }
+
+    digest value() const noexcept {
+        XXH128_canonical_t canonical;
+        XXH128_canonicalFromHash(&canonical, XXH3_128bits_digest(&state_));
+        digest out;
+        for (std::size_t i = 0; i < out.size(); ++i) out[i] = std::byte{canonical.digest[i]};
+        return out;
+    }
+
+private:
+    XXH3_state_t state_;
+};
+
+inline digest digest_of(byte_view all) noexcept {
+    return digester().update(all).value();
+}
+
+}  // namespace sotto::checkpoint

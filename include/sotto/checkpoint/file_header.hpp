@@ -1,0 +1,142 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace sotto::checkpoint {
+
+/// The element types of the safetensors format.
+enum class dtype : std::uint8_t {
+    boolean,
+    u8,
+    i8,
+    f8_e5m2,
+    f8_e4m3,
+    i16,
+    u16,
+    f16,
+    bf16,
+    i32,
+    u32,
+    f32,
+    i64,
+    u64,
+    f64
+};
+
+namespace detail {
+struct dtype_facts {
+    std::string_view name;
+    std::int64_t bytes;
+};
+inline constexpr std::array<dtype_facts, 15> dtypes{{{"BOOL", 1},
+                                                     {"U8", 1},
+                                                     {"I8", 1},
+                                                     {"F8_E5M2", 1},
+                                                     {"F8_E4M3", 1},
+                                                     {"I16", 2},
+                                                     {"U16", 2},
+                                                     {"F16", 2},
+                                                     {"BF16", 2},
+                                                     {"I32", 4},
+                                                     {"U32", 4},
+                                                     {"F32", 4},
+                                                     {"I64", 8},
+                                                     {"U64", 8},
+                                                     {"F64", 8}}};
+}  // namespace detail
+
+inline std::string_view name_of(dtype type) noexcept {
+    return detail::dtypes[static_cast<std::size_t>(type)].name;
+}
+inline std::int64_t bytes_of_element(dtype type) noexcept {
+    return detail::dtypes[static_cast<std::size_t>(type)].bytes;
+}
+inline std::optional<dtype> dtype_named(std::string_view name) noexcept {
+    for (std::size_t i = 0; i < detail::dtypes.size(); ++i)
+        if (detail::dtypes[i].name == name) return static_cast<dtype>(i);
+    return std::nullopt;
+}
+
+/// A tensor of a file: its elements are bytes begin..end-1 of the data, row-major, little endian.
+struct tensor_entry {
+    std::string name;
+    dtype type = dtype::f32;
+    std::vector<std::int64_t> shape;
+    std::int64_t begin = 0;
+    std::int64_t end = 0;
+    std::int64_t at = 0;  // byte of the file where its name stands
+
+    std::int64_t size_bytes() const noexcept { return end - begin; }
+};
+
+/// What a safetensors file says of itself before its data.
+///   wire    64 bits, little endian: the length N of the header; N bytes of JSON, an object that
+///           holds {"dtype", "shape", "data_offsets": [begin, end]} for each tensor by name, and
+///           under "__metadata__" strings by name; the data, without gaps from the first tensor to
+///           the end of the file. Ours are at most 1 MiB long and padded by blanks to a multiple
+///           of 8 bytes
+///   source  the safetensors format, github.com/huggingface/safetensors, README
+struct file_header {
+    static constexpr std::int64_t length_bytes = 8;
+    static constexpr std::int64_t json_bytes_max = std::int64_t{1} << 20;
+    static constexpr std::size_t rank_max = 16;
+    static constexpr std::size_t metadata_max = 4096;
+
+    std::vector<tensor_entry> tensors;  // in the order of their data
+    std::vector<std::pair<std::string, std::string>> metadata;
+    std::int64_t data_begin = 0;  // bytes of the file before its data
+
+    std::int64_t data_bytes() const noexcept { return tensors.empty() ? 0 : tensors.back().end; }
+    std::int64_t file_bytes() const noexcept { return data_begin + data_bytes(); }
+
+    const std::string* metadata_named(std::string_view name) const noexcept {
+        for (const auto& [key, value] : metadata)
+            if (key == name) return &value;
+        return nullptr;
+    }
+};
+
+/// Tensors of a header by name.
+///   cost    the names are sorted once; a look-up is a binary search
+class entry_index {
+public:
+    explicit entry_index(const file_header& header)
+        : header_(&header), order_(header.tensors.size()) {
+        std::iota(order_.begin(), order_.end(), std::size_t{0});
+        std::stable_sort(order_.begin(), order_.end(),
+                         [&](std::size_t a, std::size_t b) { return name(a) < name(b); });
+    }
+
+    /// Its number in the order of the data.
+    std::optional<std::size_t> find(std::string_view wanted) const noexcept {
+        const auto found =
+            std::lower_bound(order_.begin(), order_.end(), wanted,
+                             [&](std::size_t a, std::string_view b) { return name(a) < b; });
+        if (found == order_.end() || name(*found) != wanted) return std::nullopt;
+        return *found;
+    }
+
+    /// A tensor whose name another one before it has, if there is one.
+    std::optional<std::size_t> duplicate() const noexcept {
+        for (std::size_t i = 1; i < order_.size(); ++i)
+            if (name(order_[i - 1]) == name(order_[i])) return order_[i];
+        return std::nullopt;
+    }
+
+private:
+    std::string_view name(std::size_t i) const noexcept { return header_->tensors[i].name; }
+
+    const file_header* header_;
+    std::vector<std::size_t> order_;
+};
+
+}  // namespace sotto::checkpoint

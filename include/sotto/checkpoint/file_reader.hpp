@@ -1,0 +1,231 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "sotto/checkpoint/digest.hpp"
+#include "sotto/checkpoint/file_header.hpp"
+#include "sotto/checkpoint/file_system.hpp"
+#include "sotto/checkpoint/generations.hpp"
+#include "sotto/checkpoint/parse_header.hpp"
+#include "sotto/checkpoint/sections.hpp"
+#include "sotto/core/bytes.hpp"
+#include "sotto/core/errors.hpp"
+#include "sotto/core/result.hpp"
+
+namespace sotto::checkpoint {
+
+/// A checkpoint whose bytes are not those that were written; names the file, the section, what was
+/// expected and what was found.
+class damaged : public error {
+public:
+    damaged(const std::filesystem::path& file, std::string section, const std::string& what)
+        : error(errc::malformed, std::string("'") + file.string() + "' is damaged: section '" +
+                                     section + "': " + what),
+          section_(std::move(section)) {}
+
+    const std::string& section() const noexcept { return section_; }
+
+private:
+    std::string section_;
+};
+
+/// Reads a checkpoint that is whole: the constructor has seen every byte of it and found the
+/// digests right before anything is handed out.
+///   cost    the file is read once to be checked, in pieces of 1 MiB, and each tensor again when it
+///           is asked for
+///   errors  damaged: any bit flipped, any length cut or added, also where a tensor has changed
+///           since it was checked; io_failure: the system would not open or read it
+template <file_system Files>
+class file_reader {
+public:
+    file_reader(Files& files, std::filesystem::path path) : files_(files), path_(std::move(path)) {
+        std::error_code why;
+        file_ = files_.open(path_, why);
+        if (why) fail("open", why);
+        try {
+            read_header();
+            check_length();
+            check_digests();
+        } catch (...) {
+            files_.close(file_, why);
+            throw;
+        }
+    }
+
+    file_reader(const file_reader&) = delete;
+    file_reader& operator=(const file_reader&) = delete;
+    ~file_reader() {
+        std::error_code ignored;
+        files_.close(file_, ignored);
+    }
+
+    const file_header& header() const noexcept { return header_; }
+    const std::filesystem::path& path() const noexcept { return path_; }
+    std::int64_t bytes_read() const noexcept { return header_.file_bytes(); }
+
+    /// The number of a tensor by its name.
+    std::optional<std::size_t> find(std::string_view name) const noexcept {
+        return index_->find(name);
+    }
+
+    /// The bytes of a tensor; `into` is as long as they are.
+    void read(std::size_t which, mutable_byte_view into) {
+        const tensor_entry& entry = header_.tensors[which];
+        get(header_.data_begin + entry.begin, into, section_of(entry.name));
+        compare(section_of(entry.name), tensor_digests_[which], digest_of(into));
+    }
+
+private:
+    static constexpr std::int64_t piece_bytes = std::int64_t{1} << 20;
+
+    void read_header() {
+        std::error_code why;
+        size_ = files_.size(file_, why);
+        if (why) fail("read", why);
+        std::array<std::byte, file_header::length_bytes> room{};
+        const auto word = std::span(room).first(
+            static_cast<std::size_t>(std::min(size_, file_header::length_bytes)));
+        get(0, word, "header");
+        const std::int64_t length = parsed(parse_header_length(word));
+        bytes start(static_cast<std::size_t>(std::min(size_, file_header::length_bytes + length)));
+        get(0, start, "header");
+        header_ = parsed(parse_header(start));
+        index_.emplace(header_);
+        whole_.update(start);
+    }
+
+    template <class T>
+    T parsed(result<T> found) const {
+        if (!found)
+            throw damaged(path_, "header",
+                          "at byte " + std::to_string(found.why().offset) + " expected " +
+                              found.why().expected + ", found " +
+                              std::to_string(found.why().found));
+        return std::move(*found);
+    }
+
+    /// Before a file that promises much is believed.
+    void check_length() const {
+        if (header_.tensors.empty() || header_.tensors.back().name != digest_name ||
+            header_.tensors.back().type != dtype::u8 ||
+            header_.tensors.back().size_bytes() != std::int64_t{sizeof(digest)})
+            throw damaged(path_, "header",
+                          "expected 16 bytes named '" + std::string(digest_name) +
+                              "' as the last tensor, found " +
+                              (header_.tensors.empty()
+                                   ? "no tensor"
+                                   : std::string("'") + header_.tensors.back().name + "'"));
+        if (size_ == header_.file_bytes()) return;
+        std::string section(digest_name);
+        for (const tensor_entry& entry : header_.tensors)
+            if (header_.data_begin + entry.end > size_) {
+                section = section_of(entry.name);
+                break;
+            }
+        throw damaged(path_, section,
+                      "expected a file of " + std::to_string(header_.file_bytes()) +
+                          " bytes, found " + std::to_string(size_));
+    }
+
+    void check_digests() {
+        bytes piece(static_cast<std::size_t>(std::min(piece_bytes, size_)));
+        digester section;
+        std::optional<damaged> first;
+        const std::size_t last = header_.tensors.size() - 1;
+        for (std::size_t i = 0; i < last; ++i) {
+            const tensor_entry& entry = header_.tensors[i];
+            const std::string name = section_of(entry.name);
+            digester tensor;
+            for (std::int64_t at = entry.begin; at < entry.end; at += piece_bytes) {
+                const auto part = std::span(piece).first(
+                    static_cast<std::size_t>(std::min(piece_bytes, entry.end - at)));
+                get(header_.data_begin + at, part, name);
+                tensor.update(part);
+                section.update(part);
+                whole_.update(part);
+            }
+            tensor_digests_.push_back(tensor.value());
+            if (i + 1 < last && section_of(header_.tensors[i + 1].name) == name) continue;
+            const std::string found = hex(std::exchange(section, digester()).value());
+            const std::string* expected = header_.metadata_named(digest_key(name));
+            if (!first && (!expected || *expected != found))
+                first.emplace(path_, name,
+                              "expected digest " + (expected ? *expected : "in the header") +
+                                  ", found " + found);
+        }
+        digest expected;
+        get(header_.data_begin + header_.tensors[last].begin, expected, std::string(digest_name));
+        tensor_digests_.push_back(digest_of(expected));
+        const digest found = whole_.value();
+        if (first) throw *first;
+        compare("header or digest", expected, found);
+    }
+
+    void compare(const std::string& section, const digest& expected, const digest& found) const {
+        if (expected != found)
+            throw damaged(path_, section,
+                          "expected digest " + hex(expected) + ", found " + hex(found));
+    }
+
+    void get(std::int64_t offset, mutable_byte_view into, const std::string& section) {
+        const std::size_t wanted = into.size();
+        while (!into.empty()) {
+            std::error_code why;
+            const std::int64_t got = files_.read(file_, offset, into, why);
+            if (why) fail("read", why);
+            if (got <= 0)
+                throw damaged(path_, section,
+                              "expected " + std::to_string(wanted) + " bytes, found " +
+                                  std::to_string(wanted - into.size()));
+            offset += got;
+            into = into.subspan(static_cast<std::size_t>(got));
+        }
+    }
+
+    [[noreturn]] void fail(const char* what, std::error_code why) const {
+        throw io_failure(std::string("cannot ") + what + " '" + path_.string() +
+                         "': " + why.message());
+    }
+
+    Files& files_;
+    std::filesystem::path path_;
+    int file_ = -1;
+    std::int64_t size_ = 0;
+    file_header header_;
+    std::optional<entry_index> index_;
+    digester whole_;
+    std::vector<digest> tensor_digests_;
+};
+
+/// The newest checkpoint of a folder that is whole, opened by `use(files, path)`; what was wrong
+/// with newer ones is added to `refused`. False where there is none.
+///   errors  io_failure: the folder cannot be listed
+template <file_system Files>
+bool open_newest(Files& files, const std::filesystem::path& folder,
+                 std::optional<file_reader<Files>>& opened, std::vector<std::string>& refused) {
+    std::error_code why;
+    const auto steps = generations(files, folder, why);
+    if (why) throw io_failure("cannot list '" + folder.string() + "': " + why.message());
+    for (const std::int64_t step : steps) {
+        try {
+            opened.emplace(files, folder / file_name(step));
+            return true;
+        } catch (const error& e) {
+            refused.emplace_back(e.what());
+        }
+    }
+    return false;
+}
+
+}  // namespace sotto::checkpoint

@@ -1,0 +1,140 @@
+#pragma once
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "sotto/core/bytes.hpp"
+
+namespace sotto::checkpoint {
+
+/// The calls by which checkpoints reach a disk. Each puts into `why` how it failed, or clears it;
+/// none throws for a failure of the system. Whoever wants to see what a crash or a full disk would
+/// leave brings a layer of their own.
+///   create(path) -> int              a file for writing, empty whether it was there or not
+///   open(path) -> int                a file for reading
+///   write(file, bytes) -> int64      appends; how many bytes were taken: fewer are no failure
+///   read(file, offset, bytes) -> int64   how many were got: fewer are no failure, 0 is the end
+///   size(file) -> int64
+///   sync(file)                       returns when what was written survives a loss of power
+///   close(file)
+///   rename(from, to)                 takes the place of `to`, at once or not at all
+///   remove(path)
+///   make_folder(path)                with those above it, where they are missing
+///   sync_folder(path)                as sync, for what was created, renamed and removed in it
+///   list(path) -> vector<string>     the names of what is in a folder, in any order
+template <class F>
+concept file_system = requires(F& files, const std::filesystem::path& path, int file, byte_view out,
+                               mutable_byte_view in, std::int64_t offset, std::error_code& why) {
+    { files.create(path, why) } -> std::same_as<int>;
+    { files.open(path, why) } -> std::same_as<int>;
+    { files.write(file, out, why) } -> std::same_as<std::int64_t>;
+    { files.read(file, offset, in, why) } -> std::same_as<std::int64_t>;
+    { files.size(file, why) } -> std::same_as<std::int64_t>;
+    files.sync(file, why);
+    files.close(file, why);
+    files.rename(path, path, why);
+    files.remove(path, why);
+    files.make_folder(path, why);
+    files.sync_folder(path, why);
+    { files.list(path, why) } -> std::same_as<std::vector<std::string>>;
+};
+
+/// The system's own files.
+class posix_files {
+    static auto again(auto&& call) noexcept {
+        auto result = call();
+        while (result < 0 && errno == EINTR) result = call();
+        return result;
+    }
+
+    template <class Result>
+    static Result checked(Result result, std::error_code& why) noexcept {
+        if (result < 0)
+            why.assign(errno, std::generic_category());
+        else
+            why.clear();
+        return result;
+    }
+
+public:
+    int create(const std::filesystem::path& path, std::error_code& why) noexcept {
+        return checked(again([&] {
+                           return ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
+                                         0666);
+                       }),
+                       why);
+    }
+    int open(const std::filesystem::path& path, std::error_code& why) noexcept {
+        return checked(again([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC); }), why);
+    }
+    std::int64_t write(int file, byte_view out, std::error_code& why) noexcept {
+        return checked(again([&] { return ::write(file, out.data(), out.size()); }), why);
+    }
+    std::int64_t read(int file, std::int64_t offset, mutable_byte_view in,
+                      std::error_code& why) noexcept {
+        return checked(again([&] { return ::pread(file, in.data(), in.size(), offset); }), why);
+    }
+    std::int64_t size(int file, std::error_code& why) noexcept {
+        struct ::stat facts {};
+        checked(::fstat(file, &facts), why);
+        return why ? 0 : std::int64_t{facts.st_size};
+    }
+    void sync(int file, std::error_code& why) noexcept {
+        checked(again([&] { return ::fsync(file); }), why);
+    }
+    /// Linux has closed the file also where it says EINTR.
+    void close(int file, std::error_code& why) noexcept {
+        const int result = ::close(file);
+        checked(result != 0 && errno == EINTR ? 0 : result, why);
+    }
+    void rename(const std::filesystem::path& from, const std::filesystem::path& to,
+                std::error_code& why) noexcept {
+        std::filesystem::rename(from, to, why);
+    }
+    void remove(const std::filesystem::path& path, std::error_code& why) noexcept {
+        std::filesystem::remove(path, why);
+    }
+
+    /// A folder made here is in the folder above it after a loss of power, too.
+    void make_folder(const std::filesystem::path& path, std::error_code& why) {
+        if (path.empty() || std::filesystem::is_directory(path, why)) return why.clear();
+        const std::filesystem::path above = path.parent_path();
+        if (above != path) make_folder(above, why);
+        if (why) return;
+        if (path.filename().empty()) return;  // "folder/": made as "folder"
+        std::filesystem::create_directory(path, why);
+        if (!why) sync_folder(above.empty() ? "." : above, why);
+    }
+
+    void sync_folder(const std::filesystem::path& path, std::error_code& why) noexcept {
+        const int folder =
+            again([&] { return ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); });
+        checked(folder, why);
+        if (why) return;
+        sync(folder, why);
+        ::close(folder);
+    }
+
+    std::vector<std::string> list(const std::filesystem::path& path, std::error_code& why) {
+        std::vector<std::string> names;
+        auto entry = std::filesystem::directory_iterator(path, why);
+        while (!why && entry != std::filesystem::directory_iterator()) {
+            names.push_back(entry->path().filename().string());
+            entry.increment(why);
+        }
+        return names;
+    }
+};
+static_assert(file_system<posix_files>);
+
+}  // namespace sotto::checkpoint

@@ -1,0 +1,146 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "sotto/checkpoint/digest.hpp"
+#include "sotto/checkpoint/file_system.hpp"
+#include "sotto/checkpoint/generations.hpp"
+#include "sotto/core/bytes.hpp"
+
+namespace sotto::checkpoint {
+
+/// Writes one checkpoint into a folder, piece by piece, so that at any moment, also one at which
+/// the process is killed or the power fails, the folder holds the old ones unharmed and the new one
+/// whole or not at all. The first failure is kept, and all that follows does nothing.
+///   wire    the pieces, then the digest of them all. They go to a file named as unfinished, which
+///           is synced and then renamed; then the folder is synced; then all but the newest `keep`
+///           generations are removed, and those of later steps: a run that went back to an earlier
+///           one writes them again
+///   errors  problem() names the file, what was done with it and the system's reason. The
+///           unfinished file is then removed, and what was in the folder is still there; where only
+///           the last sync failed the new checkpoint is there too, but may not survive a loss of
+///           power
+template <file_system Files>
+class file_writer {
+public:
+    file_writer(Files& files, std::filesystem::path folder, std::int64_t step, std::int64_t keep)
+        : files_(files),
+          folder_(std::move(folder)),
+          path_(folder_ / file_name(step)),
+          unfinished_(path_.string() + std::string(unfinished_suffix)),
+          step_(step),
+          keep_(keep) {
+        std::error_code why;
+        files_.make_folder(folder_, why);
+        if (why) {
+            fail("make the folder of", path_, why);
+            return;
+        }
+        remove_unfinished();
+        file_ = files_.create(unfinished_, why);
+        if (why)
+            fail("create", unfinished_, why);
+        else
+            open_ = created_ = true;
+    }
+
+    file_writer(const file_writer&) = delete;
+    file_writer& operator=(const file_writer&) = delete;
+    ~file_writer() { give_up(); }
+
+    void write(byte_view piece) {
+        digest_.update(piece);
+        put(piece);
+    }
+
+    /// The last piece was written; whether all went well.
+    bool finish() {
+        const digest all = digest_.value();
+        put(all);
+        std::error_code why;
+        step(
+            "sync", unfinished_, [&] { files_.sync(file_, why); }, why);
+        step(
+            "close", unfinished_,
+            [&] {
+                open_ = false;
+                files_.close(file_, why);
+            },
+            why);
+        step(
+            "rename", unfinished_, [&] { files_.rename(unfinished_, path_, why); }, why);
+        if (ok()) created_ = false;
+        step(
+            "sync the folder of", path_, [&] { files_.sync_folder(folder_, why); }, why);
+        if (ok()) remove_old();
+        give_up();
+        return ok();
+    }
+
+    bool ok() const noexcept { return problem_.empty(); }
+    const std::string& problem() const noexcept { return problem_; }
+    const std::filesystem::path& path() const noexcept { return path_; }
+    std::int64_t bytes_written() const noexcept { return bytes_; }
+
+private:
+    void put(byte_view piece) {
+        while (ok() && !piece.empty()) {
+            std::error_code why;
+            const std::int64_t taken = files_.write(file_, piece, why);
+            if (!why && taken <= 0) why = std::make_error_code(std::errc::io_error);
+            if (why) return fail("write", unfinished_, why);
+            piece = piece.subspan(static_cast<std::size_t>(taken));
+            bytes_ += taken;
+        }
+    }
+
+    void step(const char* what, const std::filesystem::path& which, auto&& act,
+              std::error_code& why) {
+        if (!ok()) return;
+        act();
+        if (why) fail(what, which, why);
+    }
+
+    void fail(const char* what, const std::filesystem::path& which, std::error_code why) {
+        problem_ = std::string("cannot ") + what + " '" + which.string() + "': " + why.message();
+        give_up();
+    }
+
+    /// What is left of the attempt goes; a failure of that changes nothing.
+    void give_up() noexcept {
+        std::error_code ignored;
+        if (std::exchange(open_, false)) files_.close(file_, ignored);
+        if (std::exchange(created_, false)) files_.remove(unfinished_, ignored);
+    }
+
+    void remove_unfinished() {
+        std::error_code ignored;
+        for (const std::string& name : files_.list(folder_, ignored))
+            if (is_unfinished(name)) files_.remove(folder_ / name, ignored);
+    }
+
+    /// A generation too many does no harm: the next attempt removes it.
+    void remove_old() {
+        std::error_code ignored;
+        std::int64_t kept = 0;
+        for (const std::int64_t step : generations(files_, folder_, ignored))
+            if (step > step_ || ++kept > keep_) files_.remove(folder_ / file_name(step), ignored);
+    }
+
+    Files& files_;
+    std::filesystem::path folder_, path_, unfinished_;
+    std::int64_t step_, keep_;
+    int file_ = -1;
+    bool open_ = false, created_ = false;
+    digester digest_;
+    std::int64_t bytes_ = 0;
+    std::string problem_;
+};
+
+}  // namespace sotto::checkpoint

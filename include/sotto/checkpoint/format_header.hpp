@@ -1,0 +1,92 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+#include "sotto/checkpoint/file_header.hpp"
+#include "sotto/checkpoint/json_cursor.hpp"
+#include "sotto/core/bytes.hpp"
+#include "sotto/core/describe.hpp"
+#include "sotto/core/errors.hpp"
+#include "sotto/wire/little_endian.hpp"
+
+namespace sotto::checkpoint {
+
+namespace detail {
+
+inline void append_json(std::string& text, std::string_view value) {
+    constexpr char digits[] = "0123456789abcdef";
+    text += '"';
+    while (!value.empty()) {
+        const std::size_t length = utf8_sequence(value);
+        if (length == 0)
+            throw invalid_option("checkpoint: '" + std::string(value) +
+                                 "' is not UTF-8, and can be no name or text of a checkpoint");
+        const char c = value[0];
+        if (c == '"' || c == '\\') {
+            (text += '\\') += c;
+        } else if (c == '\n') {
+            text += "\\n";
+        } else if (length == 1 && static_cast<unsigned char>(c) < 0x20u) {
+            text += "\\u00";
+            text += digits[c >> 4 & 1];
+            text += digits[c & 15];
+        } else {
+            text.append(value.substr(0, length));
+        }
+        value.remove_prefix(length);
+    }
+    text += '"';
+}
+
+}  // namespace detail
+
+/// The first bytes of a safetensors file: length and header. Metadata come first, then tensors in
+/// the order of their data.
+///   errors  invalid_option: names that are not UTF-8, more than 1 MiB
+inline bytes format_header(const file_header& header) {
+    std::string text = "{";
+    const auto separate = [&] {
+        if (text.back() != '{') text += ',';
+    };
+    if (!header.metadata.empty()) {
+        text += "\"__metadata__\":{";
+        for (const auto& [key, value] : header.metadata) {
+            separate();
+            detail::append_json(text, key);
+            text += ':';
+            detail::append_json(text, value);
+        }
+        text += '}';
+    }
+    for (const tensor_entry& entry : header.tensors) {
+        separate();
+        detail::append_json(text, entry.name);
+        text.append(":{\"dtype\":\"").append(name_of(entry.type)).append("\",\"shape\":[");
+        for (std::size_t i = 0; i < entry.shape.size(); ++i) {
+            if (i > 0) text += ',';
+            sotto::detail::append_number(text, entry.shape[i]);
+        }
+        text += "],\"data_offsets\":[";
+        sotto::detail::append_number(text, entry.begin);
+        text += ',';
+        sotto::detail::append_number(text, entry.end);
+        text += "]}";
+    }
+    text += '}';
+    text.resize((text.size() + 7) / 8 * 8, ' ');
+    if (static_cast<std::int64_t>(text.size()) > file_header::json_bytes_max)
+        throw invalid_option("checkpoint: the header would have " + std::to_string(text.size()) +
+                             " bytes for " + std::to_string(header.tensors.size()) +
+                             " tensors; at most 2^20 are possible");
+    constexpr auto length_bytes = static_cast<std::size_t>(file_header::length_bytes);
+    bytes out(length_bytes + text.size());
+    wire::store_little_endian(out.data(), std::uint64_t{text.size()});
+    std::memcpy(out.data() + length_bytes, text.data(), text.size());
+    return out;
+}
+
+}  // namespace sotto::checkpoint

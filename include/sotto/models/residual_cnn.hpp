@@ -1,0 +1,79 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "sotto/core/errors.hpp"
+#include "sotto/losses/cross_entropy.hpp"
+#include "sotto/models/sequential.hpp"
+#include "sotto/nn/batch_norm.hpp"
+#include "sotto/nn/blueprint.hpp"
+#include "sotto/nn/chain.hpp"
+#include "sotto/nn/conv2d.hpp"
+#include "sotto/nn/dense.hpp"
+#include "sotto/nn/global_average_pool.hpp"
+#include "sotto/nn/repeated.hpp"
+#include "sotto/nn/residual.hpp"
+#include "sotto/nn/shape.hpp"
+#include "sotto/nn/widen.hpp"
+
+namespace sotto::models {
+
+namespace detail {
+
+inline nn::conv2d residual_conv(std::int64_t channels, std::int64_t stride = 1) {
+    return {.channels = channels, .stride = stride, .padding = 1, .bias = false};
+}
+
+inline auto residual_block(std::int64_t channels, std::int64_t stride) {
+    return nn::residual{
+        nn::chain{residual_conv(channels, stride), nn::batch_norm{.rectified = true},
+                  residual_conv(channels), nn::batch_norm{}},
+        nn::widen{.channels = channels, .stride = stride}, true};
+}
+
+inline auto residual_layers(std::int64_t blocks, std::int64_t width, std::int64_t classes) {
+    nn::check_option("residual_cnn", "blocks", blocks);
+    nn::check_option("residual_cnn", "width", width);
+    nn::repeated<decltype(residual_block(1, 1))> stages;
+    for (std::int64_t stage = 0; stage < 3; ++stage)
+        for (std::int64_t block = 0; block < blocks; ++block)
+            stages.layers.push_back(
+                residual_block(width << stage, stage > 0 && block == 0 ? 2 : 1));
+    return nn::chain{residual_conv(width), nn::batch_norm{.rectified = true}, std::move(stages),
+                     nn::global_average_pool{},
+                     nn::dense{.outputs = classes, .start = nn::start::glorot}};
+}
+
+}  // namespace detail
+
+/// What a residual_cnn is made of.
+struct residual_cnn_options {
+    std::int64_t blocks = 3;  // in each of three stages
+    std::int64_t width = 16;  // channels of the first stage; each later one has twice as many
+    nn::shape input{3, 32, 32};
+    std::int64_t classes = 10;
+};
+
+/// A residual network for small images: `residual_cnn model{}` is the ResNet-20 of the paper, for
+/// CIFAR-10.
+///   shape   conv 3x3 to `width` planes; three stages of `blocks` blocks of two 3x3 convolutions,
+///           each with batch norm and relu, the first of the second and third stage with stride 2
+///           and twice the channels; global average pool; dense classes. 6 blocks + 2 layers with
+///           weights; 269,722 parameters and 1,376 buffers for the default.
+///           Shortcuts have no parameters (option A), convolutions no bias
+///   errors  invalid_option: an option below 1
+///   source  He, Zhang, Ren, Sun 2016, Deep residual learning, arXiv:1512.03385, section 4.2
+template <class Loss = cross_entropy>
+class residual_cnn : public sequential<decltype(detail::residual_layers(1, 1, 1)), Loss> {
+public:
+    explicit residual_cnn(const residual_cnn_options& options = {}, Loss criterion = {})
+        : sequential<decltype(detail::residual_layers(1, 1, 1)), Loss>(
+              options.input,
+              detail::residual_layers(options.blocks, options.width, options.classes),
+              std::move(criterion)) {}
+};
+
+}  // namespace sotto::models

@@ -1,0 +1,112 @@
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "sotto/core/errors.hpp"
+#include "sotto/core/random.hpp"
+#include "sotto/nn/blueprint.hpp"
+#include "sotto/nn/buffer.hpp"
+#include "sotto/nn/pass.hpp"
+#include "sotto/nn/rows.hpp"
+#include "sotto/nn/shape.hpp"
+
+namespace sotto::nn {
+
+namespace detail {
+
+/// Factors that drop each value with probability `rate` and keep the mean of the others:
+/// 0 or 1 / (1 - rate), one random word each.
+inline void draw_mask(double rate, random_stream random, std::span<float> mask) {
+    const auto dropped = static_cast<std::uint64_t>(std::ldexp(rate, 32));  // below 2^32
+    const auto kept = static_cast<float>(1.0 / (1.0 - rate));
+    for (float& factor : mask) factor = random() < dropped ? 0.0f : kept;
+}
+
+inline void check_rate(const std::string& where, double rate) {
+    if (!(rate >= 0.0 && rate < 1.0))
+        throw invalid_option(where + ": rate is " + std::to_string(rate) +
+                             "; expected 0 to 1 exclusive");
+}
+
+}  // namespace detail
+
+/// Leaves out values at random while training, so that the layers behind rely on none of them.
+///   math    y = x d / (1 - rate), d = 0 with probability rate and else 1, drawn for each value of
+///           the batch;  dx = dy d / (1 - rate);  evaluation passes its input through
+///   shape   out: as in
+///   cost    training: one random word a value, by far the most of it, and the factors in memory;
+///           rate 0 and evaluation: none
+///   errors  bind throws invalid_option: rate outside [0, 1)
+///   source  Srivastava, Hinton, Krizhevsky, Sutskever, Salakhutdinov 2014, Dropout (JMLR 15), with
+///           the kept values enlarged while training instead of the weights reduced afterwards
+/// The draws are a function of the pass's random stream and the layer's name alone.
+struct dropout {
+    double rate = 0.5;
+
+    class state;
+    state bind(shape input, blueprint& plan) const;
+
+    void describe(auto&& field) const { field("rate", rate); }
+};
+
+class dropout::state {
+public:
+    shape output() const noexcept { return shape_; }
+
+    std::span<const float> activations(std::span<const float> in) const noexcept {
+        return drops_ ? out_.first(static_cast<std::int64_t>(in.size())) : in;
+    }
+
+    std::span<const float> forward(const pass& at, std::span<const float> in) {
+        drops_ = at.training && rate_ > 0.0;
+        if (!drops_) return in;
+        const auto size = static_cast<std::int64_t>(in.size());
+        const std::span<float> mask = mask_.take(size), out = out_.take(size);
+        detail::draw_mask(rate_, at.random.split(name_), mask);
+        multiply(in, mask, out);
+        return out;
+    }
+
+    std::span<const float> backward(std::span<const float>, std::span<const float> in,
+                                    std::span<const float> out_gradient, std::span<float>, auto&&) {
+        if (!drops_) return out_gradient;
+        if (!needs_in_gradient_) return {};
+        const auto size = static_cast<std::int64_t>(in.size());
+        const std::span<float> in_gradient = in_gradient_.take(size);
+        multiply(out_gradient, mask_.first(size), in_gradient);
+        return in_gradient;
+    }
+
+private:
+    friend struct dropout;
+
+    static void multiply(std::span<const float> a, std::span<const float> b, std::span<float> to) {
+        detail::map_row(a.data(), b.data(), to.data(), static_cast<std::int64_t>(to.size()),
+                        [](float x, float factor) { return x * factor; });
+    }
+
+    shape shape_;
+    double rate_ = 0.0;
+    std::string name_;
+    bool needs_in_gradient_ = true;
+    bool drops_ = false;  // in the last pass
+    buffer<> mask_;
+    buffer<> out_;
+    buffer<> in_gradient_;
+};
+
+inline dropout::state dropout::bind(shape input, blueprint& plan) const {
+    state bound;
+    bound.name_ = plan.name("dropout");
+    check_shape(bound.name_, input);
+    detail::check_rate(bound.name_, rate);
+    bound.shape_ = input;
+    bound.rate_ = rate;
+    bound.needs_in_gradient_ = plan.has_parameters();
+    return bound;
+}
+
+}  // namespace sotto::nn

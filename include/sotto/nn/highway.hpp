@@ -1,0 +1,131 @@
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "sotto/core/errors.hpp"
+#include "sotto/core/layout.hpp"
+#include "sotto/nn/blueprint.hpp"
+#include "sotto/nn/buffer.hpp"
+#include "sotto/nn/layer.hpp"
+#include "sotto/nn/pass.hpp"
+#include "sotto/nn/shape.hpp"
+#include "sotto/nn/sigmoid.hpp"
+
+namespace sotto::nn {
+
+/// The state of a highway connection: a layer, and the gate beside it.
+template <class State, class Gate>
+class highway_state {
+public:
+    highway_state(State layers, Gate gate, bool needs_in_gradient)
+        : layers_(std::move(layers)),
+          gate_(std::move(gate)),
+          needs_in_gradient_(needs_in_gradient) {}
+
+    shape output() const noexcept { return layers_.output(); }
+
+    std::span<const float> activations(std::span<const float> in) const noexcept {
+        return out_.first(static_cast<std::int64_t>(in.size()));
+    }
+
+    std::span<const float> forward(const pass& at, std::span<const float> in) {
+        const auto size = static_cast<std::int64_t>(in.size());
+        const std::span<const float> made = layers_.forward(at, in);
+        const std::span<float> open = open_.take(size);
+        sigmoid::forward(gate_.forward(at, in), open);
+        const std::span<float> out = out_.take(size);
+        for (std::size_t i = 0; i < out.size(); ++i) out[i] = in[i] + open[i] * (made[i] - in[i]);
+        return out;
+    }
+
+    std::span<const float> backward(std::span<const float> parameters, std::span<const float> in,
+                                    std::span<const float> out_gradient, std::span<float> gradient,
+                                    auto&& on_ready) {
+        const auto size = static_cast<std::int64_t>(in.size());
+        const std::span<const float> open = open_.first(size), made = layers_.activations(in);
+        const std::span<float> change = change_.take(size);
+        for (std::size_t i = 0; i < change.size(); ++i)
+            change[i] = out_gradient[i] * (made[i] - in[i]);
+        sigmoid::backward(open, change, change);
+        // Bound last, announced first.
+        const std::span<const float> by_gate =
+            gate_.backward(parameters, in, change, gradient, on_ready);
+        // The layers' own gradient may take the place of the gate's: that one was used.
+        for (std::size_t i = 0; i < change.size(); ++i) change[i] = out_gradient[i] * open[i];
+        const std::span<const float> by_layers =
+            layers_.backward(parameters, in, change, gradient, on_ready);
+        if (!needs_in_gradient_) return {};
+        const std::span<float> sum = in_gradient_.take(size);
+        for (std::size_t i = 0; i < sum.size(); ++i)
+            sum[i] = out_gradient[i] * (1.0f - open[i]) + by_gate[i] + by_layers[i];
+        return sum;
+    }
+
+private:
+    State layers_;
+    Gate gate_;
+    bool needs_in_gradient_;
+    buffer<> open_;  // t
+    buffer<> out_;
+    buffer<> change_;
+    buffer<> in_gradient_;
+};
+
+/// A layer with a gate that learns how much of its input to replace:
+/// `highway{chain{dense{.outputs = 50}, relu{}}, dense{.outputs = 50}}`.
+///   math    y = t h(x) + (1 - t) x,  t = 1 / (1 + exp(-gate(x)))
+///   shape   out: as in, which the layers and the gate must keep
+///   cost    that of both, and four reads and two writes of the input's size; backward about as
+///           much again for the gradients.  h's tensors come first in the layout, then the gate's
+///   errors  bind throws what the layers throw; invalid_option: layers or a gate that change the
+///           shape, a gate_bias that is not finite
+///   source  Srivastava, Greff, Schmidhuber 2015, Highway networks, arXiv:1505.00387
+/// The gate's biases start at gate_bias: at -2 a fresh layer lets nearly 9/10 of its input through,
+/// so that deep networks learn at all.
+template <class Layer, class Gate>
+struct highway {
+    static_assert(layer<Layer> && layer<Gate>,
+                  "highway needs a layer and a gate that is one: bind(shape, blueprint&) -> state "
+                  "with output, forward, activations, backward");
+
+    Layer layers;
+    Gate gate;
+    double gate_bias = -2.0;
+
+    using state = highway_state<typename Layer::state, typename Gate::state>;
+
+    state bind(shape input, blueprint& plan) const {
+        const std::string name = plan.name("highway");
+        if (!std::isfinite(gate_bias))
+            throw invalid_option(name + ": gate_bias is " + std::to_string(gate_bias) +
+                                 "; expected a finite number");
+        const bool needs_in_gradient = plan.has_parameters();
+        auto made = layers.bind(input, plan);
+        const std::size_t before = plan.tensors().tensors().size();
+        auto open = gate.bind(input, plan);
+        if (made.output() != input || open.output() != input)
+            throw invalid_option(name + ": the layers put out " + to_string(made.output()) +
+                                 ", the gate " + to_string(open.output()) + "; expected " +
+                                 to_string(input) + ", the input's shape");
+        for (const tensor& t : plan.tensors().tensors().subspan(before))
+            if (t.kind == tensor_kind::bias) plan.start_at(t, gate_bias);
+        return {std::move(made), std::move(open), needs_in_gradient};
+    }
+
+    void describe(auto&& field) const {
+        field("layers", layers);
+        field("gate", gate);
+        field("gate_bias", gate_bias);
+    }
+};
+template <class Layer, class Gate>
+highway(Layer, Gate) -> highway<Layer, Gate>;
+template <class Layer, class Gate>
+highway(Layer, Gate, double) -> highway<Layer, Gate>;
+
+}  // namespace sotto::nn

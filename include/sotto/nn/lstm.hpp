@@ -1,0 +1,127 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sotto/nn/blueprint.hpp"
+#include "sotto/nn/buffer.hpp"
+#include "sotto/nn/lstm_layer.hpp"
+#include "sotto/nn/pass.hpp"
+#include "sotto/nn/rows.hpp"
+#include "sotto/nn/shape.hpp"
+
+namespace sotto::nn {
+
+/// Long short-term memory: reads a sequence position by position and puts out its state after each.
+/// Every sequence starts from state zero.
+///   math    (i, f, g, o) = W x[t] + U h[t-1] + b;   i, f, o = sigmoid of these, g = tanh
+///           c[t] = f c[t-1] + i g;   h[t] = o tanh c[t];   h is the next layer's x
+///   shape   in: T x height x width, a row of height x width values for each position;
+///           out: T x 1 x hidden.  Each layer is called lstm1, lstm2, ...:
+///           input.weight: 4 hidden x inputs, state.weight: 4 hidden x hidden, bias: 4 hidden,
+///           gates in the order i, f, g, o;  the bias of f is 1 at first
+///   cost    8 hidden (inputs + hidden) T operations an example and layer forward, twice that
+///           backward. One product takes in the inputs of all positions, one each a position's
+///           state; backward, the weights of all positions. Memory of an example: T times
+///           7 hidden (layers + 1) + 3 inputs floats.
+///   errors  bind throws invalid_option: hidden or layers below 1
+///   source  Hochreiter and Schmidhuber 1997, Long short-term memory;  forget gate: Gers,
+///           Schmidhuber and Cummins 2000, Learning to forget;  its bias: Jozefowicz, Zaremba and
+///           Sutskever 2015, An empirical exploration of recurrent network architectures
+struct lstm {
+    std::int64_t hidden = 1;
+    std::int64_t layers = 1;
+    nn::start start = nn::start::glorot;
+
+    class state;
+    state bind(shape input, blueprint& plan) const;
+
+    void describe(auto&& field) const {
+        field("hidden", hidden);
+        field("layers", layers);
+        field("start", start);
+    }
+};
+
+class lstm::state {
+public:
+    shape output() const noexcept { return {positions_, 1, hidden()}; }
+
+    std::span<const float> activations(std::span<const float> in) const noexcept {
+        return out_.first(batch_of(in) * positions_ * hidden());
+    }
+
+    std::span<const float> forward(const pass& at, std::span<const float> in) {
+        const std::int64_t batch = batch_of(in);
+        const std::span<float> first = in_.take(static_cast<std::int64_t>(in.size()));
+        detail::swap_axes(in.data(), first.data(), batch, positions_, inputs());
+        std::span<const float> values = first;
+        for (detail::lstm_layer& each : layers_)
+            values = each.forward(at.parameters, values, batch);
+        const std::span<float> out = out_.take(static_cast<std::int64_t>(values.size()));
+        detail::swap_axes(values.data(), out.data(), positions_, batch, hidden());
+        return out;
+    }
+
+    std::span<const float> backward(std::span<const float> parameters, std::span<const float> in,
+                                    std::span<const float> out_gradient, std::span<float> gradient,
+                                    auto&& on_ready) {
+        const std::int64_t batch = batch_of(in), rows = batch * positions_;
+        const std::span<float> gates = gates_gradient_.take(rows * 4 * hidden());
+        std::span<float> above = above_.take(rows * hidden());
+        std::span<float> below = below_.take(rows * hidden());
+        detail::swap_axes(out_gradient.data(), above.data(), batch, positions_, hidden());
+        for (std::size_t i = layers_.size(); i-- > 1; std::swap(above, below))
+            layers_[i].backward(parameters, layers_[i - 1].out(rows), above, batch, gates, below,
+                                gradient, on_ready);
+
+        const std::int64_t size = needs_in_gradient_ ? rows * inputs() : 0;
+        const std::span<float> turned = turned_.take(size), in_gradient = in_gradient_.take(size);
+        layers_.front().backward(parameters, in_.first(rows * inputs()), above, batch, gates,
+                                 turned, gradient, on_ready);
+        if (needs_in_gradient_)
+            detail::swap_axes(turned.data(), in_gradient.data(), positions_, batch, inputs());
+        return in_gradient;
+    }
+
+private:
+    friend struct lstm;
+
+    std::int64_t inputs() const noexcept { return layers_.front().inputs(); }
+    std::int64_t hidden() const noexcept { return layers_.back().hidden(); }
+    std::int64_t batch_of(std::span<const float> in) const noexcept {
+        return static_cast<std::int64_t>(in.size()) / (positions_ * inputs());
+    }
+
+    std::int64_t positions_ = 1;
+    bool needs_in_gradient_ = true;
+    std::vector<detail::lstm_layer> layers_;
+    buffer<> in_;   // positions first
+    buffer<> out_;  // sequences first
+    buffer<> gates_gradient_;
+    buffer<> above_;   // a layer's gradient from the one above it
+    buffer<> below_;   // and what it hands on
+    buffer<> turned_;  // the gradient of the input, positions first
+    buffer<> in_gradient_;
+};
+
+inline lstm::state lstm::bind(shape input, blueprint& plan) const {
+    check_shape("lstm", input);
+    check_option("lstm", "hidden", hidden);
+    check_option("lstm", "4 hidden", 4 * hidden);
+    check_option("lstm", "layers", layers);
+    state bound;
+    bound.positions_ = input.channels;
+    bound.needs_in_gradient_ = plan.has_parameters();
+    check_shape("lstm", {input.channels, 1, hidden});
+    for (std::int64_t i = 0; i < layers; ++i)
+        bound.layers_.emplace_back(i == 0 ? input.plane() : hidden, hidden, start, plan);
+    return bound;
+}
+
+}  // namespace sotto::nn

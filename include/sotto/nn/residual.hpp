@@ -1,0 +1,132 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "sotto/core/errors.hpp"
+#include "sotto/kernels/elementwise.hpp"
+#include "sotto/nn/blueprint.hpp"
+#include "sotto/nn/buffer.hpp"
+#include "sotto/nn/identity.hpp"
+#include "sotto/nn/layer.hpp"
+#include "sotto/nn/pass.hpp"
+#include "sotto/nn/shape.hpp"
+
+namespace sotto::nn {
+
+/// The state of a residual connection: a layer beside its shortcut.
+template <class State, class Shortcut>
+class residual_state {
+public:
+    residual_state(State layers, Shortcut shortcut, bool rectified, bool needs_in_gradient)
+        : layers_(std::move(layers)),
+          shortcut_(std::move(shortcut)),
+          rectified_(rectified),
+          needs_in_gradient_(needs_in_gradient) {}
+
+    shape output() const noexcept { return layers_.output(); }
+
+    std::span<const float> activations(std::span<const float> in) const noexcept {
+        return out_.first(static_cast<std::int64_t>(layers_.activations(in).size()));
+    }
+
+    std::span<const float> forward(const pass& at, std::span<const float> in) {
+        const std::span<const float> deep = layers_.forward(at, in);
+        const std::span<const float> direct = shortcut_.forward(at, in);
+        const auto size = static_cast<std::int64_t>(deep.size());
+        const std::span<float> out = out_.take(size);
+        if (rectified_)
+            kernels::rectified_sum(deep.data(), direct.data(), out.data(), size);
+        else
+            kernels::sum(deep.data(), direct.data(), out.data(), size);
+        return out;
+    }
+
+    std::span<const float> backward(std::span<const float> parameters, std::span<const float> in,
+                                    std::span<const float> out_gradient, std::span<float> gradient,
+                                    auto&& on_ready) {
+        const auto out_size = static_cast<std::int64_t>(out_gradient.size());
+        if (rectified_) {
+            const std::span<float> through = through_.take(out_size);
+            kernels::where_positive(activations(in).data(), out_gradient.data(), through.data(),
+                                    out_size);
+            out_gradient = through;
+        }
+        // Bound last, announced first.
+        const std::span<const float> direct =
+            shortcut_.backward(parameters, in, out_gradient, gradient, on_ready);
+        const std::span<const float> deep =
+            layers_.backward(parameters, in, out_gradient, gradient, on_ready);
+        if (!needs_in_gradient_) return {};
+        // In place where the shortcut hands back our own memory: that is still in the cache.
+        const auto in_size = static_cast<std::int64_t>(in.size());
+        const bool ours = rectified_ && direct.data() == out_gradient.data();
+        const std::span<float> sum = (ours ? through_ : in_gradient_).take(in_size);
+        kernels::sum(deep.data(), direct.data(), sum.data(), in_size);
+        return sum;
+    }
+
+private:
+    State layers_;
+    Shortcut shortcut_;
+    bool rectified_;
+    bool needs_in_gradient_;
+    buffer<> out_;
+    buffer<> through_;  // what of the gradient comes through the rectifier
+    buffer<> in_gradient_;
+};
+
+/// A layer that learns what to add to its input: `residual{chain{conv2d{...}, ...}}`, or to what a
+/// shortcut makes of it where the shapes differ: `residual{chain{...}, widen{...}}` or a 1 x 1
+/// convolution.
+///   math    y = f(x) + x, or f(x) + shortcut(x);  with `rectified` max(0, y), a relu in the same
+///           pass over memory
+///   shape   out: as the layer's, which must be the shortcut's
+///   cost    that of both, a read of both results and a write; backward the same for the input's
+///           gradients.  f's tensors come first in the layout, then the shortcut's
+///   errors  bind throws what the layers throw; invalid_option: results of different shapes
+///   source  He, Zhang, Ren, Sun 2016, Deep residual learning, arXiv:1512.03385
+/// `residual{residual{...}}` is one: C++ takes the outer for a copy.
+template <class Layer, class Shortcut = identity>
+struct residual {
+    static_assert(layer<Layer>,
+                  "residual needs a layer: bind(shape, blueprint&) -> state with output, forward, "
+                  "activations, backward");
+    static_assert(layer<Shortcut>,
+                  "residual's shortcut must be a layer: bind(shape, blueprint&) -> state with "
+                  "output, forward, activations, backward");
+
+    Layer layers;
+    Shortcut shortcut{};
+    bool rectified = false;
+
+    using state = residual_state<typename Layer::state, typename Shortcut::state>;
+
+    state bind(shape input, blueprint& plan) const {
+        const std::string name = plan.name("residual");
+        const bool needs_in_gradient = plan.has_parameters();
+        auto deep = layers.bind(input, plan);
+        auto direct = shortcut.bind(input, plan);
+        if (deep.output() != direct.output())
+            throw invalid_option(name + ": the layers put out " + to_string(deep.output()) +
+                                 ", the shortcut " + to_string(direct.output()) +
+                                 "; expected the same shape");
+        return {std::move(deep), std::move(direct), rectified, needs_in_gradient};
+    }
+
+    void describe(auto&& field) const {
+        field("layers", layers);
+        field("shortcut", shortcut);
+        field("rectified", rectified);
+    }
+};
+template <class Layer>
+residual(Layer) -> residual<Layer>;
+template <class Layer, class Shortcut>
+residual(Layer, Shortcut) -> residual<Layer, Shortcut>;
+template <class Layer, class Shortcut>
+residual(Layer, Shortcut, bool) -> residual<Layer, Shortcut>;
+
+}  // namespace sotto::nn

@@ -1,0 +1,142 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "sotto/core/errors.hpp"
+#include "sotto/trainer/advice_transfer.hpp"
+#include "sotto/trainer/report_text.hpp"
+
+namespace sotto {
+
+/// One way to send gradients, as measured on one machine.
+struct way_to_send {
+    std::string name;
+    double compress_seconds = 0.0;  // a step: encoding one's own, decoding everybody's
+    double message_bytes = 0.0;     // what one rank's gradient becomes
+    transfer_cost transfer{};
+    bool dense = false;  // whole gradients: what the others are compared with
+};
+
+/// A way to send, and what one step is predicted to take by it.
+struct predicted_step {
+    way_to_send way;
+    double transfer_seconds = 0.0;
+    double step_seconds = 0.0;
+    /// Links slower than this are faster with it than with whole gradients: infinite where it pays
+    /// on any link, 0 where on none.
+    double pays_below_bytes_per_second = 0.0;
+};
+
+/// What steps would take, which way is advised, and why in one sentence. Advised is, of those
+/// within 5 % of the fastest, the one that sends most.
+struct advice {
+    network_link link{};
+    int world_size = 1;
+    double compute_seconds = 0.0;
+    std::vector<predicted_step> steps{};  // in the order given
+    std::size_t best = 0;
+    std::size_t dense = 0;
+    std::string sentence{};
+};
+
+/// Seconds of one step, if nothing of the exchange hides behind computing: as where the largest
+/// tensor's gradient is ready last. Otherwise steps are shorter.
+///   math    compute + compress + bytes / bytes_per_second + messages * latency
+inline double predicted_seconds(double compute_seconds, const way_to_send& way,
+                                const network_link& link) noexcept {
+    return compute_seconds + way.compress_seconds + way.transfer.seconds(link);
+}
+
+/// Where two ways to send take equally long.
+///   math    compress_a + b_a / B + m_a * latency = compress_b + b_b / B + m_b * latency, solved
+///           for B; infinite or 0 where it has no solution above 0: `sparse` then pays on every
+///           link, or on none
+inline double crossover_bytes_per_second(const way_to_send& dense, const way_to_send& sparse,
+                                         double latency_seconds) noexcept {
+    const double saved = dense.transfer.bytes - sparse.transfer.bytes;
+    const double paid = sparse.compress_seconds - dense.compress_seconds +
+                        (sparse.transfer.messages - dense.transfer.messages) * latency_seconds;
+    if (saved <= 0.0 && paid >= 0.0) return 0.0;
+    if (saved >= 0.0 && paid <= 0.0) return std::numeric_limits<double>::infinity();
+    // With fewer bytes it pays below; with more bytes and less work only above: then never below.
+    return saved > 0.0 ? saved / paid : 0.0;
+}
+
+/// Why that way, in one sentence.
+inline std::string reason(const advice& found) {
+    const predicted_step& dense = found.steps[found.dense];
+    const predicted_step& best = found.steps[found.best];
+    const auto share = [](double part, double whole) {
+        return reporting::percent(whole > 0.0 ? part / whole : 0.0, 0);
+    };
+    if (found.world_size == 1)
+        return "Send nothing: there is one worker, and nobody to send gradients to.";
+    if (found.best != found.dense)
+        return "Use " + best.way.name + ": a step takes " + reporting::seconds(best.step_seconds) +
+               " instead of " + reporting::seconds(dense.step_seconds) + " (" +
+               reporting::times(dense.step_seconds / best.step_seconds) +
+               " as fast), because whole gradients would spend " +
+               share(dense.transfer_seconds, dense.step_seconds) +
+               " of it on the network and compressing costs " +
+               reporting::seconds(best.way.compress_seconds) + ".";
+    double below = 0.0;
+    for (const predicted_step& step : found.steps)
+        below = std::max(below, std::min(step.pays_below_bytes_per_second, 1e18));
+    return "Send whole gradients: they spend " + share(dense.transfer_seconds, dense.step_seconds) +
+           " of a step (" + reporting::seconds(dense.transfer_seconds) +
+           ") on the network, too little for any compression to gain 5\u202f%" +
+           (below > 0.0 && below < 1e18
+                ? "; compression breaks even below " + reporting::bandwidth(below) + "."
+                : ".");
+}
+
+/// "Does it pay here?": what one step takes by each of some ways to send, on a given link.
+///   compute_seconds   of a step, all that is neither compressing nor waiting: load, compute, apply
+///   errors            invalid_option: see network_link; no ranks; a negative time; not exactly one
+///                     dense way
+inline advice advise(double compute_seconds, const network_link& link, int world_size,
+                     std::span<const way_to_send> ways) {
+    check_link("advise", link);
+    if (world_size < 1)
+        throw invalid_option("advise: the world size is " + std::to_string(world_size) +
+                             "; it must be at least 1");
+    if (!(compute_seconds >= 0.0) || !std::isfinite(compute_seconds))
+        throw invalid_option("advise: compute_seconds is " + std::to_string(compute_seconds) +
+                             "; it must be at least 0 and finite");
+    const auto dense_ways =
+        std::count_if(ways.begin(), ways.end(), [](const way_to_send& way) { return way.dense; });
+    if (dense_ways != 1)
+        throw invalid_option("advise: " + std::to_string(dense_ways) +
+                             " of the ways to send are dense; the others are compared with one");
+    advice out{.link = link, .world_size = world_size, .compute_seconds = compute_seconds};
+    for (std::size_t i = 0; i < ways.size(); ++i) {
+        out.steps.push_back({.way = ways[i],
+                             .transfer_seconds = ways[i].transfer.seconds(link),
+                             .step_seconds = predicted_seconds(compute_seconds, ways[i], link)});
+        if (ways[i].dense) out.dense = i;
+    }
+    for (std::size_t i = 0; i < ways.size(); ++i) {
+        predicted_step& step = out.steps[i];
+        if (!step.way.dense)
+            step.pays_below_bytes_per_second = crossover_bytes_per_second(
+                out.steps[out.dense].way, step.way, link.latency_seconds);
+        if (step.step_seconds < out.steps[out.best].step_seconds) out.best = i;
+    }
+    // Who says less may learn less: not for a gain that the next run's noise would turn around.
+    const double good_enough = 1.05 * out.steps[out.best].step_seconds;
+    for (std::size_t i = 0; i < ways.size(); ++i)
+        if (out.steps[i].step_seconds <= good_enough &&
+            ways[i].message_bytes > ways[out.best].message_bytes)
+            out.best = i;
+    if (out.steps[out.dense].step_seconds <= good_enough) out.best = out.dense;
+    out.sentence = reason(out);
+    return out;
+}
+
+}  // namespace sotto

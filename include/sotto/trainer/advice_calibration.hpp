@@ -1,0 +1,174 @@
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sotto/compressors/compressor.hpp"
+#include "sotto/compressors/dgc.hpp"
+#include "sotto/compressors/none.hpp"
+#include "sotto/compressors/residual.hpp"
+#include "sotto/compressors/top_k.hpp"
+#include "sotto/core/errors.hpp"
+#include "sotto/core/layout.hpp"
+#include "sotto/core/random.hpp"
+#include "sotto/kernels/arithmetic.hpp"
+#include "sotto/trainer/advice.hpp"
+
+namespace sotto {
+
+/// How long compressors are tried out.
+struct calibration_options {
+    int rounds = 5;  // of each, after two that are not counted; their median is taken
+    std::uint64_t seed = 1;
+};
+
+namespace detail {
+
+/// One compressor at work on one rank: what it takes and what it sends, without a network.
+template <class Compressor>
+class calibration {
+public:
+    calibration(const Compressor& options, const layout& tensors, int world)
+        : tensors_(tensors),
+          world_(world),
+          state_(options.bind(tensors_)),
+          sum_(static_cast<std::size_t>(tensors.size())) {
+        std::int64_t largest = 0;
+        for (const tensor& t : tensors_) largest = std::max(largest, t.size);
+        payload_.resize(static_cast<std::size_t>(largest));
+    }
+
+    /// One round as all_reduce does it; what it sent goes to `way`.
+    void round(std::int64_t number, std::span<const float> gradient, way_to_send& way) {
+        way.message_bytes = 0.0;
+        way.transfer = {};
+        compressing::begin_round(state_, {.step = number, .world_size = world_});
+        compressing::prepare(state_, gradient);
+        for (const tensor& t : tensors_) {
+            if (t.size == 0) continue;
+            const auto part = t.of(gradient);
+            const auto sum = t.of(std::span(sum_));
+            if constexpr (packs<Compressor>) {
+                if (state_.sums(t)) {
+                    sum_up(t, part, sum, way);
+                    continue;
+                }
+            }
+            gather(t, part, sum, way);
+        }
+        compressing::commit(state_);
+    }
+
+private:
+    void gather(const tensor& t, std::span<const float> part, std::span<float> sum,
+                way_to_send& way) {
+        message_.clear();
+        state_.encode(t, part, message_);
+        for (int rank = 0; rank < world_; ++rank) state_.decode_add(t, message_, sum);
+        const auto size = static_cast<double>(message_.size());
+        // What collectives::all_gather_v decides by.
+        const bool around = compressing::message_bytes_max(state_, t) > 32768;
+        way.message_bytes += size;
+        way.transfer += all_gather_cost(size, world_, around);
+    }
+
+    /// The arithmetic of a collective's sum: of all but one part in N, a rank adds what arrives;
+    /// in two bytes a value, it also turns twice as many into halves and back.
+    void sum_up(const tensor& t, std::span<const float> part, std::span<float> sum,
+                way_to_send& way) {
+        const auto values =
+            std::span(payload_).first(static_cast<std::size_t>(state_.payload_size(t)));
+        state_.pack(t, part, values);
+        wire::value_format format = wire::value_format::fp32;
+        if constexpr (requires { state_.payload_format(t); }) format = state_.payload_format(t);
+        const auto passed =
+            values.first(values.size() - values.size() / static_cast<std::size_t>(world_));
+        if (world_ > 1) {
+            if (format != wire::value_format::fp32)
+                for (int phase = 0; phase < 2; ++phase) {
+                    message_.clear();
+                    wire::append_values(format, passed, message_);
+                    (void)wire::read_values(format, message_, passed).value("calibration");
+                }
+            kernels::add(sum.first(passed.size()), passed);
+        }
+        state_.unpack(t, values, sum);
+        const auto count = static_cast<std::int64_t>(values.size());
+        way.message_bytes += static_cast<double>(count * wire::bytes_per_value(format));
+        way.transfer += all_reduce_cost(count, world_, format);
+    }
+
+    layout tensors_;
+    int world_;
+    state_of<Compressor> state_;
+    std::vector<float> sum_;
+    std::vector<float> payload_;
+    bytes message_;
+};
+
+}  // namespace detail
+
+/// Measures on this machine what a compressor costs a rank: encoding its own gradient, and decoding
+/// the messages of all N, for gradients of normally distributed numbers.
+///   cost    rounds + 2 rounds; 16 bytes a weight besides the compressor's own memory
+///   errors  invalid_option: no rounds, no ranks; what the compressor's bind throws
+template <compressor Compressor>
+way_to_send calibrate(std::string name, const Compressor& options, const layout& tensors,
+                      int world_size, calibration_options how = {}) {
+    if (how.rounds < 1 || world_size < 1)
+        throw invalid_option("calibrate: " + std::to_string(how.rounds) + " rounds for " +
+                             std::to_string(world_size) + " ranks; at least 1 of each is needed");
+    std::vector<float> gradient(static_cast<std::size_t>(tensors.size()));
+    random_stream random(how.seed);
+    for (float& g : gradient) g = static_cast<float>(0.01 * random.normal());
+    way_to_send way{.name = std::move(name)};
+    detail::calibration<Compressor> work(options, tensors, world_size);
+    std::vector<double> seconds;
+    constexpr int unmeasured = 2;  // memory is touched, residuals fill
+    for (int round = 0; round < unmeasured + how.rounds; ++round) {
+        const time_point start = std::chrono::steady_clock::now();
+        work.round(round, gradient, way);
+        if (round >= unmeasured)
+            seconds.push_back(in_seconds(std::chrono::steady_clock::now() - start));
+    }
+    const auto middle = seconds.begin() + static_cast<std::ptrdiff_t>(seconds.size() / 2);
+    std::nth_element(seconds.begin(), middle, seconds.end());
+    way.compress_seconds = *middle;
+    return way;
+}
+
+/// Whole gradients, halves, and top-k with a residual and DGC at 10 %, 1 % and 0.1 %, each measured
+/// by calibrate. Sparse values travel as fp16; DGC is as it goes on after its warm-up.
+inline std::vector<way_to_send> usual_ways(const layout& tensors, int world_size,
+                                           calibration_options how = {}) {
+    std::vector<way_to_send> ways;
+    const auto add = [&](std::string name, const auto& compressor) {
+        ways.push_back(calibrate(std::move(name), compressor, tensors, world_size, how));
+    };
+    add("whole gradients", none{});
+    ways.back().dense = true;
+    add("fp16", fp16{});
+    for (const double density : {0.1, 0.01, 0.001})
+        add("top-k " + reporting::digits(100.0 * density, 1) + "\u202f%",
+            sparsified{top_k{density}, residual{}, constant_density{}, local_clipping{},
+                       sparse_message{.values = wire::value_format::fp16}});
+    for (const double density : {0.1, 0.01, 0.001})
+        add("DGC " + reporting::digits(100.0 * density, 1) + "\u202f%",
+            dgc{.density = density, .warm_up_epochs = 0.0, .values = wire::value_format::fp16});
+    return ways;
+}
+
+/// "Does it pay here?" for the usual ways to send, measured on this machine.
+inline advice advise(double compute_seconds, const network_link& link, int world_size,
+                     const layout& tensors, calibration_options how = {}) {
+    check_link("advise", link);  // before time is spent on measuring
+    return advise(compute_seconds, link, world_size, usual_ways(tensors, world_size, how));
+}
+
+}  // namespace sotto

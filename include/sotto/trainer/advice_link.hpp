@@ -1,0 +1,89 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "sotto/collectives/all_gather_values.hpp"
+#include "sotto/collectives/flight.hpp"
+#include "sotto/collectives/operation.hpp"
+#include "sotto/core/bytes.hpp"
+#include "sotto/core/errors.hpp"
+#include "sotto/trainer/advice_transfer.hpp"
+#include "sotto/transports/transport.hpp"
+
+namespace sotto {
+
+/// How a link is measured.
+struct link_measurement {
+    std::int64_t small_bytes = 8;
+    std::int64_t large_bytes = 1 << 20;
+    int repetitions = 5;  // of each size; the quickest counts
+};
+
+/// Measures what a message costs between neighbours while all ranks send at once, as they do in a
+/// ring: the slowest rank's link, the same on all ranks. Collective: every rank calls it.
+///   math    with t(n) the quickest exchange of n bytes: bytes_per_second = (large - small) /
+///           (t(large) - t(small)), latency = t(small) - small / bytes_per_second
+///   cost    repetitions * (large_bytes + small_bytes) sent by each rank
+///   errors  invalid_option: a single rank, sizes or repetitions that cannot work; what the
+///           transport throws
+template <transport Transport>
+network_link measure_link(Transport& through, link_measurement how = {}) {
+    if (through.size() < 2)
+        throw invalid_option("measure_link: there is one rank; a link needs two");
+    if (how.repetitions < 1 || how.small_bytes < 0 || how.large_bytes <= how.small_bytes)
+        throw invalid_option("measure_link: " + std::to_string(how.repetitions) +
+                             " repetitions of " + std::to_string(how.small_bytes) + " and " +
+                             std::to_string(how.large_bytes) +
+                             " bytes; needs at least 1, and 0 <= small < large");
+    constexpr std::uint32_t item = 16;
+    const int rank = through.rank(), size = through.size();
+    const auto room = static_cast<std::size_t>(how.large_bytes);
+    bytes out(room), in(room);
+    std::uint64_t exchange = 0;
+    const auto quickest = [&](std::int64_t count) {
+        const auto length = static_cast<std::size_t>(count);
+        double best = std::numeric_limits<double>::infinity();
+        for (int repetition = 0; repetition < how.repetitions; ++repetition) {
+            through.agree(true);  // all start together
+            const time_point start = through.now();
+            const tag label{channels::set_up, item, ++exchange};
+            collectives::flight<Transport> transfers(through, 2);
+            transfers.push(through.receive((rank + size - 1) % size, label,
+                                           mutable_byte_view(in).first(length)));
+            transfers.push(through.send((rank + 1) % size, label, byte_view(out).first(length)));
+            while (!transfers.empty()) {
+                const std::uint64_t seen = through.activity();
+                if (!transfers.pop_complete()) through.await(seen);
+            }
+            best = std::min(best, in_seconds(through.now() - start));
+        }
+        return best;
+    };
+    struct timing {
+        double small = 0.0, large = 0.0;
+    };
+    const timing own{quickest(how.small_bytes), quickest(how.large_bytes)};
+    std::vector<timing> all(static_cast<std::size_t>(size));
+    collectives::all_gather_values(through, timing{own}, std::span(all),
+                                   {channels::set_up, item + 1, 0});
+    timing slowest;
+    for (const timing& t : all) {
+        slowest.small = std::max(slowest.small, t.small);
+        slowest.large = std::max(slowest.large, t.large);
+    }
+    // A clock too coarse, or a machine too busy, may show no difference: then at most a nanosecond.
+    const double apart = std::max(slowest.large - slowest.small, 1e-9);
+    const double rate = static_cast<double>(how.large_bytes - how.small_bytes) / apart;
+    return {.bytes_per_second = rate,
+            .latency_seconds =
+                std::max(0.0, slowest.small - static_cast<double>(how.small_bytes) / rate)};
+}
+
+}  // namespace sotto

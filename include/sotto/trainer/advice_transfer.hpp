@@ -1,0 +1,85 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <string>
+
+#include "sotto/collectives/all_reduce.hpp"
+#include "sotto/core/errors.hpp"
+#include "sotto/wire/value_format.hpp"
+
+namespace sotto {
+
+/// What one rank's way to the others is like: a message of n bytes takes latency + n /
+/// bytes_per_second, and while one is on its way the next one leaves.
+///   errors  whoever uses it throws invalid_option unless bytes_per_second > 0 and latency >= 0,
+///           both finite
+struct network_link {
+    double bytes_per_second = 125e6;  // 1 Gbit/s
+    double latency_seconds = 100e-6;  // of a message, one way
+};
+
+inline void check_link(const char* who, const network_link& link) {
+    const auto refuse = [&](const char* what, double value, const char* allowed) {
+        throw invalid_option(std::string(who) + ": " + what + " is " + std::to_string(value) +
+                             "; it must be " + allowed + " and finite");
+    };
+    if (!(link.bytes_per_second > 0.0) || !std::isfinite(link.bytes_per_second))
+        refuse("bytes_per_second", link.bytes_per_second, "above 0");
+    if (!(link.latency_seconds >= 0.0) || !std::isfinite(link.latency_seconds))
+        refuse("latency_seconds", link.latency_seconds, "at least 0");
+}
+
+/// What an exchange puts on the busiest rank's link.
+///   math    seconds = bytes / bytes_per_second + messages * latency
+struct transfer_cost {
+    double bytes = 0.0;     // that have to leave, or to arrive, one after another
+    double messages = 0.0;  // of which each waits for the one before
+
+    double seconds(const network_link& link) const noexcept {
+        return bytes / link.bytes_per_second + messages * link.latency_seconds;
+    }
+
+    /// Together with another tensor's exchange: both are under way at once, so that their bytes
+    /// share the link, but their latencies pass at the same time.
+    transfer_cost& operator+=(const transfer_cost& other) noexcept {
+        bytes += other.bytes;
+        messages = std::max(messages, other.messages);
+        return *this;
+    }
+};
+
+/// Summing `values` floats over all ranks by the algorithm that the all_reduce takes.
+///   math    ring: 2(N-1)/N of the bytes, 2(N-1) messages. Halving-doubling: for N a power of two
+///           as many bytes in 2 log2 N messages; otherwise P is the one below, 2(P-1)/P of the
+///           bytes and two messages of all of them. Tree: all bytes at each of 2 ceil(log2 N)
+///           levels
+inline transfer_cost all_reduce_cost(
+    std::int64_t values, int world, wire::value_format format = wire::value_format::fp32,
+    collectives::algorithm which = collectives::algorithm::automatic) {
+    if (world < 2 || values < 1) return {};
+    const std::int64_t size = values * wire::bytes_per_value(format);
+    if (which == collectives::algorithm::automatic)
+        which = collectives::choose_all_reduce(size, world);
+    const auto all = static_cast<double>(size), ranks = static_cast<double>(world);
+    const auto levels_up = std::ceil(std::log2(ranks));
+    if (which == collectives::algorithm::tree) return {2.0 * levels_up * all, 2.0 * levels_up};
+    if (which == collectives::algorithm::ring)
+        return {2.0 * (ranks - 1.0) / ranks * all, 2.0 * (ranks - 1.0)};
+    const double levels = std::floor(std::log2(ranks)), core = std::exp2(levels);
+    const bool folds = core < ranks;
+    return {2.0 * (core - 1.0) / core * all + (folds ? 2.0 * all : 0.0),
+            2.0 * levels + (folds ? 2.0 : 0.0)};
+}
+
+/// Gathering a message of so many bytes from every rank on every rank.
+///   math    N-1 messages leave each rank. Around a ring each waits for the one before; straight to
+///           everyone none does
+inline transfer_cost all_gather_cost(double message_bytes, int world, bool around_ring = true) {
+    if (world < 2) return {};
+    const auto others = static_cast<double>(world - 1);
+    return {others * message_bytes, around_ring ? others : 1.0};
+}
+
+}  // namespace sotto

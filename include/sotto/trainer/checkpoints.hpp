@@ -1,0 +1,100 @@
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include "sotto/checkpoint/file_system.hpp"
+#include "sotto/core/errors.hpp"
+#include "sotto/trainer/reports.hpp"
+
+namespace sotto {
+
+/// Says on standard error that a checkpoint could not be written.
+inline void complain_of_checkpoint(const checkpoint_report& report) {
+    std::fprintf(stderr, "checkpoint of step %lld: %s; training goes on\n",
+                 static_cast<long long>(report.step), report.failure.c_str());
+}
+
+/// When checkpoints are written, and how many stay.
+struct checkpoint_options {
+    std::optional<std::int64_t> every_steps{};   // whichever is due first;
+    std::optional<std::int64_t> every_epochs{};  // with neither, after every epoch
+    std::int64_t keep = 2;                       // generations: the newest may turn out damaged
+    // Called on rank 0; null: nothing is. Callbacks with on_checkpoint are told everywhere, anyway.
+    void (*on_failure)(const checkpoint_report&) = complain_of_checkpoint;
+
+    void describe(auto&& field) const {
+        field("every_steps", every_steps);
+        field("every_epochs", every_epochs);
+        field("keep", keep);
+    }
+};
+
+/// Given to `fit`, writes everything that the run needs to go on into a folder, now and then and at
+/// the end of `fit`; `trainer.resume` goes on from there.
+///
+/// All ranks take part: rank 0 writes one file for all of them, "checkpoint-STEP.safetensors",
+/// which any reader of safetensors opens, and gathers for it what the others hold, one tensor at a
+/// time. It appears whole or not at all, and the older one goes only once the new one is safe on
+/// the disk. A disk that is full or fails does not end training: callbacks with on_checkpoint are
+/// told on every rank, on_failure is called on rank 0, and the next one is tried when it is due.
+/// What callbacks remember, such as early_stop, is not in it.
+///   cost    rank 0 needs room for one tensor more; on the wire go the other ranks' buffers,
+///           residuals and velocities
+///   errors  invalid_option: a period or `keep` below 1; a folder with checkpoints of later steps
+///           that this run did not resume from (another run's: they would be lost). io_failure,
+///           when `fit` begins: the folder cannot be made or read. mismatch: ranks that should hold
+///           the same parameters or optimizer state do not
+template <checkpoint::file_system Files = checkpoint::posix_files>
+class checkpoints {
+public:
+    explicit checkpoints(std::filesystem::path folder, checkpoint_options options = {},
+                         Files files = {})
+        : folder_(std::move(folder)), options_(std::move(options)), files_(std::move(files)) {
+        check("every_steps", options_.every_steps.value_or(1));
+        check("every_epochs", options_.every_epochs.value_or(1));
+        check("keep", options_.keep);
+        if (folder_.empty()) throw invalid_option("checkpoints: the folder has no name");
+    }
+
+    const std::filesystem::path& folder() const noexcept { return folder_; }
+    const checkpoint_options& options() const noexcept { return options_; }
+    Files files() const { return files_; }
+
+    /// Whether one is due where this many steps were done, and this many whole epochs if one just
+    /// ended.
+    bool due(std::int64_t step, std::optional<std::int64_t> epoch) const noexcept {
+        if (options_.every_steps && step % *options_.every_steps == 0) return true;
+        if (!epoch) return false;
+        if (options_.every_epochs) return *epoch % *options_.every_epochs == 0;
+        return !options_.every_steps;
+    }
+
+private:
+    static void check(const char* name, std::int64_t value) {
+        if (value < 1)
+            throw invalid_option(std::string("checkpoints: ") + name + " is " +
+                                 std::to_string(value) + "; it must be at least 1");
+    }
+
+    std::filesystem::path folder_;
+    checkpoint_options options_;
+    Files files_;
+};
+
+checkpoints(std::filesystem::path)->checkpoints<>;
+checkpoints(std::filesystem::path, checkpoint_options)->checkpoints<>;
+
+namespace detail {
+template <class Extra>
+inline constexpr bool is_checkpoints = false;
+template <class Files>
+inline constexpr bool is_checkpoints<checkpoints<Files>> = true;
+}  // namespace detail
+
+}  // namespace sotto

@@ -1,0 +1,93 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sotto/core/errors.hpp"
+#include "sotto/trainer/report.hpp"
+#include "sotto/trainer/run_recorder.hpp"
+
+namespace sotto {
+
+/// How often a report is written while training goes on, and what else is in it.
+struct html_report_options {
+    std::string name = "this run";
+    double every_seconds = 30.0;    // at the next step; 0: not by time
+    std::int64_t every_epochs = 0;  // 0: not by epochs
+    std::vector<run_log> beside{};  // other runs, such as from read_json_lines: drawn first
+    report_options report{};
+};
+
+/// Writes a run's report at the end of `fit`, and while it goes on, so that it can be looked at at
+/// any time: the page then reloads itself. Rank 0 alone. Given to `fit` again, it goes on with the
+/// same run.
+///   cost    a step as run_recorder; a report O(points and tensors), of all runs, and its file
+///   errors  see write_report. invalid_option: a negative interval
+class html_report {
+public:
+    explicit html_report(std::filesystem::path path, html_report_options options = {})
+        : path_(std::move(path)), options_(std::move(options)), recorder_(options_.name) {
+        if (!(options_.every_seconds >= 0.0) || options_.every_epochs < 0)
+            throw invalid_option("html_report: every " + std::to_string(options_.every_seconds) +
+                                 " seconds or " + std::to_string(options_.every_epochs) +
+                                 " epochs; neither may be below 0");
+        if (options_.report.link) check_link("html_report", *options_.report.link);
+        if (options_.report.reload_seconds == 0 && options_.every_seconds > 0.0)
+            options_.report.reload_seconds =
+                static_cast<int>(std::clamp(options_.every_seconds, 5.0, 3600.0));
+    }
+
+    const run_log& log() const noexcept { return recorder_.log(); }
+
+    void on_begin(const run_info& info) {
+        writes_ = info.rank == 0;
+        if (!writes_) return;
+        recorder_.on_begin(info);
+        next_ = options_.every_seconds;
+        write();  // now, not after hours of training: can it be written?
+    }
+
+    void on_step(const step_report& report) {
+        if (!writes_) return;
+        recorder_.on_step(report);
+        if (options_.every_seconds <= 0.0 || report.seconds < next_) return;
+        write();
+        next_ = report.seconds + options_.every_seconds;
+    }
+
+    void on_epoch(const epoch_report& report) {
+        if (!writes_) return;
+        recorder_.on_epoch(report);
+        if (options_.every_epochs > 0 && report.epoch % options_.every_epochs == 0) write();
+    }
+
+    void on_checkpoint(const checkpoint_report& report) {
+        if (writes_) recorder_.on_checkpoint(report);
+    }
+
+    void on_end(const fit_report& report) {
+        if (!writes_) return;
+        recorder_.on_end(report);
+        write();
+    }
+
+private:
+    void write() const {
+        if (options_.beside.empty()) return write_report(recorder_.log(), path_, options_.report);
+        std::vector<run_log> runs = options_.beside;
+        runs.push_back(recorder_.log());
+        write_report(runs, path_, options_.report);
+    }
+
+    std::filesystem::path path_;
+    html_report_options options_;
+    run_recorder recorder_;
+    bool writes_ = false;
+    double next_ = 0.0;
+};
+
+}  // namespace sotto

@@ -1,0 +1,180 @@
+#pragma once
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <cstdio>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "sotto/core/errors.hpp"
+#include "sotto/trainer/advice.hpp"
+#include "sotto/trainer/report_advice.hpp"
+#include "sotto/trainer/report_costs.hpp"
+#include "sotto/trainer/report_curves.hpp"
+#include "sotto/trainer/report_style.hpp"
+#include "sotto/trainer/report_summary.hpp"
+#include "sotto/trainer/report_text.hpp"
+#include "sotto/trainer/run_log.hpp"
+
+namespace sotto {
+
+/// What a report has besides its runs.
+struct report_options {
+    std::string title = "Training report";
+    /// The network that the runs go, or are to go, over: marked in the crossover, and advised for.
+    std::optional<network_link> link{};
+    /// From `advise` with calibrated compressors; left out, what the runs measured is compared.
+    std::optional<advice> advised{};
+    int reload_seconds = 0;  // the page reloads itself so often while a run goes on; 0: never
+};
+
+namespace reporting {
+
+/// Options that differ between runs first, then all of them.
+inline std::string configuration(std::span<const run_log> runs) {
+    std::vector<std::string> names;
+    std::map<std::string, std::vector<std::string>, std::less<>> values;
+    const auto set = [&](const std::string& name, std::size_t run, std::string value) {
+        auto [row, is_new] = values.try_emplace(name, runs.size());
+        if (is_new) names.push_back(name);
+        row->second[run] = std::move(value);
+    };
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+        set("workers", i, std::to_string(runs[i].about.world_size));
+        for (const auto& [name, value] : runs[i].about.options)
+            if (!name.starts_with("tensor ")) set(name, i, value);
+    }
+    const auto table = [&](bool differing) {
+        std::string rows;
+        constexpr std::size_t rows_max = 400;
+        std::size_t shown = 0;
+        for (const std::string& name : names) {
+            const auto& row = values.find(name)->second;
+            const bool differs =
+                std::any_of(row.begin(), row.end(), [&](const auto& v) { return v != row[0]; });
+            if ((differing && !differs) || ++shown > rows_max) continue;
+            rows += std::string("<tr") + (differs && !differing ? " class=\"differs\"" : "") +
+                    "><th>" + escaped(name, 200) + "</th>";
+            for (const std::string& value : row)
+                rows +=
+                    "<td class=\"text\">" + (value.empty() ? "–" : escaped(value, 300)) + "</td>";
+            rows += "</tr>";
+        }
+        if (rows.empty()) return rows;
+        std::string head = "<thead><tr><th>option</th>";
+        for (std::size_t i = 0; i < runs.size(); ++i)
+            head += "<th>" + key(i) + escaped(runs[i].name, 40) + "</th>";
+        return "<div class=\"scroll\"><table>" + head + "</tr></thead>" + rows + "</table></div>";
+    };
+    std::string out = "<h2>Configuration and seed</h2>";
+    if (runs.size() > 1) {
+        const std::string different = table(true);
+        out += different.empty() ? "<p>All options of all runs are the same.</p>"
+                                 : "<p class=\"soft\">Where the runs differ:</p>" + different;
+        return out + "<details><summary>all options</summary>" + table(false) + "</details>";
+    }
+    return out + table(false);
+}
+
+/// Things that a reader would otherwise not know: first what went wrong.
+inline std::string remarks(std::span<const run_log> runs) {
+    std::string out;
+    for (const run_log& run : runs) {
+        const auto add = [&](const std::string& text, bool bad) {
+            out += "<li>" + std::string(bad ? "<span class=\"bad\">" : "<span>") +
+                   escaped(run.name, 60) + "</span>: " + text + "</li>";
+        };
+        constexpr std::size_t most = 50;
+        for (std::size_t i = 0; i < std::min(run.remarks.size(), most); ++i)
+            add("after step " + counted(static_cast<double>(run.remarks[i].step)) + ", " +
+                    escaped(run.remarks[i].text, 500),
+                true);
+        if (run.remarks.size() > most)
+            add("and " + std::to_string(run.remarks.size() - most) + " more", true);
+        if (!run.ended)
+            add("has not ended, or was ended by force; this is how far it is known", false);
+        if (run.stopped_early) add("was stopped before its time by a callback", false);
+        if (run.fits > 1) add("took " + std::to_string(run.fits) + " calls of fit", false);
+        if (!run.epochs.empty() && !run.epochs.back().complete)
+            add("ended inside epoch " + std::to_string(run.epochs.back().epoch), false);
+    }
+    return out.empty() ? out : "<ul class=\"notes\">" + out + "</ul>";
+}
+
+/// The whole page.
+inline std::string page(std::span<const run_log> runs, const report_options& options) {
+    const bool going_on =
+        std::any_of(runs.begin(), runs.end(), [](const run_log& run) { return !run.ended; });
+    std::string out =
+        "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
+        "content=\"width=device-width,initial-scale=1\"><meta name=\"color-scheme\" "
+        "content=\"light "
+        "dark\"><link rel=\"icon\" href=\"data:,\">";
+    if (going_on && options.reload_seconds > 0)
+        out += "<meta http-equiv=\"refresh\" content=\"" + std::to_string(options.reload_seconds) +
+               "\">";
+    out += "<title>" + escaped(options.title, 200) + "</title><style>" + style() +
+           "</style></head><body><main><h1>" + escaped(options.title, 200) + "</h1>";
+    if (runs.empty())
+        return out + "<p>There are no runs in this report.</p></main></body></html>\n";
+    out += told(runs) + cards(runs) + remarks(runs);
+    out += "<h2>What was learnt, and for how much</h2>" + curves(runs) + equal_accuracy(runs);
+    out += step_times(runs);
+    out += "<h2>What went over the wire</h2><div class=\"pair\">" + message_shares(runs) +
+           totals(runs) + "</div>" + tensor_bytes(runs);
+    if (options.advised)
+        out += advice_section(*options.advised, true, "from compressors measured on this machine");
+    else if (const auto measured = advice_from(runs, options.link.value_or(network_link{})))
+        out += advice_section(*measured, options.link.has_value(), "from what these runs measured");
+    return out + configuration(runs) + "</main></body></html>\n";
+}
+
+}  // namespace reporting
+
+/// Writes a report of some runs, beside each other: one HTML file that needs nothing else, no
+/// script and no network. It appears whole or not at all: it is written under another name,
+/// PATH.partial, and renamed.
+///   cost    curves have at most 400 points, tables at most 400 rows: 3 runs of 100,000 steps make
+///           less than 1 MiB
+///   errors  throws io_failure, naming the file and the system's reason; an older report is then
+///           still there. invalid_option: see network_link
+inline void write_report(std::span<const run_log> runs, const std::filesystem::path& path,
+                         const report_options& options = {}) {
+    if (options.link) check_link("write_report", *options.link);
+    const std::string text = reporting::page(runs, options);
+    const std::filesystem::path partial = path.string() + ".partial";
+    const auto fail = [&](const char* what, int number) {
+        std::error_code ignored;
+        std::filesystem::remove(partial, ignored);
+        throw io_failure("write_report: '" + path.string() + "' cannot be " + what + ": " +
+                         std::error_code(number, std::generic_category()).message());
+    };
+    struct closer {
+        void operator()(std::FILE* file) const noexcept { std::fclose(file); }
+    };
+    std::unique_ptr<std::FILE, closer> file(std::fopen(partial.c_str(), "wb"));
+    if (!file) fail("opened for writing", errno);
+    if (std::fwrite(text.data(), 1, text.size(), file.get()) != text.size() ||
+        std::fflush(file.get()) != 0)
+        fail("written", errno);
+    if (std::fclose(file.release()) != 0) fail("written", errno);
+    std::error_code reason;
+    std::filesystem::rename(partial, path, reason);
+    if (reason) fail("put in its place", reason.value());
+}
+
+inline void write_report(const run_log& run, const std::filesystem::path& path,
+                         const report_options& options = {}) {
+    write_report(std::span(&run, 1), path, options);
+}
+
+}  // namespace sotto

@@ -1,0 +1,188 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sotto/trainer/advice.hpp"
+#include "sotto/trainer/report_chart.hpp"
+#include "sotto/trainer/report_costs.hpp"
+#include "sotto/trainer/report_summary.hpp"
+#include "sotto/trainer/report_text.hpp"
+#include "sotto/trainer/run_log.hpp"
+
+namespace sotto::reporting {
+
+/// What the runs themselves measured, as ways to send; computing is that of the dense run, or of
+/// the first. Without a dense run, whole gradients are added by the cost model alone. Nothing where
+/// there was one worker.
+inline std::optional<advice> advice_from(std::span<const run_log> runs, const network_link& link) {
+    const run_log* first = dense_run(runs);
+    for (const run_log& run : runs)
+        if (!first && run.about.world_size > 1) first = &run;
+    if (!first || first->about.world_size < 2 || first->steps == 0) return std::nullopt;
+    const int world = first->about.world_size;
+    const auto computing = [](const run_log& run) {
+        const auto [costs, steps] = run.steady();
+        return (costs.load + costs.compute + costs.apply) /
+               static_cast<double>(std::max<std::int64_t>(steps, 1));
+    };
+    const double compute = computing(*first);
+    std::vector<way_to_send> ways;
+    bool has_dense = false;
+    for (const run_log& run : runs) {
+        const bool whole = sends_whole_gradients(run);
+        if (run.about.world_size != world || run.steps == 0 || (whole && has_dense) ||
+            !same_tensors(run, *first))
+            continue;
+        const auto [costs, steps] = run.steady();
+        const auto count = static_cast<double>(std::max<std::int64_t>(steps, 1));
+        const double others = world - 1;
+        ways.push_back({.name = run.name,
+                        .compress_seconds = costs.compress / count,
+                        .message_bytes = costs.message_bytes / count,
+                        .transfer = {costs.bytes_sent / count, whole ? 2.0 * others : others},
+                        .dense = whole});
+        has_dense |= whole;
+    }
+    if (!has_dense) {
+        way_to_send whole{.name = "whole gradients", .dense = true};
+        for (const run_tensor& t : first->about.tensors) {
+            whole.transfer += all_reduce_cost(t.size, world);
+            whole.message_bytes += 4.0 * static_cast<double>(t.size);
+        }
+        ways.insert(ways.begin(), std::move(whole));
+    }
+    return ways.size() < 2 ? std::nullopt : std::optional(advise(compute, link, world, ways));
+}
+
+/// Step time against bandwidth, both logarithmic, with the link at hand and where the lines cross.
+inline std::string crossover_chart(const advice& found, bool link_known) {
+    const auto step_at = [&](std::size_t i, double rate) {
+        network_link link = found.link;
+        link.bytes_per_second = rate;
+        return predicted_seconds(found.compute_seconds, found.steps[i].way, link);
+    };
+    double slowest = 125e3, fastest = 12.5e9;  // 1 Mbit/s to 100 Gbit/s
+    if (link_known) {
+        slowest = std::min(slowest, found.link.bytes_per_second);
+        fastest = std::max(fastest, found.link.bytes_per_second);
+    }
+    // Whole gradients, what is advised, and what is best on slow links; but no two that look alike.
+    std::vector<std::size_t> candidates(found.steps.size());
+    std::iota(candidates.begin(), candidates.end(), std::size_t{0});
+    std::stable_sort(candidates.begin(), candidates.end(), [&](std::size_t a, std::size_t b) {
+        const auto rank = [&](std::size_t i) {
+            return i == found.dense ? 0 : i == found.best ? 1 : 2;
+        };
+        if (rank(a) != rank(b)) return rank(a) < rank(b);
+        return step_at(a, slowest) < step_at(b, slowest);
+    });
+    std::vector<std::size_t> order;
+    for (const std::size_t i : candidates) {
+        constexpr std::size_t most_lines = 4;
+        const auto alike = [&](std::size_t j) {
+            return found.steps.size() > most_lines &&
+                   std::abs(std::log(step_at(i, slowest) / step_at(j, slowest))) < 0.7;
+        };
+        if (order.size() < most_lines && std::none_of(order.begin(), order.end(), alike))
+            order.push_back(i);
+    }
+    const auto colour = [&](std::size_t k) { return found.steps.size() > 4 ? k : order[k]; };
+    double least = step_at(order[0], fastest), most = least;
+    for (const std::size_t i : order) {
+        least = std::min(least, step_at(i, fastest));
+        most = std::max(most, step_at(i, slowest));
+    }
+    least = std::max(least, 1e-9);
+    chart c("Seconds of a step, by the bandwidth of the link",
+            log_axis(
+                8.0 * slowest, 8.0 * fastest, 10.0,
+                [](double bits) { return bandwidth(bits / 8.0); }, 3.0),
+            "bandwidth (logarithmic)",
+            log_axis(std::pow(10.0, std::floor(std::log10(least))), std::max(most, 10.0 * least),
+                     10.0, seconds));
+    std::string says;
+    for (std::size_t k = 0; k < order.size(); ++k) {
+        std::vector<dot> line;
+        constexpr int stretches = 64;
+        for (int s = 0; s <= stretches; ++s) {
+            const double rate = slowest * std::pow(fastest / slowest, double(s) / stretches);
+            line.push_back({8.0 * rate, step_at(order[k], rate)});
+        }
+        c.line(line, colour(k), chart::weight::normal);
+        c.name(line[4], found.steps[order[k]].way.name, colour(k));
+    }
+    for (std::size_t k = 0; k < order.size(); ++k) {
+        const std::size_t i = order[k];
+        const double meets = found.steps[i].pays_below_bytes_per_second;
+        if (i == found.dense || !(meets > slowest) || !(meets < fastest)) continue;
+        const std::string text = found.steps[i].way.name + " pays below " + bandwidth(meets);
+        c.mark({8.0 * meets, step_at(i, meets)}, colour(k), text);
+        says += text + ". ";
+    }
+    if (link_known) c.upright(8.0 * found.link.bytes_per_second, "this link");
+    return c.svg(says.empty() ? "The lines do not cross." : says);
+}
+
+/// "Does it pay here?": the answer, the crossover, and the table that it comes from.
+inline std::string advice_section(const advice& found, bool link_known, const std::string& source) {
+    struct column {
+        std::string name;
+        network_link link;
+    };
+    std::vector<column> columns;
+    if (link_known)
+        columns.push_back({"this link, " + bandwidth(found.link.bytes_per_second), found.link});
+    for (const double rate : {12.5e6, 125e6, 1.25e9})
+        if (!link_known || rate != found.link.bytes_per_second)
+            columns.push_back({bandwidth(rate), {rate, found.link.latency_seconds}});
+    std::string out = "<h2>Does it pay here?</h2>";
+    if (link_known) out += "<p class=\"says\">" + escaped(found.sentence) + "</p>";
+    out += "<p class=\"soft\">Predicted for " + std::to_string(found.world_size) + " workers, " +
+           source + ", as computing " + seconds(found.compute_seconds) +
+           " + compressing + bytes / bandwidth + messages × " +
+           seconds(found.link.latency_seconds) +
+           " of latency. Nothing is taken to hide behind computing: where it does, steps are "
+           "shorter. A step that says less may learn less, too: accuracy is not in it." +
+           (link_known ? "" : " No link was given or measured: the latency is assumed.") + "</p>" +
+           crossover_chart(found, link_known) +
+           "<div class=\"scroll\"><table><caption>Predicted seconds of a step; ◂ is the fastest on "
+           "its link</caption><thead><tr><th>gradients sent as</th><th>compressing</th><th>sent a "
+           "step</th>";
+    for (const column& c : columns) out += element("th", c.name);
+    out += "<th>pays below</th></tr></thead>";
+    const auto step_on = [&](std::size_t i, const column& c) {
+        return predicted_seconds(found.compute_seconds, found.steps[i].way, c.link);
+    };
+    for (std::size_t i = 0; i < found.steps.size(); ++i) {
+        const predicted_step& step = found.steps[i];
+        out += "<tr><th>" + escaped(step.way.name, 60) + "</th><td>" +
+               seconds(step.way.compress_seconds) + "</td><td>" + bytes(step.way.transfer.bytes) +
+               "</td>";
+        for (const column& c : columns) {
+            bool fastest = true;
+            for (std::size_t j = 0; j < found.steps.size(); ++j)
+                fastest = fastest && step_on(i, c) <= step_on(j, c);
+            out += std::string("<td") + (fastest ? " class=\"best\"" : "") + ">" +
+                   seconds(step_on(i, c)) + "</td>";
+        }
+        const double below = step.pays_below_bytes_per_second;
+        out += "<td>" +
+               (i == found.dense    ? std::string("–")
+                : std::isinf(below) ? std::string("any bandwidth")
+                : below > 0.0       ? bandwidth(below)
+                                    : std::string("none")) +
+               "</td></tr>";
+    }
+    return out + "</table></div>";
+}
+
+}  // namespace sotto::reporting

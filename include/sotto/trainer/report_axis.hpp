@@ -1,0 +1,101 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sotto/trainer/report_text.hpp"
+
+namespace sotto::reporting {
+
+/// One direction of a chart: which values it shows, where they lie and which get a tick. It is made
+/// by one of the functions below, which round its ends or its ticks.
+struct axis {
+    double low = 0.0, high = 1.0;
+    bool logarithmic = false;
+    std::vector<double> ticks{};
+    std::function<std::string(double)> label{};
+
+    bool shows(double value) const noexcept {
+        return std::isfinite(value) && (!logarithmic || value > 0.0);
+    }
+
+    /// 0 at the low end, 1 at the high one, and there for what lies beyond.
+    double place(double value) const noexcept {
+        const double a = on_scale(low), b = on_scale(high);
+        return b > a ? std::clamp((on_scale(value) - a) / (b - a), 0.0, 1.0) : 0.5;
+    }
+
+private:
+    double on_scale(double value) const noexcept {
+        return logarithmic ? std::log(std::max(value, 1e-300)) : value;
+    }
+};
+
+/// 1, 2 or 5 times a power of ten: the smallest such step of which at most `most` span the length.
+inline double round_step(double length, int most) noexcept {
+    const double least = length / most;
+    const double power = std::pow(10.0, std::floor(std::log10(least)));
+    for (const double factor : {1.0, 2.0, 5.0})
+        if (factor * power >= least * (1.0 - 1e-9)) return factor * power;
+    return 10.0 * power;
+}
+
+/// From a round number to a round number, with 3 to 6 ticks.
+inline axis linear_axis(double low, double high, std::function<std::string(double)> label = {}) {
+    if (!(high - low > 1e-12 * std::max({std::abs(low), std::abs(high), 1e-300}))) {
+        const double room = low == 0.0 ? 1.0 : 0.1 * std::abs(low);
+        low -= room, high += room;
+    }
+    const double step = round_step(high - low, 5);
+    axis a;
+    const double first = std::floor(low / step + 1e-9), last = std::ceil(high / step - 1e-9);
+    for (double k = first; k <= last + 0.5; k += 1.0) a.ticks.push_back(k * step);
+    a.low = a.ticks.front();
+    a.high = a.ticks.back();
+    const int places = std::max(0, -static_cast<int>(std::floor(std::log10(step) + 1e-9)));
+    a.label = label ? std::move(label) : [places](double v) {
+        return std::abs(v) >= 10000.0 ? counted(v) : fixed(v, std::min(places, 9));
+    };
+    return a;
+}
+
+/// From zero, so that lengths can be compared; the high end is not rounded up, but ticks are round.
+inline axis axis_from_zero(double high, std::function<std::string(double)> label = {}) {
+    axis a = linear_axis(0.0, high, std::move(label));
+    if (high > 0.0) {
+        a.high = high;
+        while (a.ticks.size() > 1 && a.ticks.back() > high * (1.0 + 1e-9)) a.ticks.pop_back();
+    }
+    return a;
+}
+
+/// Ticks at powers of `base`, thinned to `most` steps between them; every value must be above zero.
+inline axis log_axis(double low, double high, double base, std::function<std::string(double)> label,
+                     double most = 5.0) {
+    axis a{.logarithmic = true, .label = std::move(label)};
+    a.low = low;
+    a.high = high > 1.05 * low ? high : 1.05 * low;
+    const double first = std::floor(std::log(a.low) / std::log(base) + 1e-9);
+    const double last = std::ceil(std::log(a.high) / std::log(base) - 1e-9);
+    const double every = std::max(1.0, std::ceil((last - first) / most));
+    for (double k = std::floor(first / every) * every; k <= last; k += every) {
+        const double tick = std::pow(base, k);
+        if (tick >= a.low * (1.0 - 1e-9) && tick <= a.high * (1.0 + 1e-9)) a.ticks.push_back(tick);
+    }
+    if (a.ticks.size() < 3 && base == 10.0) {  // too few powers: their doubles and halves too
+        a.ticks.clear();
+        for (double power = std::pow(10.0, first); power <= a.high; power *= 10.0)
+            for (const double factor : {1.0, 2.0, 5.0})
+                if (factor * power >= a.low * (1.0 - 1e-9) &&
+                    factor * power <= a.high * (1.0 + 1e-9))
+                    a.ticks.push_back(factor * power);
+    }
+    if (a.ticks.size() < 2) a.ticks = {a.low, a.high};
+    return a;
+}
+
+}  // namespace sotto::reporting

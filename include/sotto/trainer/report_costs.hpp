@@ -1,0 +1,250 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <numeric>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sotto/trainer/report_chart.hpp"
+#include "sotto/trainer/report_summary.hpp"
+#include "sotto/trainer/report_text.hpp"
+#include "sotto/trainer/run_log.hpp"
+
+namespace sotto::reporting {
+
+struct part_of_step {
+    const char* name;
+    const char* colour;
+    double run_costs::*seconds;
+};
+
+inline constexpr part_of_step parts_of_step[] = {{"load", "f4", &run_costs::load},
+                                                 {"compute", "f0", &run_costs::compute},
+                                                 {"compress", "f1", &run_costs::compress},
+                                                 {"wait", "fw", &run_costs::wait},
+                                                 {"apply", "f2", &run_costs::apply}};
+
+/// Where a step's time goes, as bars of one scale and as numbers.
+inline std::string step_times(std::span<const run_log> runs) {
+    double longest = 0.0;
+    std::vector<run_costs> mean;
+    for (const run_log& run : runs) {
+        const auto [costs, steps] = run.steady();
+        run_costs each;
+        each.add(costs, 1.0 / static_cast<double>(std::max<std::int64_t>(steps, 1)));
+        longest = std::max(longest, each.seconds());
+        mean.push_back(each);
+    }
+    if (!(longest > 0.0)) return {};
+    std::string bars, table;
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+        const std::string name = key(i) + escaped(runs[i].name, 60);
+        bars += "<div>" + name + "</div><div class=\"bar\">";
+        table += "<tr><th>" + name + "</th>";
+        for (const part_of_step& part : parts_of_step) {
+            const double took = mean[i].*part.seconds, share = took / longest;
+            table += element("td", seconds(took));
+            if (share < 0.001) continue;
+            bars += "<span class=\"" + std::string(part.colour) +
+                    "\" style=\"width:" + fixed(100.0 * share, 2) + "%\" title=\"" + part.name +
+                    " " + seconds(took) + "\">" + (share > 0.09 ? part.name : "") + "</span>";
+        }
+        bars += "</div><div>" + seconds(mean[i].seconds()) + "</div>";
+        table += element("td", seconds(mean[i].seconds())) + "</tr>";
+    }
+    std::string legend = "<p class=\"keys soft\">", head = "<tr><th>a step</th>";
+    for (const part_of_step& part : parts_of_step) {
+        legend +=
+            "<span><i class=\"key " + std::string(part.colour) + "\"></i>" + part.name + "</span>";
+        head += element("th", part.name);
+    }
+    return "<h2>Where a step’s time goes</h2><p class=\"soft\">One worker’s mean step in the last "
+           "complete epoch. <b>wait</b> is the network and slower workers; <b>compress</b> is what "
+           "saying less costs.</p>" +
+           legend + "</p><div class=\"rows\">" + bars +
+           "</div><details><summary>as numbers</summary><div class=\"scroll\"><table><thead>" +
+           head + "<th>together</th></tr></thead>" + table + "</table></div></details>";
+}
+
+/// How much of the gradient leaves, step by step: shows warm-up, and what density costs with
+/// indices and headers.
+inline std::string message_shares(std::span<const run_log> runs) {
+    double low = 1.0, high = 0.0, last = 1.0;
+    std::vector<std::vector<dot>> lines;
+    for (const run_log& run : runs) {
+        std::vector<dot> line;
+        for (const run_point& p : run.points) {
+            if (!(p.dense_bytes > 0.0) || !(p.message_bytes > 0.0)) continue;
+            const double share = p.message_bytes / p.dense_bytes;
+            line.push_back({static_cast<double>(p.last_step), share});
+            low = std::min(low, share);
+            high = std::max(high, share);
+            last = std::max(last, line.back().x);
+        }
+        lines.push_back(std::move(line));
+    }
+    if (!(high > 0.0)) return {};
+    chart c("A worker’s message as a share of its gradient", axis_from_zero(last, counted), "steps",
+            log_axis(std::pow(10.0, std::floor(std::log10(low) + 1e-9)), std::max(high, 1.0), 10.0,
+                     [](double v) { return digits(100.0 * v, 1) + "\u202f%"; }));
+    std::string says;
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+        if (lines[i].empty()) continue;
+        c.line(thinned(lines[i]), i, chart::weight::normal);
+        c.name(lines[i].back(), runs[i].name, i);
+        says += runs[i].name + " ends at " + digits(100.0 * lines[i].back().y) + " percent. ";
+    }
+    return c.svg(says);
+}
+
+inline std::string shape_of(const run_tensor& t) {
+    std::string out;
+    for (const std::int64_t extent : t.shape)
+        out += (out.empty() ? "" : " × ") + std::to_string(extent);
+    return out.empty() ? "scalar" : out;
+}
+
+/// Whether two runs have the same tensors, so that they fit into one table.
+inline bool same_tensors(const run_log& a, const run_log& b) noexcept {
+    return std::equal(a.about.tensors.begin(), a.about.tensors.end(), b.about.tensors.begin(),
+                      b.about.tensors.end(), [](const run_tensor& s, const run_tensor& t) {
+                          return s.name == t.name && s.shape == t.shape;
+                      });
+}
+
+/// The rows of one table: the largest tensors, and the others together.
+inline std::string tensor_table(std::span<const run_log> runs,
+                                const std::vector<std::size_t>& members) {
+    constexpr std::size_t rows_max = 30;
+    const auto& tensors = runs[members.front()].about.tensors;
+    std::vector<std::size_t> order(tensors.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+        return tensors[a].size > tensors[b].size;
+    });
+    const std::size_t shown = order.size() > rows_max ? rows_max - 1 : order.size();
+    std::sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(shown));
+    std::string out =
+        "<div class=\"scroll\"><table><caption>Bytes of one worker’s message, mean step of the "
+        "last "
+        "epoch; bars show the share of the "
+        "gradient</caption><thead><tr><th>tensor</th><th>shape</th>"
+        "<th>gradient</th>";
+    for (const std::size_t m : members)
+        out += "<th>" + key(m) + escaped(runs[m].name, 40) + "</th>";
+    out += "</tr></thead>";
+    const auto row = [&](const std::string& name, const std::string& shape, auto sum) {
+        const double dense =
+            4.0 *
+            sum([](const run_tensor& t) { return static_cast<double>(t.size); }, members.front());
+        out += "<tr><th>" + name + "</th><td>" + shape + "</td><td>" + bytes(dense) + "</td>";
+        for (const std::size_t m : members) {
+            const double message = sum([](const run_tensor& t) { return t.message_bytes; }, m);
+            const double share = dense > 0.0 ? message / dense : 0.0;
+            out += "<td>" + bytes(message) + " <span class=\"soft\">" +
+                   (share > 0.0 ? digits(100.0 * share, 2) + "\u202f%" : "–") +
+                   "</span><div class=\"bar small\"><span class=\"f" + chart::place(m) +
+                   "\" style=\"width:" + fixed(100.0 * std::min(share, 1.0), 2) +
+                   "%\"></span></div></td>";
+        }
+        out += "</tr>";
+    };
+    for (std::size_t k = 0; k < shown; ++k)
+        row(escaped(tensors[order[k]].name, 80), shape_of(tensors[order[k]]),
+            [&](auto of, std::size_t m) { return of(runs[m].about.tensors[order[k]]); });
+    const auto several = [&](std::size_t from) {
+        return [&, from](auto of, std::size_t m) {
+            double sum = 0.0;
+            for (std::size_t k = from; k < order.size(); ++k)
+                sum += of(runs[m].about.tensors[order[k]]);
+            return sum;
+        };
+    };
+    if (shown < order.size())
+        row(std::to_string(order.size() - shown) + " smaller ones", "", several(shown));
+    row("all tensors", "", several(0));
+    return out + "</table></div>";
+}
+
+/// Bytes of every tensor's messages, a table for each set of tensors.
+inline std::string tensor_bytes(std::span<const run_log> runs) {
+    std::string out;
+    std::vector<bool> done(runs.size(), false);
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+        if (done[i] || runs[i].about.tensors.empty()) continue;
+        std::vector<std::size_t> members;
+        for (std::size_t j = i; j < runs.size(); ++j)
+            if (!done[j] && runs[j].tensor_steps > 0 && same_tensors(runs[i], runs[j])) {
+                members.push_back(j);
+                done[j] = true;
+            }
+        if (!members.empty()) out += tensor_table(runs, members);
+    }
+    return out;
+}
+
+/// Wire and memory totals, and why the two ratios differ.
+inline std::string totals(std::span<const run_log> runs) {
+    std::string head = "<tr><th>one worker, whole run</th>";
+    for (std::size_t i = 0; i < runs.size(); ++i)
+        head += "<th>" + key(i) + escaped(runs[i].name, 40) + "</th>";
+    std::string rows;
+    const auto row = [&](const char* name, auto value) {
+        rows += "<tr><th>" + std::string(name) + "</th>";
+        for (const run_log& run : runs) rows += element("td", value(run));
+        rows += "</tr>";
+    };
+    const auto ratio = [](double dense, double sent) {
+        return sent > 0.0 ? times(dense / sent) : "–";
+    };
+    row("gradients, as 4-byte floats", [](const run_log& r) { return bytes(r.total.dense_bytes); });
+    row("messages they became, each once",
+        [](const run_log& r) { return bytes(r.total.message_bytes); });
+    row("message ratio",
+        [&](const run_log& r) { return ratio(r.total.dense_bytes, r.total.message_bytes); });
+    row("whole gradients by a ring would send",
+        [](const run_log& r) { return bytes(sent_by_whole_gradients(r, r.total)); });
+    row("sent on the wire, all copies", [](const run_log& r) { return bytes(r.total.bytes_sent); });
+    row("wire ratio", [&](const run_log& r) {
+        return ratio(sent_by_whole_gradients(r, r.total), r.total.bytes_sent);
+    });
+    row("received", [](const run_log& r) { return bytes(r.total.bytes_received); });
+    row("parameters", [](const run_log& r) {
+        double size = 0.0;
+        for (const run_tensor& t : r.about.tensors) size += static_cast<double>(t.size);
+        return bytes(4.0 * size);
+    });
+    row("most memory the process had", [](const run_log& r) {
+        return r.peak_memory_bytes > 0.0 ? bytes(r.peak_memory_bytes) : std::string("–");
+    });
+    std::string why =
+        "<p class=\"soft\">The two ratios differ: a sum of whole gradients over N workers costs "
+        "each "
+        "of them only 2 (N − 1) / N gradients, because partial sums travel; compressed messages "
+        "cannot be added on the way, so an all-gather delivers each of them to the N − 1 other "
+        "workers.";
+    for (const run_log& run : runs) {
+        const double n = run.about.world_size;
+        if (n < 2.0 || sends_whole_gradients(run) || !(run.total.message_bytes > 0.0)) continue;
+        const double ring = 2.0 * (n - 1.0) / n;
+        why += " In <b>" + escaped(run.name, 60) + "</b> with " + fixed(n, 0) +
+               " workers a gradient of 1 MiB would put " + digits(ring) +
+               " MiB on the wire; its message is sent " + fixed(n - 1.0, 0) +
+               " times: of a message ratio of " +
+               times(run.total.dense_bytes / run.total.message_bytes) + " about " +
+               times(run.total.dense_bytes / run.total.message_bytes * 2.0 / n) +
+               " is left where all is gathered, and measured were " +
+               ratio(sent_by_whole_gradients(run, run.total), run.total.bytes_sent) + ".";
+        break;
+    }
+    return "<div><div class=\"scroll\"><table><thead>" + head + "</tr></thead>" + rows +
+           "</table></div>" + why + "</p></div>";
+}
+
+}  // namespace sotto::reporting

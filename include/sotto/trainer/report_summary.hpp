@@ -1,0 +1,177 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "sotto/trainer/report_chart.hpp"
+#include "sotto/trainer/report_text.hpp"
+#include "sotto/trainer/run_log.hpp"
+
+namespace sotto::reporting {
+
+/// What one worker would have sent by whole gradients: the least that any all-reduce can.
+///   math    2 (N - 1) / N of the gradients as floats
+inline double sent_by_whole_gradients(const run_log& run, const run_costs& costs) noexcept {
+    const double ranks = run.about.world_size;
+    return 2.0 * (ranks - 1.0) / ranks * costs.dense_bytes;
+}
+
+/// Whether messages are the gradients themselves: what others are compared with.
+inline bool sends_whole_gradients(const run_log& run) noexcept {
+    return run.total.dense_bytes > 0.0 && run.total.message_bytes >= 0.95 * run.total.dense_bytes;
+}
+
+inline const run_log* dense_run(std::span<const run_log> runs) noexcept {
+    const auto found = std::find_if(runs.begin(), runs.end(), sends_whole_gradients);
+    return found == runs.end() ? nullptr : &*found;
+}
+
+/// The first epoch after which a run was as good as that.
+inline const run_epoch* reached(const run_log& run, double accuracy) noexcept {
+    for (const run_epoch& e : run.epochs)
+        if (e.evaluated && e.evaluated->accuracy >= accuracy) return &e;
+    return nullptr;
+}
+
+/// An accuracy that every run reached: the least of their best ones.
+inline std::optional<double> common_accuracy(std::span<const run_log> runs) noexcept {
+    double common = 1.0;
+    for (const run_log& run : runs) {
+        double best = -1.0;
+        for (const run_epoch& e : run.epochs)
+            if (e.evaluated) best = std::max(best, e.evaluated->accuracy);
+        common = std::min(common, best);
+    }
+    return common > 0.0 && !runs.empty() ? std::optional(common) : std::nullopt;
+}
+
+inline std::string element(const char* tag, const std::string& inner) {
+    return "<" + std::string(tag) + ">" + inner + "</" + tag + ">";
+}
+
+inline std::string key(std::size_t colour) {
+    return "<i class=\"key f" + chart::place(colour) + "\"></i>";
+}
+
+/// One run in the words that somebody would tell it in.
+inline std::string told_alone(const run_log& run) {
+    const double dense = sent_by_whole_gradients(run, run.total);
+    std::string out = "<b>" + escaped(run.name, 80) + "</b>: ";
+    if (run.about.world_size < 2)
+        out += "one worker, which had nothing to send, took " + seconds(run.seconds) + " for " +
+               counted(static_cast<double>(run.steps)) + " steps";
+    else
+        out += "each of " + std::to_string(run.about.world_size) + " workers sent <b>" +
+               bytes(run.total.bytes_sent) + "</b> in " + counted(static_cast<double>(run.steps)) +
+               " steps; whole gradients would have been " + bytes(dense) + ", <b>" +
+               times(dense / std::max(run.total.bytes_sent, 1.0)) + "</b> as much";
+    if (const run_epoch* e = run.last_evaluated())
+        out += ". Accuracy on unseen data: <b>" + percent(e->evaluated->accuracy) + "</b>";
+    return out + ".";
+}
+
+/// A run beside the one that sent whole gradients.
+inline std::string told_beside(const run_log& run, const run_log& dense) {
+    const double fewer = dense.total.bytes_sent / std::max(run.total.bytes_sent, 1.0);
+    std::string out =
+        "<b>" + escaped(run.name, 80) + "</b> sent <b>" +
+        (fewer >= 1.0 ? times(fewer) + " fewer bytes" : times(1.0 / fewer) + " as much") +
+        "</b> than <b>" + escaped(dense.name, 80) + "</b> (" + bytes(run.total.bytes_sent) +
+        " instead of " + bytes(dense.total.bytes_sent) + " a worker)";
+    const run_epoch *a = run.last_evaluated(), *b = dense.last_evaluated();
+    if (a && b) {
+        const double points = 100.0 * (a->evaluated->accuracy - b->evaluated->accuracy);
+        out += ", ended at <b>" + percent(a->evaluated->accuracy) + "</b> accuracy instead of " +
+               percent(b->evaluated->accuracy) + " (" + (points < 0.0 ? "−" : "+") +
+               fixed(std::abs(points), 2) + " points)";
+    }
+    out += " and took <b>" + seconds(run.seconds) + "</b> instead of " + seconds(dense.seconds);
+    if (run.steps != dense.steps)
+        out += ", in " + counted(static_cast<double>(run.steps)) + " steps instead of " +
+               counted(static_cast<double>(dense.steps));
+    return out + ".";
+}
+
+inline std::string told(std::span<const run_log> runs) {
+    const run_log* dense = dense_run(runs);
+    std::string out;
+    constexpr std::size_t most = 4;
+    for (std::size_t i = 0, said = 0; i < runs.size() && said < most; ++i) {
+        if (&runs[i] == dense && runs.size() > 1) continue;
+        const bool beside = dense && &runs[i] != dense && dense->about.world_size > 1 &&
+                            runs[i].about.world_size > 1;
+        out += "<p class=\"says\">" +
+               (beside ? told_beside(runs[i], *dense) : told_alone(runs[i])) + "</p>";
+        ++said;
+    }
+    return out;
+}
+
+/// The four numbers of one run that everybody asks for.
+inline std::string card(const run_log& run, std::size_t colour) {
+    std::string out = "<section class=\"card c" + chart::place(colour) + "\"><h3>" +
+                      escaped(run.name, 80) + "</h3><dl class=\"big\">";
+    const auto number = [&](const std::string& value, const std::string& what) {
+        out += "<div><dt>" + what + "</dt><dd>" + value + "</dd></div>";
+    };
+    const run_epoch* tested = run.last_evaluated();
+    if (tested)
+        number(percent(tested->evaluated->accuracy),
+               "accuracy on unseen data, loss " + digits(tested->evaluated->loss));
+    else
+        number(run.epochs.empty() ? "–" : digits(run.epochs.back().loss), "loss while training");
+    number(seconds(run.seconds),
+           counted(static_cast<double>(run.steps)) + " steps, " +
+               counted(run.total.examples * run.about.world_size / std::max(run.seconds, 1e-9)) +
+               " examples/s");
+    if (run.about.world_size > 1) {
+        const auto [steady, steps] = run.steady();
+        const double ratio =
+            sent_by_whole_gradients(run, run.total) / std::max(run.total.bytes_sent, 1.0);
+        const double later =
+            sent_by_whole_gradients(run, steady) / std::max(steady.bytes_sent, 1.0);
+        number(
+            bytes(run.total.bytes_sent),
+            "sent by each of " + std::to_string(run.about.world_size) + " workers, " +
+                bytes(steady.bytes_sent / static_cast<double>(std::max<std::int64_t>(steps, 1))) +
+                " a step in the last epoch");
+        if (sends_whole_gradients(run))
+            number(times(ratio), "whole gradients, as a ring all-reduce sends them");
+        else
+            number(times(ratio), "fewer bytes than whole gradients by a ring; " + times(later) +
+                                     " in the last epoch");
+    }
+    return out + "</dl></section>";
+}
+
+inline std::string cards(std::span<const run_log> runs) {
+    std::string out = "<div class=\"cards\">";
+    for (std::size_t i = 0; i < runs.size(); ++i) out += card(runs[i], i);
+    return out + "</div>";
+}
+
+/// What it took until every run was equally good.
+inline std::string equal_accuracy(std::span<const run_log> runs) {
+    const auto common = common_accuracy(runs);
+    if (runs.size() < 2 || !common) return {};
+    std::string out =
+        "<div class=\"scroll\"><table><caption>To reach " + percent(*common) +
+        " accuracy on unseen data, which all runs did (looked at after every "
+        "epoch)</caption><thead>"
+        "<tr><th>run</th><th>steps</th><th>time</th><th>sent by a worker</th></tr></thead>";
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+        const run_epoch* e = reached(runs[i], *common);
+        if (!e) continue;
+        out += "<tr><th>" + key(i) + escaped(runs[i].name, 60) + "</th><td>" +
+               counted(static_cast<double>(e->step)) + "</td><td>" + seconds(e->seconds) +
+               "</td><td>" + bytes(e->bytes_sent) + "</td></tr>";
+    }
+    return out + "</table></div>";
+}
+
+}  // namespace sotto::reporting

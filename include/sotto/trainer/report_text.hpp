@@ -1,0 +1,141 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace sotto::reporting {
+
+/// Text from outside, safe between tags and inside quoted attributes. Bytes that are not UTF-8 and
+/// control characters become U+FFFD; what is longer than `longest` bytes ends in an ellipsis.
+inline std::string escaped(std::string_view text, std::size_t longest = 2000) {
+    std::string out;
+    const auto continues = [&](std::size_t i) {
+        return i < text.size() && (static_cast<unsigned char>(text[i]) & 0xc0) == 0x80;
+    };
+    for (std::size_t i = 0; i < text.size();) {
+        if (i >= longest) return out + "…";
+        const auto c = static_cast<unsigned char>(text[i]);
+        std::size_t length = c < 0x80                ? 1
+                             : c >= 0xc2 && c < 0xe0 ? 2
+                             : c >= 0xe0 && c < 0xf0 ? 3
+                                                     : 0;
+        if (c >= 0xf0 && c < 0xf5) length = 4;
+        bool valid = length > 0 && (c >= 0x20 || c == '\n' || c == '\t') && c != 0x7f;
+        for (std::size_t j = 1; j < length; ++j) valid = valid && continues(i + j);
+        if (!valid) {
+            out += "\xef\xbf\xbd";
+            ++i;
+            continue;
+        }
+        switch (c) {
+            case '&': out += "&amp;"; break;
+            case '<': out += "&lt;"; break;
+            case '>': out += "&gt;"; break;
+            case '"': out += "&quot;"; break;
+            case '\'': out += "&#39;"; break;
+            default: out += text.substr(i, length);
+        }
+        i += length;
+    }
+    return out;
+}
+
+/// A number with so many places, in any locale.
+inline std::string fixed(double value, int places) {
+    if (!std::isfinite(value)) return std::isnan(value) ? "–" : value > 0 ? "∞" : "−∞";
+    std::array<char, 400> buffer;
+    const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value,
+                                   std::chars_format::fixed, places)
+                         .ptr;
+    std::string text(buffer.data(), end);
+    if (text.find_first_not_of("-0.") == text.npos && text.front() == '-') text.erase(0, 1);
+    return text;
+}
+
+/// A coordinate: a tenth of a unit is less than anybody sees.
+inline std::string at(double value) {
+    return fixed(std::clamp(std::isfinite(value) ? value : 0.0, -1e5, 1e5), 1);
+}
+
+/// So many digits that count, without an exponent where that can be read.
+inline std::string digits(double value, int count = 3) {
+    if (value == 0.0 || !std::isfinite(value)) return value == 0.0 ? "0" : fixed(value, 0);
+    const double size = std::abs(value);
+    if (size >= 1e7 || size < 1e-5) {
+        std::array<char, 32> buffer;
+        return {buffer.data(), std::to_chars(buffer.data(), buffer.data() + buffer.size(), value,
+                                             std::chars_format::scientific, count - 1)
+                                   .ptr};
+    }
+    const int before = static_cast<int>(std::floor(std::log10(size))) + 1;
+    return fixed(value, std::clamp(count - before, 0, 9));
+}
+
+/// A whole number with its thousands apart.
+inline std::string counted(double value) {
+    const std::string plain = fixed(value, 0);
+    if (!std::isfinite(value) || std::abs(value) >= 1e15) return digits(value);
+    const std::size_t start = plain.front() == '-' ? 1 : 0;
+    std::string out = plain.substr(0, start);
+    for (std::size_t i = start; i < plain.size(); ++i) {
+        if (i > start && (plain.size() - i) % 3 == 0) out += "\u202f";
+        out += plain[i];
+    }
+    return out;
+}
+
+/// Three digits, or fewer where the number is whole.
+inline std::string rounded(double value) {
+    const double nearest = std::round(value);
+    const bool whole = std::abs(value - nearest) <= 1e-9 * std::abs(value);
+    return whole && std::abs(value) < 1000.0 ? fixed(nearest, 0) : digits(value);
+}
+
+/// In the largest of some units that leaves at least 1, with three digits.
+template <std::size_t Count>
+std::string in_units(double value, double step, const std::array<const char*, Count>& units) {
+    std::size_t unit = 0;
+    while (unit + 1 < Count && std::abs(value) >= step) value /= step, ++unit;
+    return rounded(value) + "\u202f" + units[unit];
+}
+
+inline std::string bytes(double value) {
+    return in_units(value, 1024.0, std::array{"B", "KiB", "MiB", "GiB", "TiB", "PiB"});
+}
+
+/// A link's rate, in bits as networks are sold.
+inline std::string bandwidth(double bytes_per_second) {
+    return in_units(8.0 * bytes_per_second, 1000.0,
+                    std::array{"bit/s", "kbit/s", "Mbit/s", "Gbit/s", "Tbit/s"});
+}
+
+inline std::string seconds(double value) {
+    const double size = std::abs(value);
+    if (size >= 7200.0)
+        return fixed(std::floor(value / 3600.0), 0) + "\u202fh " +
+               fixed(std::floor(std::fmod(value, 3600.0) / 60.0), 0) + "\u202fmin";
+    if (size >= 120.0)
+        return fixed(std::floor(value / 60.0), 0) + "\u202fmin " +
+               fixed(std::floor(std::fmod(value, 60.0)), 0) + "\u202fs";
+    if (size >= 1.0 || value == 0.0) return rounded(value) + "\u202fs";
+    if (size >= 1e-3) return rounded(1e3 * value) + "\u202fms";
+    return rounded(1e6 * value) + "\u202fµs";
+}
+
+/// "77 times", "1.6 times", "1 210 times".
+inline std::string times(double ratio) {
+    if (!std::isfinite(ratio)) return "–";
+    return (ratio < 9.95 ? fixed(ratio, 1) : counted(std::round(ratio))) + "\u202f×";
+}
+
+inline std::string percent(double share, int places = 2) {
+    return fixed(100.0 * share, places) + "\u202f%";
+}
+
+}  // namespace sotto::reporting

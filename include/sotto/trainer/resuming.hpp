@@ -1,0 +1,393 @@
+#pragma once
+
+#include <algorithm>
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <exception>
+#include <filesystem>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+#include "sotto/checkpoint/file_header.hpp"
+#include "sotto/checkpoint/file_reader.hpp"
+#include "sotto/checkpoint/file_system.hpp"
+#include "sotto/checkpoint/sections.hpp"
+#include "sotto/collectives/all_gather_values.hpp"
+#include "sotto/core/bytes.hpp"
+#include "sotto/core/errors.hpp"
+#include "sotto/kernels/arithmetic.hpp"
+#include "sotto/trainer/agreement.hpp"
+#include "sotto/trainer/saved_state.hpp"
+#include "sotto/trainer/saving.hpp"
+#include "sotto/transports/transport.hpp"
+
+namespace sotto {
+
+/// What `trainer.resume` found.
+struct resume_report {
+    bool found = false;      // false, of resume_if_there alone: there was no checkpoint
+    std::string file{};      // the one that was read
+    std::int64_t step = 0;   // rounds completed in it
+    std::int64_t epoch = 0;  // epochs completed
+    int world_size = 0;      // ranks that wrote it
+    std::string refused{};   // newer ones that were damaged: a line each, which says how
+};
+
+namespace detail {
+
+/// The place that a checkpoint was taken at, and the data of each of its ranks.
+struct found_place {
+    std::int64_t world = 0;
+    run_place place{};
+};
+static_assert(std::has_unique_object_representations_v<found_place>);
+
+/// Reads a run from the newest checkpoint of a folder that is whole. Rank 0 reads, and gives every
+/// rank its part.
+///
+/// Another number of ranks than wrote it: what they held apart, parts of a sum, goes from old rank
+/// r to new rank r mod N and is added up there, other new ranks begin with zeros, so that the sum
+/// over all ranks stays what it was, exactly where the additions are exact. Buffers become the mean
+/// over the old ranks on every new one, which is what an evaluation saw. An epoch goes on after
+/// the examples that all old ranks had read of it: where these are no whole number of the new
+/// ranks' rounds, fewer than a round of them are read again. Data that each rank had for its own
+/// begin a new epoch.
+///   errors  the same on all ranks: io_failure, no checkpoint or a folder that cannot be read;
+///           malformed, none that is whole; mismatch, another configuration, naming the first line
+///           that differs. What then goes wrong while the state is filled ends the job: a file that
+///           changes meanwhile, a rank that fails
+template <transport Transport>
+class run_reader {
+public:
+    run_reader(Transport& through, const saved_fields& fields)
+        : through_(through), fields_(fields) {}
+
+    template <checkpoint::file_system Files>
+    resume_report read(Files& files, const std::filesystem::path& folder, bool required,
+                       const std::string& configuration, run_place& place) {
+        std::optional<checkpoint::file_reader<Files>> file;
+        resume_report report;
+        require_same_fields();
+        if (!find(files, folder, required, configuration, file, report)) return report;
+        try {
+            fill(file ? &*file : nullptr);
+        } catch (const peer_failure&) {
+            throw;
+        } catch (const std::exception& e) {
+            if (through_.size() > 1) through_.fail(e.what());
+            throw;
+        }
+        place = placed();
+        return report;
+    }
+
+private:
+    tag label(std::uint32_t item) const noexcept { return {channels::checkpoint, item, 0}; }
+    bool same_world() const noexcept { return found_.world == through_.size(); }
+
+    /// Ranks built alike show the same; otherwise one would wait for what another does not send.
+    void require_same_fields() {
+        std::vector<checkpoint::digest> names(static_cast<std::size_t>(through_.size()));
+        collectives::all_gather_values(through_, digest_of_names(fields_), std::span(names),
+                                       label(4));
+        for (std::size_t rank = 1; rank < names.size(); ++rank)
+            if (names[rank] != names[0]) {
+                through_.agree(true);  // everybody has compared before anybody throws
+                throw mismatch("resume: rank " + std::to_string(rank) +
+                               " has other names or shapes of parameters or state than rank 0");
+            }
+    }
+
+    template <checkpoint::file_system Files>
+    bool find(Files& files, const std::filesystem::path& folder, bool required,
+              const std::string& configuration, std::optional<checkpoint::file_reader<Files>>& file,
+              resume_report& report) {
+        tidings path, refused;
+        if (through_.rank() == 0) {
+            std::vector<std::string> damaged;
+            try {
+                open(files, folder, required, configuration, file, damaged);
+            } catch (const error& e) {
+                path.fail(e.code(), e.what());
+            }
+            for (const std::string& line : damaged) report.refused.append(line).append("\n");
+            refused.say(report.refused);
+            path.number = file ? 1 : 0;
+            if (path.code == 0 && file) path.say(file->path().string());
+        }
+        give_to_all(through_, path, label(5));
+        path.raise_if_failed(through_);
+        if (path.number == 0) return false;
+        give_to_all(through_, refused, label(5));
+        give_to_all(through_, std::as_writable_bytes(std::span(&found_, 1)), label(5));
+        shares_.resize(2 * static_cast<std::size_t>(found_.world));
+        give_to_all(through_, std::as_writable_bytes(std::span(shares_)), label(5));
+        report = {.found = true,
+                  .file = path.said(),
+                  .step = found_.place.step,
+                  .epoch = found_.place.epoch,
+                  .world_size = static_cast<int>(found_.world),
+                  .refused = refused.said()};
+        return true;
+    }
+
+    // -- rank 0: which file, and is it this run's? --
+
+    template <checkpoint::file_system Files>
+    void open(Files& files, const std::filesystem::path& folder, bool required,
+              const std::string& configuration, std::optional<checkpoint::file_reader<Files>>& file,
+              std::vector<std::string>& damaged) {
+        if (!checkpoint::open_newest(files, folder, file, damaged)) {
+            if (damaged.empty() && !required) return;
+            if (damaged.empty())
+                throw io_failure("resume: there is no checkpoint in '" + folder.string() + "'");
+            std::string text = "resume: no checkpoint in '" + folder.string() + "' is whole";
+            for (const std::string& line : damaged) text.append("; ").append(line);
+            throw error(errc::malformed, text);
+        }
+        try {
+            check_format(*file);
+            check_configuration(*file, configuration);
+            read_place(*file);
+            check_tensors(*file);
+        } catch (...) {
+            file.reset();
+            throw;
+        }
+    }
+
+    static const std::string& text_of(const auto& file, std::string_view name) {
+        if (const std::string* text = file.header().metadata_named(name)) return *text;
+        refuse(file, "expected metadata named '" + std::string(name) + "', found none");
+    }
+
+    [[noreturn]] static void refuse(const auto& file, const std::string& why) {
+        throw mismatch(std::string("'") + file.path().string() +
+                       "' is no checkpoint of this run: " + why);
+    }
+
+    static void check_format(const auto& file) {
+        if (const std::string& format = text_of(file, "format"); format != "sotto.checkpoint")
+            refuse(file, "expected format sotto.checkpoint, found " + format);
+        if (const std::string& version = text_of(file, "format.version"); version != "1")
+            refuse(file, "expected format version 1, found " + version);
+    }
+
+    static void check_configuration(const auto& file, std::string_view ours) {
+        std::string_view theirs = text_of(file, "configuration");
+        while (!theirs.empty() || !ours.empty()) {
+            const std::string_view found = next_line(theirs), expected = next_line(ours);
+            if (found == expected) continue;
+            const auto shown = [](std::string_view line) {
+                return line.empty() ? "nothing" : std::string("'").append(line) + "'";
+            };
+            refuse(file, "it was written with " + shown(found) + " where this run has " +
+                             shown(expected));
+        }
+    }
+
+    void read_place(const auto& file) {
+        const auto number = [&](const char* name) { return numbers(file, name, 1)[0]; };
+        found_.world = number("world_size");
+        if (found_.world < 1 || found_.world > std::numeric_limits<int>::max())
+            refuse(file,
+                   "expected a world_size of at least 1, found " + std::to_string(found_.world));
+        found_.place = {.step = number("step"),
+                        .epoch = number("epoch"),
+                        .round = number("round"),
+                        .fit_epochs = number("fit.epochs"),
+                        .fit_steps = number("fit.steps"),
+                        .own = number("data.own_share")};
+        shares_ = numbers(file, "data.examples", found_.world);
+        const auto of_ranks = numbers(file, "data.examples_of_ranks", found_.world);
+        shares_.insert(shares_.end(), of_ranks.begin(), of_ranks.end());
+    }
+
+    /// Counts, separated by blanks.
+    static std::vector<std::int64_t> numbers(const auto& file, std::string_view name,
+                                             std::int64_t count) {
+        const std::string& text = text_of(file, name);
+        std::vector<std::int64_t> found;
+        const char* at = text.data();
+        const char* const end = at + text.size();
+        while (at != end) {
+            std::int64_t value = 0;
+            const auto read = std::from_chars(at, end, value);
+            if (read.ec != std::errc{} || value < 0 || (read.ptr != end && *read.ptr != ' ')) break;
+            found.push_back(value);
+            at = read.ptr == end ? end : read.ptr + 1;
+        }
+        if (at != end || static_cast<std::int64_t>(found.size()) != count)
+            refuse(file, "expected " + std::to_string(count) + " counts as '" + std::string(name) +
+                             "', found '" + text + "'");
+        return found;
+    }
+
+    void check_tensors(const auto& file) {
+        std::size_t expected = 1;  // the digest
+        const auto check = [&](const std::string& section, std::span<const saved_field> fields) {
+            for (const saved_field& field : fields) {
+                const std::string name = section + "/" + field.name;
+                const auto which = file.find(name);
+                if (!which) refuse(file, "expected a tensor named '" + name + "', found none");
+                const auto& entry = file.header().tensors[*which];
+                if (entry.type != field.type || entry.shape != field.shape)
+                    refuse(file, "tensor '" + name + "': expected " +
+                                     std::to_string(field.memory.size()) + " bytes of " +
+                                     std::string(name_of(field.type)) + " in its shape, found " +
+                                     std::to_string(entry.size_bytes()) + " of " +
+                                     std::string(name_of(entry.type)));
+            }
+            expected += fields.size();
+        };
+        check("parameters", fields_.parameters);
+        check("state", fields_.alike);
+        for (int rank = 0; rank < static_cast<int>(found_.world); ++rank) {
+            check(checkpoint::buffers_section(rank), fields_.buffers);
+            check(checkpoint::own_section(rank), fields_.apart);
+        }
+        if (expected != file.header().tensors.size())
+            refuse(file, "expected " + std::to_string(expected) + " tensors, found " +
+                             std::to_string(file.header().tensors.size()));
+    }
+
+    // -- all ranks: take what is in it. `file` is rank 0's alone --
+
+    template <class File>
+    void fill(File* file) {
+        same_for_all(file, "parameters", fields_.parameters);
+        same_for_all(file, "state", fields_.alike);
+        if (same_world()) {
+            for (int rank = 0; rank < through_.size(); ++rank) {
+                each_its_own(file, rank, checkpoint::buffers_section(rank), fields_.buffers);
+                each_its_own(file, rank, checkpoint::own_section(rank), fields_.apart);
+            }
+        } else {
+            mean_for_all(file);
+            share_out(file);
+        }
+    }
+
+    template <class File>
+    void same_for_all(File* file, const std::string& section, std::span<const saved_field> fields) {
+        for (const saved_field& field : fields) {
+            if (file) take(*file, section, field, field.memory);
+            give_to_all(through_, field.memory, label(6));
+        }
+    }
+
+    template <class File>
+    void each_its_own(File* file, int rank, const std::string& section,
+                      std::span<const saved_field> fields) {
+        for (const saved_field& field : fields) {
+            if (file && rank == 0) {
+                take(*file, section, field, field.memory);
+            } else if (file) {
+                room_.resize(field.memory.size());
+                take(*file, section, field, room_);
+                send_to(through_, rank, room_, label(7));
+            } else if (rank == through_.rank()) {
+                receive_from(through_, 0, field.memory, label(7));
+            }
+        }
+    }
+
+    template <class File>
+    void mean_for_all(File* file) {
+        for (const saved_field& field : fields_.buffers) {
+            if (file) {
+                const auto size = field.memory.size() / sizeof(float);
+                std::vector<float> sum(size), one(size);
+                for (int rank = 0; rank < static_cast<int>(found_.world); ++rank) {
+                    take(*file, checkpoint::buffers_section(rank), field,
+                         std::as_writable_bytes(std::span(one)));
+                    kernels::add(sum, one);
+                }
+                const float share = 1.0f / static_cast<float>(found_.world);
+                for (float& value : sum) value *= share;
+                copy(std::as_bytes(std::span(sum)), field.memory);
+            }
+            give_to_all(through_, field.memory, label(6));
+        }
+    }
+
+    template <class File>
+    void share_out(File* file) {
+        for (const saved_field& field : fields_.apart)
+            std::fill(field.memory.begin(), field.memory.end(), std::byte{0});
+        for (int old = 0; old < static_cast<int>(found_.world); ++old) {
+            const int rank = old % through_.size();
+            if (!file && rank != through_.rank()) continue;
+            for (const saved_field& field : fields_.apart) {
+                room_.resize(field.memory.size());
+                if (file) take(*file, checkpoint::own_section(old), field, room_);
+                if (file && rank != 0) send_to(through_, rank, room_, label(7));
+                if (!file) receive_from(through_, 0, room_, label(7));
+                if (rank == through_.rank()) add(field);
+            }
+        }
+    }
+
+    /// Adds what is in the room.
+    void add(const saved_field& field) {
+        if (field.type == checkpoint::dtype::i64) {
+            std::uint64_t sum = 0, more = 0;
+            std::memcpy(&sum, field.memory.data(), sizeof sum);
+            std::memcpy(&more, room_.data(), sizeof more);
+            sum += more;
+            std::memcpy(field.memory.data(), &sum, sizeof sum);
+            return;
+        }
+        std::vector<float> sum(field.memory.size() / sizeof(float)), more(sum.size());
+        copy(field.memory, std::as_writable_bytes(std::span(sum)));
+        copy(room_, std::as_writable_bytes(std::span(more)));
+        kernels::add(sum, more);
+        copy(std::as_bytes(std::span(sum)), field.memory);
+    }
+
+    static void copy(byte_view from, mutable_byte_view to) {
+        std::copy(from.begin(), from.end(), to.begin());
+    }
+
+    static void take(auto& file, const std::string& section, const saved_field& field,
+                     mutable_byte_view into) {
+        file.read(*file.find(section + "/" + field.name), into);
+    }
+
+    /// The place as this rank's.
+    run_place placed() const {
+        run_place place = found_.place;
+        const auto world = static_cast<std::size_t>(found_.world);
+        const auto rank = static_cast<std::size_t>(through_.rank());
+        if (same_world()) {
+            place.examples = shares_[rank];
+            place.of_this_rank = shares_[world + rank];
+            return place;
+        }
+        place.of_this_rank = any_share;
+        place.examples = place.own != 0 ? no_data : shares_[0];
+        // All ranks together read an epoch's order from its front, round by round.
+        const auto read =
+            static_cast<std::uint64_t>(place.round) * static_cast<std::uint64_t>(found_.world);
+        place.round = static_cast<std::int64_t>(read / static_cast<std::uint64_t>(through_.size()));
+        return place;
+    }
+
+    static constexpr std::int64_t no_data = -1;  // no data have so many examples: an epoch ends
+
+    Transport& through_;
+    const saved_fields& fields_;
+    found_place found_;
+    std::vector<std::int64_t> shares_;  // examples of the data, then of each rank
+    bytes room_;
+};
+
+}  // namespace detail
+}  // namespace sotto

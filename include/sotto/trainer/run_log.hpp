@@ -1,0 +1,296 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sotto/trainer/reports.hpp"
+
+namespace sotto {
+
+/// What some steps cost one rank: seconds, and bytes as round_report counts them. In doubles, which
+/// no sum overflows; whole numbers up to 2^53 are exact.
+struct run_costs {
+    double examples = 0.0;
+    double load = 0.0, compute = 0.0, compress = 0.0, wait = 0.0, apply = 0.0;
+    double dense_bytes = 0.0, message_bytes = 0.0, bytes_sent = 0.0, bytes_received = 0.0;
+
+    double seconds() const noexcept { return load + compute + compress + wait + apply; }
+
+    /// Adds what other steps cost; `times` when they stand for more of their kind.
+    void add(const run_costs& other, double times = 1.0) noexcept {
+        each(other, [times](double& sum, double part) { sum += times * part; });
+    }
+
+    friend bool operator==(const run_costs&, const run_costs&) = default;
+
+private:
+    void each(const run_costs& other, auto&& change) noexcept {
+        change(examples, other.examples);
+        change(load, other.load);
+        change(compute, other.compute);
+        change(compress, other.compress);
+        change(wait, other.wait);
+        change(apply, other.apply);
+        change(dense_bytes, other.dense_bytes);
+        change(message_bytes, other.message_bytes);
+        change(bytes_sent, other.bytes_sent);
+        change(bytes_received, other.bytes_received);
+    }
+};
+
+inline run_costs costs_of(const round_report& round) noexcept {
+    return {.examples = static_cast<double>(round.examples),
+            .load = in_seconds(round.load),
+            .compute = in_seconds(round.compute),
+            .compress = in_seconds(round.compress),
+            .wait = in_seconds(round.wait),
+            .apply = in_seconds(round.apply),
+            .dense_bytes = static_cast<double>(round.dense_bytes),
+            .message_bytes = static_cast<double>(round.message_bytes),
+            .bytes_sent = static_cast<double>(round.bytes_sent),
+            .bytes_received = static_cast<double>(round.bytes_received)};
+}
+
+/// A tensor, and the bytes that its gradient became in a step: the mean over the steps of the last
+/// epoch that is known.
+struct run_tensor {
+    std::string name;
+    std::vector<std::int64_t> shape;
+    std::int64_t size = 0;
+    double message_bytes = 0.0;
+
+    friend bool operator==(const run_tensor&, const run_tensor&) = default;
+};
+
+/// Some steps in a row. `seconds` and `bytes_sent` are of the whole run up to the last of them.
+struct run_point {
+    std::int64_t first_step = 0, last_step = 0;
+    std::int64_t part = 0;  // grows where a run was taken up again
+    double seconds = 0.0;
+    double bytes_sent = 0.0;
+    std::int64_t losses = 0;  // how many were finite
+    double loss_sum = 0.0, loss_min = 0.0, loss_max = 0.0;
+    double dense_bytes = 0.0, message_bytes = 0.0;  // of these steps alone
+
+    double loss() const noexcept { return loss_sum / static_cast<double>(losses); }
+    friend bool operator==(const run_point&, const run_point&) = default;
+
+    void merge(const run_point& next) noexcept {
+        if (next.losses > 0) {
+            loss_min = losses > 0 ? std::min(loss_min, next.loss_min) : next.loss_min;
+            loss_max = losses > 0 ? std::max(loss_max, next.loss_max) : next.loss_max;
+        }
+        losses += next.losses;
+        loss_sum += next.loss_sum;
+        dense_bytes += next.dense_bytes;
+        message_bytes += next.message_bytes;
+        last_step = next.last_step;
+        seconds = next.seconds;
+        bytes_sent = next.bytes_sent;
+    }
+};
+
+/// One epoch_report. `seconds` and `bytes_sent` are of the whole run up to its end.
+struct run_epoch {
+    std::int64_t epoch = 0;
+    std::int64_t step = 0;   // completed, over all epochs
+    std::int64_t steps = 0;  // that `costs` are the sum of
+    std::int64_t part = 0;
+    bool complete = true;
+    double seconds = 0.0;
+    double bytes_sent = 0.0;
+    double loss = 0.0;  // not finite where training ran away
+    std::optional<evaluation> evaluated{};
+    run_costs costs{};
+};
+
+/// A checkpoint that was not written, or another thing that a reader of the run should know.
+struct run_remark {
+    std::int64_t step = 0;
+    std::string text;
+};
+
+/// One run as data, whichever way it came here: from a log's lines or from the trainer itself.
+///
+/// Steps are kept as points, of which there are never more than `points_max`: when they are full,
+/// neighbours are merged two by two, keeping sums, minima and maxima. So a run of any length takes
+/// the same memory, apart from its epochs.
+///   cost    a step O(1) on average, without allocation after `reserve`; 4096 points are 0.4 MB
+class run_log {
+public:
+    static constexpr std::size_t points_max = 4096;
+
+    /// What is known before the first step of one `fit`.
+    struct start {
+        int rank = 0;
+        int world_size = 1;
+        std::int64_t steps_before = 0;  // of all earlier calls of `fit`
+        std::int64_t steps_an_epoch = 0;
+        std::int64_t examples = 0;
+        std::vector<std::pair<std::string, std::string>> options{};
+        std::vector<run_tensor> tensors{};
+    };
+
+    struct step {
+        std::int64_t number = 0;
+        double epoch = 0.0;
+        double seconds = 0.0;  // since its `fit` began
+        double loss = 0.0;
+        run_costs costs{};
+        std::span<const std::int64_t> tensor_message_bytes{};
+    };
+
+    std::string name;
+    start about{};  // of the last `fit`
+    std::int64_t fits = 0;
+    std::vector<run_point> points{};
+    std::vector<run_epoch> epochs{};
+    std::vector<run_remark> remarks{};
+    run_costs total{};
+    std::int64_t steps = 0;      // done and paid for, repeated ones too
+    std::int64_t last_step = 0;  // as the trainer counts
+    double seconds = 0.0;
+    double peak_memory_bytes = 0.0;  // of the process; 0: unknown
+    bool ended = false;              // the last `fit` returned
+    bool stopped_early = false;
+    std::int64_t tensor_steps = 0;  // over which the tensors' bytes were averaged
+
+    /// Takes the memory for all points now.
+    void reserve() { points.reserve(points_max); }
+
+    void begin(start known) {
+        about = std::move(known);
+        tensor_sums_.assign(about.tensors.size(), 0.0);
+        tensor_steps = 0;
+        begun_ = seconds;
+        pending_ = {};                                // paid for, though no epoch tells of it
+        if (about.steps_before < last_step) ++part_;  // taken up again at an earlier state
+        last_step = epoch_from_ = about.steps_before;
+        ended = stopped_early = false;
+        ++fits;
+    }
+
+    void add(const step& s) {
+        // A log may leave steps out: one that is there stands for those before it.
+        const std::int64_t stands_for = std::max<std::int64_t>(s.number - last_step, 1);
+        const auto times = static_cast<double>(stands_for);
+        seconds = begun_ + s.seconds;
+        pending_.add(s.costs, times);
+        total.add(s.costs, times);
+        steps += stands_for;
+        run_point point{.first_step = last_step + 1,
+                        .last_step = s.number,
+                        .part = part_,
+                        .seconds = seconds,
+                        .bytes_sent = total.bytes_sent,
+                        .dense_bytes = times * s.costs.dense_bytes,
+                        .message_bytes = times * s.costs.message_bytes};
+        if (std::isfinite(s.loss)) {
+            point.losses = 1;
+            point.loss_sum = point.loss_min = point.loss_max = s.loss;
+        }
+        last_step = s.number;
+        append(point);
+        average(s);
+    }
+
+    /// `e.seconds` is since its `fit` began; `steps`, `part` and `bytes_sent` are filled in here.
+    void add(run_epoch e) {
+        // The epoch's own sum replaces what its steps, some perhaps left out, added up to.
+        total.add(pending_, -1.0);
+        total.add(e.costs);
+        pending_ = {};
+        if (e.step > last_step) {  // steps that no line told of
+            steps += e.step - last_step;
+            last_step = e.step;
+        }
+        seconds = begun_ + e.seconds;
+        e.seconds = seconds;
+        e.steps = e.step - std::exchange(epoch_from_, e.step);
+        e.part = part_;
+        e.bytes_sent = total.bytes_sent;
+        epochs.push_back(std::move(e));
+    }
+
+    void end(double seconds_since_begin, bool early) noexcept {
+        seconds = begun_ + seconds_since_begin;
+        ended = true;
+        stopped_early = early;
+    }
+
+    /// The last evaluation, if there was one.
+    const run_epoch* last_evaluated() const noexcept {
+        for (auto e = epochs.rbegin(); e != epochs.rend(); ++e)
+            if (e->evaluated) return &*e;
+        return nullptr;
+    }
+
+    /// Costs and number of the steps that stand for how the run goes on: the last complete epoch,
+    /// after any warm-up; before there is one, all steps so far.
+    std::pair<run_costs, std::int64_t> steady() const noexcept {
+        for (auto e = epochs.rbegin(); e != epochs.rend(); ++e)
+            if (e->complete && e->steps > 0) return {e->costs, e->steps};
+        return {total, steps};
+    }
+
+private:
+    /// Puts a point behind the others; when there is no room, halves their number first.
+    void append(const run_point& point) {
+        if (!points.empty()) {
+            run_point& last = points.back();
+            if (last.part == point.part && last.last_step - last.first_step + 1 < stride_)
+                return last.merge(point);
+        }
+        if (points.size() == points_max) {
+            halve(false);
+            // Taken up again after every single step, a run has no neighbours of one part.
+            if (points.size() == points_max) halve(true);
+            stride_ *= 2;
+        }
+        points.push_back(point);
+    }
+
+    void halve(bool across_parts) noexcept {
+        std::size_t kept = 0;
+        for (std::size_t i = 0; i < points.size();) {
+            run_point merged = points[i++];
+            if (i < points.size() && (across_parts || points[i].part == merged.part))
+                merged.merge(points[i++]);
+            points[kept++] = merged;
+        }
+        points.resize(kept);
+    }
+
+    void average(const step& s) noexcept {
+        if (s.tensor_message_bytes.size() != tensor_sums_.size()) return;
+        const double epoch = std::floor(s.epoch);
+        if (epoch != tensor_epoch_ || tensor_steps == 0) {
+            std::fill(tensor_sums_.begin(), tensor_sums_.end(), 0.0);
+            tensor_steps = 0;
+            tensor_epoch_ = epoch;
+        }
+        ++tensor_steps;
+        for (std::size_t t = 0; t < tensor_sums_.size(); ++t) {
+            tensor_sums_[t] += static_cast<double>(s.tensor_message_bytes[t]);
+            about.tensors[t].message_bytes = tensor_sums_[t] / static_cast<double>(tensor_steps);
+        }
+    }
+
+    double begun_ = 0.0;           // seconds of the run before this `fit`
+    run_costs pending_;            // of steps since the last epoch's line
+    std::int64_t epoch_from_ = 0;  // steps before the epoch that is under way
+    std::int64_t part_ = 0;
+    std::int64_t stride_ = 1;
+    std::vector<double> tensor_sums_;
+    double tensor_epoch_ = 0.0;
+};
+
+}  // namespace sotto

@@ -1,0 +1,78 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "sotto/trainer/callback.hpp"
+#include "sotto/trainer/peak_memory.hpp"
+#include "sotto/trainer/run_log.hpp"
+
+namespace sotto {
+
+/// Keeps a run as data while it goes on: what read_json_lines would read from the same run's log.
+/// Every rank records its own. Given to `fit` again, it goes on.
+///   cost    on_step allocates nothing; see run_log
+class run_recorder {
+public:
+    explicit run_recorder(std::string name = "this run") { log_.name = std::move(name); }
+
+    const run_log& log() const noexcept { return log_; }
+
+    void on_begin(const run_info& info) {
+        run_log::start start{.rank = info.rank,
+                             .world_size = info.world_size,
+                             .steps_before = info.steps_before,
+                             .steps_an_epoch = info.steps_an_epoch,
+                             .examples = info.examples};
+        std::string_view text = info.description;
+        while (!text.empty()) {
+            const std::string_view line = text.substr(0, text.find('\n'));
+            text.remove_prefix(line.size() < text.size() ? line.size() + 1 : line.size());
+            const std::size_t middle = line.find(" = ");
+            if (middle != line.npos)
+                start.options.emplace_back(line.substr(0, middle), line.substr(middle + 3));
+        }
+        for (const tensor& t : *info.parameters)
+            start.tensors.push_back({.name = t.name, .shape = t.shape, .size = t.size});
+        log_.reserve();
+        log_.begin(std::move(start));
+    }
+
+    void on_step(const step_report& report) noexcept {
+        log_.add(run_log::step{.number = report.step,
+                               .epoch = report.epoch,
+                               .seconds = report.seconds,
+                               .loss = report.round.loss,
+                               .costs = costs_of(report.round),
+                               .tensor_message_bytes = report.round.tensor_message_bytes});
+    }
+
+    void on_epoch(const epoch_report& report) {
+        log_.add(run_epoch{.epoch = report.epoch,
+                           .step = report.step,
+                           .complete = report.complete,
+                           .seconds = report.seconds,
+                           .loss = report.loss,
+                           .evaluated = report.evaluated,
+                           .costs = costs_of(report.total)});
+        log_.peak_memory_bytes = static_cast<double>(peak_memory_bytes());
+    }
+
+    void on_checkpoint(const checkpoint_report& report) {
+        if (!report.failure.empty())
+            log_.remarks.push_back({report.step, "the checkpoint '" + report.path +
+                                                     "' was not written: " + report.failure});
+    }
+
+    void on_end(const fit_report& report) {
+        log_.end(report.seconds, report.stopped_early);
+        log_.peak_memory_bytes = static_cast<double>(peak_memory_bytes());
+    }
+
+private:
+    run_log log_;
+};
+
+}  // namespace sotto

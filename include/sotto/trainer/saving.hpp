@@ -1,0 +1,277 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <type_traits>
+#include <vector>
+
+#include "sotto/checkpoint/digest.hpp"
+#include "sotto/checkpoint/file_system.hpp"
+#include "sotto/checkpoint/file_writer.hpp"
+#include "sotto/checkpoint/format_header.hpp"
+#include "sotto/checkpoint/generations.hpp"
+#include "sotto/checkpoint/sections.hpp"
+#include "sotto/collectives/all_gather_values.hpp"
+#include "sotto/collectives/broadcast.hpp"
+#include "sotto/collectives/operation.hpp"
+#include "sotto/core/bytes.hpp"
+#include "sotto/core/clock.hpp"
+#include "sotto/core/errors.hpp"
+#include "sotto/trainer/reports.hpp"
+#include "sotto/trainer/saved_state.hpp"
+#include "sotto/transports/transport.hpp"
+
+namespace sotto::detail {
+
+/// The place in a run where a checkpoint is taken.
+struct run_place {
+    std::int64_t step = 0;                       // rounds completed in all
+    std::int64_t epoch = 0;                      // epochs completed
+    std::int64_t round = 0;                      // rounds completed of the epoch after these
+    std::int64_t fit_epochs = 0, fit_steps = 0;  // completed by the `fit` under way
+    std::int64_t examples = 0;                   // of the data, of which this rank reads
+    std::int64_t of_this_rank = 0;
+    std::int64_t own = 0;  // not 0: the data are this rank's own
+};
+
+/// As the examples of a rank: however many.
+inline constexpr std::int64_t any_share = -1;
+
+/// What rank 0 tells all others of how something ended: travels as its bytes.
+struct tidings {
+    std::int64_t code = 0;  // an errc; 0: all went well
+    std::int64_t number = 0;
+    std::array<char, 4080> text{};
+
+    void say(std::string_view what) noexcept {
+        text.fill('\0');
+        std::copy_n(what.begin(), std::min(what.size(), text.size() - 1), text.begin());
+    }
+    void fail(const std::error_code& why, std::string_view what) noexcept {
+        code = why.value();
+        say(what);
+    }
+    std::string said() const { return text.data(); }
+
+    /// The same error on every rank: nobody throws before everybody knows.
+    template <transport Transport>
+    void raise_if_failed(Transport& through) const {
+        if (code == 0) return;
+        through.agree(true);
+        switch (static_cast<errc>(code)) {
+            case errc::invalid_option: throw invalid_option(said());
+            case errc::mismatch: throw mismatch(said());
+            case errc::io: throw io_failure(said());
+            default: throw error(static_cast<errc>(code), said());
+        }
+    }
+};
+static_assert(std::has_unique_object_representations_v<tidings>);
+
+/// Rank 0's bytes, on every rank.
+template <transport Transport>
+void give_to_all(Transport& through, mutable_byte_view values, tag label) {
+    collectives::broadcast<Transport, std::byte> all(through,
+                                                     static_cast<std::int64_t>(values.size()));
+    all.start(values, label);
+    collectives::run(through, all);
+}
+
+template <transport Transport>
+void give_to_all(Transport& through, tidings& told, tag label) {
+    give_to_all(through, std::as_writable_bytes(std::span(&told, 1)), label);
+}
+
+/// Blocks until a message of just this length went from one rank to another.
+template <transport Transport>
+void receive_from(Transport& through, int rank, mutable_byte_view into, tag label) {
+    const completion ended = through.wait(through.receive(rank, label, into));
+    if (ended.bytes == static_cast<std::int64_t>(into.size())) return;
+    const std::string text = "checkpoint: rank " + std::to_string(rank) + " sent " +
+                             std::to_string(ended.bytes) + " bytes where rank " +
+                             std::to_string(through.rank()) + " expected " +
+                             std::to_string(into.size());
+    through.fail(text);
+    throw mismatch(text);
+}
+
+template <transport Transport>
+void send_to(Transport& through, int rank, byte_view values, tag label) {
+    through.wait(through.send(rank, label, values));
+}
+
+/// What a rank says of its part before anything is written: travels as its bytes.
+struct saved_part {
+    checkpoint::digest names{}, parameters{}, alike{}, buffers{}, apart{};
+    std::int64_t examples = 0, of_this_rank = 0;
+};
+static_assert(std::has_unique_object_representations_v<saved_part>);
+
+/// Writes a run into a checkpoint, all ranks together. Every rank first computes the digests of
+/// what it holds and tells them to all: the header, which comes first in the file, can then be
+/// written first, and rank 0 needs no more room than the largest tensor takes.
+///   errors  mismatch, on all ranks: they hold other parameters or another state where they should
+///           hold the same. What the disk does wrong is in the report, the same on all ranks
+template <transport Transport>
+class run_writer {
+public:
+    run_writer(Transport& through, const saved_fields& fields, const run_place& place)
+        : through_(through),
+          fields_(fields),
+          place_(place),
+          parts_(static_cast<std::size_t>(through.size())) {}
+
+    template <checkpoint::file_system Files>
+    checkpoint_report write(Files& files, const std::filesystem::path& folder, std::int64_t keep,
+                            const std::string& configuration, std::uint64_t seed) {
+        const time_point start = through_.now();
+        gather_parts();
+        checkpoint_report report{.step = place_.step};
+        report.path = (folder / checkpoint::file_name(place_.step)).string();
+        tidings told;
+        if (through_.rank() == 0) {
+            const bytes header = checkpoint::format_header(plan(configuration, seed));
+            checkpoint::file_writer<Files> file(files, folder, place_.step, keep);
+            file.write(header);
+            for (const auto* part :
+                 {&fields_.parameters, &fields_.alike, &fields_.buffers, &fields_.apart})
+                for (const saved_field& field : *part) file.write(field.memory);
+            for (int rank = 1; rank < through_.size() && through_.agree(file.ok()); ++rank)
+                collect(rank, file);
+            told.code = file.finish() ? 0 : static_cast<std::int64_t>(errc::io);
+            told.number = file.bytes_written();
+            told.say(file.problem());
+        } else {
+            for (int rank = 1; rank < through_.size() && through_.agree(true); ++rank)
+                if (rank == through_.rank()) hand_over();
+        }
+        give_to_all(through_, told, label(1));
+        report.failure = told.said();
+        report.took = in_seconds(through_.now() - start);
+        report.bytes = told.code == 0 ? told.number : 0;
+        return report;
+    }
+
+private:
+    tag label(std::uint32_t item) const noexcept {
+        return {channels::checkpoint, item, static_cast<std::uint64_t>(place_.step)};
+    }
+
+    void gather_parts() {
+        const saved_part mine{.names = digest_of_names(fields_),
+                              .parameters = digest_of(fields_.parameters),
+                              .alike = digest_of(fields_.alike),
+                              .buffers = digest_of(fields_.buffers),
+                              .apart = digest_of(fields_.apart),
+                              .examples = place_.examples,
+                              .of_this_rank = place_.of_this_rank};
+        collectives::all_gather_values(through_, mine, std::span(parts_), label(0));
+        for (std::size_t rank = 1; rank < parts_.size(); ++rank) {
+            const char* differs = nullptr;
+            if (parts_[rank].names != parts_[0].names) differs = "names and shapes to be saved";
+            if (parts_[rank].alike != parts_[0].alike) differs = "optimizer state";
+            if (parts_[rank].parameters != parts_[0].parameters) differs = "parameters";
+            if (!differs) continue;
+            through_.agree(true);  // everybody has compared before anybody throws
+            throw mismatch("checkpoint of step " + std::to_string(place_.step) + ": rank " +
+                           std::to_string(rank) + " holds other " + differs +
+                           " than rank 0, and should hold the same");
+        }
+    }
+
+    checkpoint::file_header plan(const std::string& configuration, std::uint64_t seed) const {
+        file_plan file;
+        const auto number = [&](const char* name, std::int64_t value) {
+            file.note(name, std::to_string(value));
+        };
+        file.note("format", "sotto.checkpoint");
+        number("format.version", 1);
+        number("step", place_.step);
+        number("epoch", place_.epoch);
+        number("round", place_.round);
+        number("fit.epochs", place_.fit_epochs);
+        number("fit.steps", place_.fit_steps);
+        file.note("seed", std::to_string(seed));
+        number("world_size", through_.size());
+        number("data.own_share", place_.own);
+        std::string examples, shares;
+        for (const saved_part& part : parts_) {
+            examples.append(examples.empty() ? "" : " ").append(std::to_string(part.examples));
+            shares.append(shares.empty() ? "" : " ").append(std::to_string(part.of_this_rank));
+        }
+        file.note("data.examples", examples);
+        file.note("data.examples_of_ranks", shares);
+        file.note("configuration", configuration);
+        file.note("configuration.digest",
+                  checkpoint::hex(checkpoint::digest_of(std::as_bytes(std::span(configuration)))));
+        file.add("parameters", fields_.parameters, parts_[0].parameters);
+        file.add("state", fields_.alike, parts_[0].alike);
+        for (int rank = 0; rank < through_.size(); ++rank) {
+            const saved_part& part = parts_[static_cast<std::size_t>(rank)];
+            file.add(checkpoint::buffers_section(rank), fields_.buffers, part.buffers);
+            file.add(checkpoint::own_section(rank), fields_.apart, part.apart);
+        }
+        return file.finish();
+    }
+
+    /// A file that has failed goes on being given what comes: the others must not wait.
+    template <checkpoint::file_system Files>
+    void collect(int rank, checkpoint::file_writer<Files>& file) {
+        for (const auto* part : {&fields_.buffers, &fields_.apart})
+            for (const saved_field& field : *part) {
+                arriving_.resize(field.memory.size());
+                receive_from(through_, rank, arriving_, label(2));
+                file.write(arriving_);
+            }
+    }
+
+    void hand_over() {
+        for (const auto* part : {&fields_.buffers, &fields_.apart})
+            for (const saved_field& field : *part) send_to(through_, 0, field.memory, label(2));
+    }
+
+    Transport& through_;
+    const saved_fields& fields_;
+    run_place place_;
+    std::vector<saved_part> parts_;
+    bytes arriving_;
+};
+
+/// Refuses, on all ranks, a folder that cannot be used: another run's checkpoints of later steps
+/// would be taken for this one's, and be removed.
+template <transport Transport, checkpoint::file_system Files>
+void require_own_folder(Transport& through, Files& files, const std::filesystem::path& folder,
+                        std::int64_t step, bool resumed_from_it) {
+    tidings told;
+    if (through.rank() == 0) {
+        std::error_code why;
+        files.make_folder(folder, why);
+        std::vector<std::int64_t> found;
+        if (!why) found = checkpoint::generations(files, folder, why);
+        if (why) {
+            told.fail(make_error_code(errc::io), "checkpoints: cannot use the folder '" +
+                                                     folder.string() + "': " + why.message());
+        } else if (!resumed_from_it && !found.empty() && found.front() > step) {
+            told.fail(make_error_code(errc::invalid_option),
+                      "checkpoints: '" + folder.string() + "' holds " +
+                          checkpoint::file_name(found.front()) +
+                          " of another run, and this one is "
+                          "at step " +
+                          std::to_string(step) + ": resume from it, or give a folder of its own");
+        }
+    }
+    give_to_all(through, told, {channels::checkpoint, 3, static_cast<std::uint64_t>(step)});
+    told.raise_if_failed(through);
+}
+
+}  // namespace sotto::detail

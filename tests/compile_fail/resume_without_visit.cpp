@@ -1,0 +1,22 @@
+// expect-error: resume: the strategy must be synchronous and its state must have visit
+// What a state does not show was never saved.
+#include "sotto/models/mlp.hpp"
+#include "sotto/trainer/trainer.hpp"
+#include "sotto/transports/in_process.hpp"
+
+struct forgetful {
+    static constexpr bool synchronous = true;
+    struct state {
+        sotto::data::share share();
+        sotto::epoch_agreement begin_epoch(const sotto::epoch_plan&);
+        template <class Model>
+        sotto::round_report round(sotto::task<Model>&, std::span<float>);
+    };
+    template <class Transport>
+    state bind(const sotto::layout&, Transport&) const;
+};
+
+void misuse(sotto::models::mlp<>& model, sotto::in_process& transport) {
+    sotto::trainer trainer{model, forgetful{}, transport};
+    trainer.resume("run");
+}

@@ -1,0 +1,186 @@
+#include "sotto/checkpoint/file_reader.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sotto/core/errors.hpp"
+#include "support/memory_disk.hpp"
+#include "support/small_checkpoint.hpp"
+
+using namespace sotto;
+using testing::memory_disk, testing::memory_files, testing::newest, testing::small_checkpoint;
+
+namespace {
+
+constexpr const char* older = "checkpoint-000000000010.safetensors";
+constexpr const char* newer = "checkpoint-000000000020.safetensors";
+
+memory_files with_two_generations() {
+    memory_files files;
+    REQUIRE(small_checkpoint(10).write(files) == "");
+    REQUIRE(small_checkpoint(20).write(files) == "");
+    return files;
+}
+
+bytes& content(memory_files& files, const char* name) {
+    return files.disk().names.at(name)->now;
+}
+
+/// The section that a byte of the file lies in.
+std::string section_at(const bytes& file, std::size_t byte) {
+    const auto header = checkpoint::parse_header(file).value("here");
+    const auto at = static_cast<std::int64_t>(byte) - header.data_begin;
+    if (at < 0) return "header";
+    for (const auto& entry : header.tensors)
+        if (at < entry.end) return checkpoint::section_of(entry.name);
+    return "";
+}
+
+/// What is wrong with the newer one; the older one must then be used.
+std::string why_refused(memory_files& files) {
+    std::vector<std::string> refused;
+    CHECK(newest(files, refused) == 10);
+    REQUIRE(refused.size() == 1);
+    CHECK(refused[0].find(newer) != std::string::npos);
+    return refused[0];
+}
+
+bool has(const std::string& text, std::string_view part) {
+    return text.find(part) != text.npos;
+}
+
+}  // namespace
+
+TEST_CASE("a checkpoint that was written is read as it was") {
+    memory_files files = with_two_generations();
+    std::vector<std::string> refused;
+    CHECK(newest(files, refused) == 20);
+    CHECK(refused.empty());
+}
+
+TEST_CASE("a checkpoint with any one bit flipped is refused, and the one before it is used") {
+    memory_files files = with_two_generations();
+    bytes& file = content(files, newer);
+    const bytes whole = file;
+    std::int64_t by_digest = 0;
+    for (std::size_t bit = 0; bit < 8 * whole.size(); ++bit) {
+        CAPTURE(bit);
+        const std::string section = section_at(whole, bit / 8);
+        file[bit / 8] ^= std::byte{1} << (bit % 8);
+        const std::string why = why_refused(files);
+        CHECK(has(why, "is damaged: section '"));
+        CHECK(has(why, "expected "));
+        CHECK(has(why, ", found "));
+        if (section != "header" && section != "digest")
+            CHECK(has(why, "section '" + section + "': expected digest "));
+        if (section == "digest") CHECK(has(why, "section 'header or digest': expected digest "));
+        by_digest += has(why, "expected digest ");
+        file = whole;
+    }
+    CHECK(by_digest > static_cast<std::int64_t>(whole.size()));
+    CHECK(newest(files) == 20);
+}
+
+TEST_CASE("a checkpoint cut to any length, or longer, is refused, and the one before it is used") {
+    memory_files files = with_two_generations();
+    bytes& file = content(files, newer);
+    const bytes whole = file;
+    const auto size = static_cast<std::ptrdiff_t>(whole.size());
+    for (std::ptrdiff_t length = 0; length < size; ++length) {
+        CAPTURE(length);
+        file.assign(whole.begin(), whole.begin() + length);
+        const std::string section = section_at(whole, file.size());
+        const std::string why = why_refused(files);
+        CHECK(has(why, "section '" + section + "'"));
+        CHECK(has(why, ", found " + std::to_string(length)));
+        if (section != "header")
+            CHECK(has(why, "expected a file of " + std::to_string(size) + " bytes"));
+    }
+    for (const std::size_t more : {1u, 8u, 100000u}) {
+        file = whole;
+        file.resize(whole.size() + more);
+        CHECK(has(why_refused(files), "section 'digest': expected a file of " +
+                                          std::to_string(size) + " bytes, found " +
+                                          std::to_string(file.size())));
+    }
+}
+
+TEST_CASE("where all are damaged there is none, and each is named") {
+    memory_files files = with_two_generations();
+    for (const char* name : {older, newer}) content(files, name).pop_back();
+    std::vector<std::string> refused;
+    CHECK(newest(files, refused) == 0);
+    REQUIRE(refused.size() == 2);
+    CHECK(has(refused[0], newer));
+    CHECK(has(refused[1], older));
+}
+
+TEST_CASE("any other safetensors file is refused: it has no digests") {
+    memory_files files;
+    checkpoint::file_header header;
+    header.tensors.push_back({"w", checkpoint::dtype::f32, {1}, 0, 4, 0});
+    auto other = std::make_shared<memory_disk::file>();
+    other->now = checkpoint::format_header(header);
+    other->now.resize(other->now.size() + 4);
+    files.disk().enter(newer, other);
+    std::vector<std::string> refused;
+    CHECK(newest(files, refused) == 0);
+    REQUIRE(refused.size() == 1);
+    CHECK(has(refused[0], "expected 16 bytes named 'digest' as the last tensor, found 'w'"));
+}
+
+TEST_CASE("a header that promises more than there is costs no memory") {
+    memory_files files;
+    checkpoint::file_header header;
+    constexpr std::int64_t much = std::int64_t{1} << 60;
+    header.tensors.push_back({"parameters/w", checkpoint::dtype::u8, {much}, 0, much, 0});
+    header.tensors.push_back({"digest", checkpoint::dtype::u8, {16}, much, much + 16, 0});
+    auto other = std::make_shared<memory_disk::file>();
+    other->now = checkpoint::format_header(header);
+    files.disk().enter(newer, other);
+    std::vector<std::string> refused;
+    CHECK(newest(files, refused) == 0);
+    REQUIRE(refused.size() == 1);
+    CHECK(has(refused[0], "section 'parameters': expected a file of 1152921504606847"));
+}
+
+TEST_CASE("a tensor that changes after the file was checked is not handed out") {
+    memory_files files = with_two_generations();
+    checkpoint::file_reader<memory_files> file(files, std::string("run/") + newer);
+    const std::size_t which = *file.find("state/rank0/residual");
+    const auto& entry = file.header().tensors[which];
+    bytes found(static_cast<std::size_t>(entry.size_bytes()));
+    file.read(which, found);
+    content(files, newer)[static_cast<std::size_t>(file.header().data_begin + entry.begin)] ^=
+        std::byte{4};
+    CHECK_THROWS_AS(file.read(which, found), checkpoint::damaged);
+    CHECK_FALSE(file.find("state/rank1/residual").has_value());
+}
+
+TEST_CASE("a folder that is not there holds no checkpoint; a file that cannot be opened is named") {
+    checkpoint::posix_files files;
+    std::vector<std::string> refused;
+    CHECK(newest(files, refused, "no/such/folder") == 0);
+    CHECK(refused.empty());
+    CHECK_THROWS_WITH_AS(checkpoint::file_reader<checkpoint::posix_files>(files, "no/such/file"),
+                         "cannot open 'no/such/file': No such file or directory", io_failure);
+}
+
+TEST_CASE("a tensor belongs to the section before its name") {
+    CHECK(checkpoint::section_of("parameters/a/b") == "parameters");
+    CHECK(checkpoint::section_of("parameters/rank0/b") == "parameters");
+    CHECK(checkpoint::section_of("state/momentum/a") == "state");
+    CHECK(checkpoint::section_of("state/rank12/residual/a") == "state/rank12");
+    CHECK(checkpoint::section_of("state/rank/a") == "state");
+    CHECK(checkpoint::section_of("state/rankings/a") == "state");
+    CHECK(checkpoint::section_of("state/rank1") == "state");
+    CHECK(checkpoint::section_of("buffers/rank0/mean") == "buffers/rank0");
+    CHECK(checkpoint::section_of("digest") == "digest");
+}

@@ -1,0 +1,74 @@
+#include "sotto/kernels/elementwise.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "sotto/core/random.hpp"
+
+namespace kernels = sotto::kernels;
+
+namespace {
+std::vector<float> uniform(std::size_t n, std::uint64_t seed) {
+    std::vector<float> values(n);
+    sotto::random_stream random{seed};
+    for (float& x : values) x = random.uniform(-1.0f, 1.0f);
+    return values;
+}
+}  // namespace
+
+TEST_CASE("sums and masks equal the plain loops, bit for bit, at every length and misalignment") {
+    for (std::size_t n = 0; n <= 70; ++n)
+        for (const std::size_t shift : {0u, 1u, 3u}) {
+            const auto a = uniform(n + shift, 1), b = uniform(n + shift, 2);
+            const auto count = static_cast<std::int64_t>(n);
+            std::vector<float> plain(n + shift + 1, 42.0f), cut(plain), where(plain);
+            std::vector<float> same_plain(plain), same_cut(plain), same_where(plain);
+            kernels::sum(a.data() + shift, b.data() + shift, plain.data() + shift, count);
+            kernels::rectified_sum(a.data() + shift, b.data() + shift, cut.data() + shift, count);
+            kernels::where_positive(a.data() + shift, b.data() + shift, where.data() + shift,
+                                    count);
+            for (std::size_t i = shift; i < n + shift; ++i) {
+                same_plain[i] = a[i] + b[i];
+                same_cut[i] = a[i] + b[i] < 0.0f ? 0.0f : a[i] + b[i];
+                same_where[i] = a[i] > 0.0f ? b[i] : 0.0f;
+            }
+            CHECK(plain == same_plain);
+            CHECK(cut == same_cut);
+            CHECK(where == same_where);
+        }
+}
+
+TEST_CASE("a rectified sum keeps a NaN, and a closed rectifier lets none through") {
+    const float nan = std::nanf(""), infinity = std::numeric_limits<float>::infinity();
+    const std::vector<float> nans(40, nan), ones(40, 1.0f), zeros(40, 0.0f);
+    const std::vector<float> infinite(40, -infinity);
+    std::vector<float> to(40);
+    kernels::rectified_sum(nans.data(), ones.data(), to.data(), 40);
+    for (const float x : to) CHECK(std::isnan(x));
+    kernels::rectified_sum(infinite.data(), ones.data(), to.data(), 40);
+    CHECK(to == zeros);
+    kernels::where_positive(zeros.data(), nans.data(), to.data(), 40);
+    CHECK(to == zeros);
+}
+
+TEST_CASE("rows are copied to where they belong, and nothing else is touched") {
+    for (std::int64_t width = 1; width <= 41; ++width)
+        for (const std::int64_t gap : {0, 1, 5}) {
+            CAPTURE(width);
+            CAPTURE(gap);
+            const std::int64_t rows = 3, next = width + gap;
+            const auto from = uniform(static_cast<std::size_t>(rows * width), 3);
+            std::vector<float> to(static_cast<std::size_t>(rows * next), 42.0f), expected(to);
+            for (std::int64_t row = 0; row < rows; ++row)
+                for (std::int64_t i = 0; i < width; ++i)
+                    expected[static_cast<std::size_t>(row * next + i)] =
+                        from[static_cast<std::size_t>(row * width + i)];
+            kernels::copy_rows(from.data(), to.data(), rows, width, next);
+            CHECK(to == expected);
+        }
+}

@@ -1,0 +1,220 @@
+#include "sotto/trainer/read_json_lines.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstddef>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <unistd.h>
+
+#include "sotto/compressors/dgc.hpp"
+#include "sotto/strategies/all_reduce.hpp"
+#include "sotto/trainer/json_lines.hpp"
+#include "sotto/trainer/run_recorder.hpp"
+#include "sotto/trainer/trainer.hpp"
+#include "sotto/transports/run_in_process.hpp"
+#include "support/numbers.hpp"
+
+using namespace sotto;
+
+namespace {
+
+struct scratch_file {
+    std::filesystem::path path = std::filesystem::temp_directory_path() /
+                                 ("sotto_read_json_lines_" + std::to_string(::getpid()) + ".jsonl");
+    ~scratch_file() { std::filesystem::remove(path); }
+    void write(std::string_view text) const { std::ofstream(path, std::ios::binary) << text; }
+    std::string text() const {
+        std::ifstream in(path, std::ios::binary);
+        return {std::istreambuf_iterator<char>(in), {}};
+    }
+};
+
+const std::string run_line =
+    R"({"event":"run","rank":0,"world_size":2,"epochs":1,"examples":8,"steps_an_epoch":2,"step":0,)"
+    R"("options":{"a":"1"},"tensors":[{"name":"w","shape":[2,3],"size":6}]})"
+    "\n";
+
+std::string costs(int bytes) {
+    return R"("examples":4,"load_seconds":0,"compute_seconds":0.5,"compress_seconds":0,)"
+           R"("wait_seconds":0.25,"apply_seconds":0,"dense_bytes":24,"message_bytes":)" +
+           std::to_string(bytes) + R"(,"bytes_sent":10,"bytes_received":10)";
+}
+std::string step_line(int step, const std::string& loss = "0.5") {
+    return R"({"event":"step","step":)" + std::to_string(step) +
+           R"(,"epoch":0.0,"seconds_since_start":1.5,"rank_loss":)" + loss + "," + costs(12) +
+           R"(,"tensor_message_bytes":[12]})"
+           "\n";
+}
+
+run_log parse(const std::string& text) {
+    const scratch_file file;
+    file.write(text);
+    return read_json_lines(file.path);
+}
+
+std::string refusal(const std::string& text) {
+    const scratch_file file;
+    file.write(text);
+    try {
+        read_json_lines(file.path);
+    } catch (const malformed_log& e) {
+        std::string what = e.what();
+        CHECK(what.starts_with("'" + file.path.string() + "', line " + std::to_string(e.line())));
+        return what.substr(file.path.string().size() + 4);
+    }
+    return "accepted";
+}
+
+std::string with(const std::string& line, const std::string& from, const std::string& to) {
+    std::string changed = line;
+    const std::size_t at = changed.find(from);
+    REQUIRE(at != std::string::npos);
+    return changed.replace(at, from.size(), to);
+}
+
+}  // namespace
+
+TEST_CASE("what is read from a log is what a recorder kept of the run") {
+    const scratch_file file;
+    run_log live;
+    run_in_process(2, [&](in_process& transport) {
+        testing::number_model model;
+        trainer trainer{model, all_reduce{sgd{}, dgc{}}, transport, {.batch_size = 4}};
+        const testing::numbered data{24}, unseen{5};
+        json_lines log(file.path);
+        run_recorder recorder("recorded");
+        trainer.fit(data, steps{5}, evaluate_on{unseen}, log, recorder);
+        trainer.fit(data, epochs{2}, evaluate_on{unseen}, log, recorder);
+        if (transport.rank() == 0) live = recorder.log();
+    });
+    const run_log read = read_json_lines(file.path);
+    CHECK(read.name == file.path.stem().string());
+    CHECK(read.fits == 2);
+    CHECK(read.ended);
+    CHECK(read.steps == live.steps);
+    CHECK(read.last_step == live.last_step);
+    CHECK(read.seconds == doctest::Approx(live.seconds));
+    CHECK(read.about.options == live.about.options);
+    CHECK(read.about.tensors == live.about.tensors);
+    CHECK(read.about.world_size == 2);
+    REQUIRE(read.points.size() == live.points.size());
+    CHECK(read.points == live.points);
+    REQUIRE(read.epochs.size() == live.epochs.size());
+    for (std::size_t i = 0; i < read.epochs.size(); ++i) {
+        CHECK(read.epochs[i].epoch == live.epochs[i].epoch);
+        CHECK(read.epochs[i].step == live.epochs[i].step);
+        CHECK(read.epochs[i].steps == live.epochs[i].steps);
+        CHECK(read.epochs[i].complete == live.epochs[i].complete);
+        CHECK(read.epochs[i].bytes_sent == live.epochs[i].bytes_sent);
+        CHECK(read.epochs[i].costs == live.epochs[i].costs);
+        CHECK(read.epochs[i].evaluated->loss == live.epochs[i].evaluated->loss);
+    }
+    CHECK(read.total.bytes_sent == live.total.bytes_sent);
+    CHECK(read.peak_memory_bytes > 0.0);
+}
+
+TEST_CASE("a last line that was cut off is left out, and said, wherever it was cut") {
+    const std::string whole = run_line + step_line(1), last = step_line(2);
+    for (std::size_t cut = 1; cut < last.size(); ++cut) {
+        const run_log log = parse(whole + last.substr(0, cut));
+        CHECK(log.steps == 1);
+        REQUIRE(log.remarks.size() == 1);
+        CHECK(log.remarks[0].text ==
+              "the log ends inside line 3, after " + std::to_string(cut) + " bytes of it");
+    }
+    CHECK(parse(whole + last).remarks.empty());
+    CHECK(parse(whole + last).steps == 2);
+}
+
+TEST_CASE("lines that are not as they are written are refused with line, expected and found") {
+    CHECK(refusal("") == "line 1: expected an event \"run\", found nothing");
+    CHECK(refusal("{\"event\"") == "line 1: expected an event \"run\", found a part of a line");
+    CHECK(refusal("hello\n") == "line 1: expected JSON, found \"hello\"");
+    CHECK(refusal("[]\n") == "line 1: expected a JSON object, found array");
+    CHECK(refusal("{}\n") == "line 1: expected a member \"event\", found none");
+    CHECK(refusal(step_line(1)) == "line 1: expected an event \"run\" first, found \"step\"");
+    CHECK(refusal(run_line + "\n") == "line 2: expected JSON, found \"\"");
+    CHECK(refusal(run_line + step_line(1) + step_line(1)) ==
+          "line 3: expected \"step\" to be a whole number from 2 to 1099511627776, found 1");
+    CHECK(refusal(run_line + with(step_line(1), "0.25", "-0.25")) ==
+          "line 2: expected \"wait_seconds\" to be a number that is not negative, found -0.25");
+    CHECK(refusal(run_line + with(step_line(1), "[12]", "[12,3]")) ==
+          "line 2: expected as many tensor_message_bytes as the run has tensors, 1, found 2");
+    CHECK(refusal(run_line + step_line(1, "\"low\"")) ==
+          "line 2: expected \"rank_loss\" to be a number or null, found \"low\"");
+    CHECK(refusal(with(run_line, "\"size\":6", "\"size\":18446744073709551615")) ==
+          "line 1: expected \"size\" to be a whole number from 0 to 1099511627776, found "
+          "18446744073709551615");
+    CHECK(refusal(with(run_line, "\"world_size\":2", "\"world_size\":0"))
+              .starts_with("line 1: expected \"world_size\" to be a whole number from 1 to"));
+    CHECK(refusal(with(run_line, "[2,3]", "[[[[2]]]]")) ==
+          "line 1: expected at most 4 levels, found more");
+    CHECK(refusal(with(run_line, "\"1\"", "1")) ==
+          "line 1: expected \"options.a\" to be a string, found 1");
+    std::string many = "{";
+    for (int i = 0; i < 20'000; ++i) many.append("\"").append(std::to_string(i)).append("\":0,");
+    CHECK(refusal(many + "\"event\":0}\n") ==
+          "line 1: expected an object of at most 16384 members, found more");
+}
+
+TEST_CASE("a line without an end is refused before it fills the memory") {
+    const std::string endless(json_lines_reader::line_bytes_max + 100'000, ' ');
+    CHECK(refusal(run_line + endless).starts_with("line 2: expected a line of at most 16777216"));
+}
+
+TEST_CASE("events of later versions are left out; losses may be null") {
+    const run_log log =
+        parse(run_line + "{\"event\":\"weather\",\"rain\":[1,2]}\n" + step_line(1, "null"));
+    CHECK(log.steps == 1);
+    CHECK(log.points[0].losses == 0);
+    CHECK(log.remarks.empty());
+}
+
+TEST_CASE("a checkpoint that could not be written is remembered, with the reason") {
+    const scratch_file file;
+    {
+        json_lines log(file.path);
+        layout nothing;
+        log.on_begin({.parameters = &nothing});
+        log.on_checkpoint({.step = 3, .path = "good"});
+        log.on_checkpoint({.step = 7, .path = "run", .failure = "No space left on device"});
+    }
+    const run_log log = read_json_lines(file.path);
+    REQUIRE(log.remarks.size() == 1);
+    CHECK(log.remarks[0].step == 7);
+    CHECK(log.remarks[0].text == "the checkpoint 'run' was not written: No space left on device");
+}
+
+TEST_CASE("a log that is appended to keeps what was in it; text that is no UTF-8 can be written") {
+    const scratch_file file;
+    layout nothing;
+    for (int start = 0; start < 2; ++start) {
+        json_lines log(file.path, {.append = true});
+        log.on_begin({.steps_before = 5 * start,
+                      .parameters = &nothing,
+                      .description = "folder = \xff\xfe\n"});
+    }
+    const run_log log = read_json_lines(file.path);
+    CHECK(log.fits == 2);
+    CHECK(log.about.steps_before == 5);
+    CHECK(log.about.options[0].second == "\xef\xbf\xbd\xef\xbf\xbd");
+    {
+        json_lines anew(file.path);
+        anew.on_begin({.parameters = &nothing});
+    }
+    CHECK(read_json_lines(file.path).fits == 1);
+}
+
+TEST_CASE("a file that is not there is named with the system's reason") {
+    CHECK_THROWS_WITH_AS(
+        read_json_lines("/nowhere/run.jsonl"),
+        "read_json_lines: '/nowhere/run.jsonl' cannot be opened: No such file or directory",
+        io_failure);
+    CHECK_THROWS_AS(read_json_lines(std::filesystem::temp_directory_path()), io_failure);
+}

@@ -1,0 +1,173 @@
+#include "sotto/trainer/run_log.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "support/allocation_count.hpp"
+
+using namespace sotto;
+
+namespace {
+
+run_log::start two_tensors(std::int64_t steps_before = 0) {
+    return {.world_size = 4,
+            .steps_before = steps_before,
+            .tensors = {{.name = "w", .shape = {3, 4}, .size = 12},
+                        {.name = "b", .shape = {4}, .size = 4}}};
+}
+
+run_log::step step_of(std::int64_t number, double loss = 1.0) {
+    return {.number = number,
+            .seconds = 0.5 * static_cast<double>(number),
+            .loss = loss,
+            .costs = {.examples = 8,
+                      .compute = 0.25,
+                      .dense_bytes = 64,
+                      .message_bytes = 16,
+                      .bytes_sent = 48}};
+}
+
+}  // namespace
+
+TEST_CASE("however many steps, there is a bounded number of points that lose no sum") {
+    run_log log;
+    log.begin(two_tensors());
+    constexpr std::int64_t steps = 100'000;
+    double losses = 0.0;
+    for (std::int64_t s = 1; s <= steps; ++s) {
+        const double loss = static_cast<double>((s * 7919) % 1000);
+        losses += loss;
+        log.add(step_of(s, loss));
+    }
+    CHECK(log.points.size() <= run_log::points_max);
+    CHECK(log.points.size() > run_log::points_max / 4);
+    CHECK(log.steps == steps);
+    std::int64_t next = 1, counted = 0;
+    double sum = 0.0, message = 0.0, least = 1e9, most = -1e9;
+    for (const run_point& p : log.points) {
+        CHECK(p.first_step == next);
+        next = p.last_step + 1;
+        counted += p.losses;
+        sum += p.loss_sum;
+        message += p.message_bytes;
+        least = std::min(least, p.loss_min);
+        most = std::max(most, p.loss_max);
+        CHECK(p.bytes_sent == 48.0 * static_cast<double>(p.last_step));
+    }
+    CHECK(next == steps + 1);
+    CHECK(counted == steps);
+    CHECK(sum == losses);
+    CHECK(message == 16.0 * steps);
+    CHECK(least == 0.0);
+    CHECK(most == 999.0);
+}
+
+TEST_CASE("a step takes no memory") {
+    if (!support::allocation_count::works) {
+        MESSAGE("skipped: allocations are not counted under sanitizers");
+        return;
+    }
+    run_log log;
+    log.reserve();
+    log.begin(two_tensors());
+    const std::array<std::int64_t, 2> bytes{12, 4};
+    const support::allocation_count count;
+    for (std::int64_t s = 1; s <= 3 * static_cast<std::int64_t>(run_log::points_max); ++s) {
+        run_log::step step = step_of(s);
+        step.tensor_message_bytes = bytes;
+        log.add(step);
+    }
+    CHECK(count.on_this_thread() == 0);
+}
+
+TEST_CASE("a step of a thinned log stands for those before it, until its epoch tells better") {
+    run_log log;
+    log.begin(two_tensors());
+    log.add(step_of(4));
+    log.add(step_of(8));
+    CHECK(log.steps == 8);
+    CHECK(log.total.bytes_sent == 8 * 48);
+    log.add(run_epoch{.epoch = 1, .step = 10, .seconds = 5.0, .costs = {.bytes_sent = 500}});
+    CHECK(log.steps == 10);
+    CHECK(log.total.bytes_sent == 500);
+    CHECK(log.epochs[0].bytes_sent == 500);
+    CHECK(log.epochs[0].steps == 10);
+    log.add(step_of(12));
+    CHECK(log.total.bytes_sent == 500 + 2 * 48);
+}
+
+TEST_CASE("a run that is taken up again at an earlier step pays for those steps twice") {
+    run_log log;
+    log.begin(two_tensors());
+    for (std::int64_t s = 1; s <= 10; ++s) log.add(step_of(s));
+    CHECK_FALSE(log.ended);
+    log.begin(two_tensors(6));
+    for (std::int64_t s = 7; s <= 8; ++s) {
+        run_log::step again = step_of(s);
+        again.seconds = 0.5 * static_cast<double>(s - 6);
+        log.add(again);
+    }
+    log.add(run_epoch{
+        .epoch = 1, .step = 8, .seconds = 1.0, .costs = {.examples = 16, .bytes_sent = 96}});
+    log.end(1.25, false);
+    CHECK(log.ended);
+    CHECK(log.fits == 2);
+    CHECK(log.steps == 12);
+    CHECK(log.last_step == 8);
+    CHECK(log.total.bytes_sent == 12 * 48);
+    CHECK(log.seconds == 5.0 + 1.25);
+    CHECK(log.points.front().part == 0);
+    CHECK(log.points.back().part == 1);
+    CHECK(log.points[10].seconds == 5.5);
+    CHECK(log.epochs[0].part == 1);
+    CHECK(log.epochs[0].steps == 2);
+}
+
+TEST_CASE("points are merged even where every step belongs to another part") {
+    run_log log;
+    for (std::int64_t s = 0; s < static_cast<std::int64_t>(run_log::points_max) + 10; ++s) {
+        log.begin(two_tensors(0));
+        log.add(step_of(1));
+    }
+    CHECK(log.points.size() <= run_log::points_max);
+    CHECK(log.steps == static_cast<std::int64_t>(run_log::points_max) + 10);
+}
+
+TEST_CASE("the steady state is the last complete epoch; tensors' bytes are its mean") {
+    run_log log;
+    log.begin(two_tensors());
+    const std::array<std::int64_t, 2> before{48, 16}, after{6, 16}, less{2, 16};
+    for (std::int64_t s = 1; s <= 4; ++s) {
+        run_log::step step = step_of(s);
+        step.epoch = s <= 2 ? 0.5 * static_cast<double>(s - 1) : 1.0;
+        step.tensor_message_bytes = s <= 2 ? before : s == 3 ? after : less;
+        log.add(step);
+        if (s == 2)
+            log.add(run_epoch{.epoch = 1, .step = 2, .seconds = 1.0, .costs = {.compute = 3.0}});
+    }
+    CHECK(log.steady().first.compute == 3.0);
+    CHECK(log.steady().second == 2);
+    CHECK(log.about.tensors[0].message_bytes == 4.0);
+    CHECK(log.about.tensors[1].message_bytes == 16.0);
+    CHECK(log.tensor_steps == 2);
+    log.add(run_epoch{
+        .epoch = 2, .step = 4, .complete = false, .seconds = 2.0, .costs = {.compute = 9.0}});
+    CHECK(log.steady().first.compute == 3.0);  // an epoch that ended in the middle is not one
+}
+
+TEST_CASE("losses that are no numbers leave the others as they are") {
+    run_log log;
+    log.begin(two_tensors());
+    log.add(step_of(1, std::numeric_limits<double>::quiet_NaN()));
+    log.add(step_of(2, std::numeric_limits<double>::infinity()));
+    log.add(step_of(3, 2.0));
+    CHECK(log.points[0].losses == 0);
+    CHECK(log.points[1].losses == 0);
+    CHECK(log.points[2].loss() == 2.0);
+}
