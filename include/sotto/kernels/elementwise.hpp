@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "sotto/core/config.hpp"
 #include "sotto/kernels/instruction_set.hpp"
@@ -29,9 +31,9 @@ template <class Function>
 struct each_pair {
     template <instruction_set Set>
     SOTTO_INLINE static void run(const float* a, const float* b, float* to,
-                                 std::int64_t count) noexcept {
-        constexpr int lanes = lanes_of(Set);
-        std::int64_t i = 0;
+                                 std::size_t count) noexcept {
+        constexpr std::size_t lanes = lanes_of(Set);
+        std::size_t i = 0;
         for (; i + lanes <= count; i += lanes) {
             floats<lanes> first, second;
             load(first, a + i);
@@ -72,25 +74,33 @@ struct copy_rows {
 
 }  // namespace detail
 
-/// Rows of `width` floats, one behind the other, to rows that begin `next` floats apart.
+/// Rows of `width` floats, one behind the other, to rows that begin `next` floats apart, which must
+/// not be the same memory. Costs a read and a write of them.
 inline void copy_rows(const float* from, float* to, std::int64_t rows, std::int64_t width,
                       std::int64_t next) noexcept {
     run_widest<detail::copy_rows>(from, to, rows, width, next);
 }
 
-/// to = a + b; `to` may be either.
-inline void sum(const float* a, const float* b, float* to, std::int64_t count) noexcept {
-    run_widest<detail::each_pair<detail::add_two>>(a, b, to, count);
+// Below, all spans have the length of the last, which may be one of the others. Each costs two
+// reads and a write of it, and gives the same bits on every instruction set.
+
+/// to = a + b
+inline void sum(std::span<const float> a, std::span<const float> b, std::span<float> to) noexcept {
+    run_widest<detail::each_pair<detail::add_two>>(a.data(), b.data(), to.data(), to.size());
 }
 
 /// to = max(0, a + b); a NaN stays one.
-inline void rectified_sum(const float* a, const float* b, float* to, std::int64_t count) noexcept {
-    run_widest<detail::each_pair<detail::add_two_rectified>>(a, b, to, count);
+inline void rectified_sum(std::span<const float> a, std::span<const float> b,
+                          std::span<float> to) noexcept {
+    run_widest<detail::each_pair<detail::add_two_rectified>>(a.data(), b.data(), to.data(),
+                                                             to.size());
 }
 
 /// to = x where y > 0 and else 0: what of a gradient comes back through a rectifier that put out y.
-inline void where_positive(const float* y, const float* x, float* to, std::int64_t count) noexcept {
-    run_widest<detail::each_pair<detail::second_where_first_is_positive>>(y, x, to, count);
+inline void where_positive(std::span<const float> y, std::span<const float> x,
+                           std::span<float> to) noexcept {
+    run_widest<detail::each_pair<detail::second_where_first_is_positive>>(y.data(), x.data(),
+                                                                          to.data(), to.size());
 }
 
 }  // namespace sotto::kernels

@@ -1,6 +1,7 @@
 #pragma once
 
-#include <cstdint>
+#include <cstddef>
+#include <span>
 
 #include "sotto/core/config.hpp"
 #include "sotto/kernels/instruction_set.hpp"
@@ -25,30 +26,46 @@ struct normalisation {
 
 namespace detail {
 
-// Four sums of each kind: each add waits for the one before it, about four cycles.
-struct sums_of_deviations {
-    template <instruction_set Set>
-    SOTTO_INLINE static two_sums run(const float* x, std::int64_t count, float centre) noexcept {
-        constexpr int lanes = lanes_of(Set);
+/// Sums over `Term`, which adds what a value (or a vector of them) has to two sums.
+template <class Term>
+struct add_up {
+    // Four sums of each kind: each add waits for the one before it, about four cycles.
+    template <instruction_set Set, class... Arguments>
+    SOTTO_INLINE static two_sums run(const float* x, const float* dy, std::size_t count,
+                                     const Arguments&... how) noexcept {
+        constexpr std::size_t lanes = lanes_of(Set);
         floats<lanes> first[4] = {}, second[4] = {};
-        std::int64_t i = 0;
+        std::size_t i = 0;
         for (; i + 4 * lanes <= count; i += 4 * lanes)
 #pragma GCC unroll 4
-            for (int v = 0; v < 4; ++v) {
-                floats<lanes> value;
-                load(value, x + i + v * lanes);
-                value -= centre;
-                first[v] += value;
-                second[v] += value * value;
-            }
+            for (std::size_t v = 0; v < 4; ++v)
+                add_vector<lanes>(first[v], second[v], x + i + v * lanes, dy + i + v * lanes,
+                                  how...);
+        for (; i + lanes <= count; i += lanes)
+            add_vector<lanes>(first[0], second[0], x + i, dy + i, how...);
         two_sums sums{sum_of((first[0] + first[1]) + (first[2] + first[3])),
                       sum_of((second[0] + second[1]) + (second[2] + second[3]))};
-        for (; i < count; ++i) {
-            const float value = x[i] - centre;
-            sums.first += value;
-            sums.second += value * value;
-        }
+        for (; i < count; ++i) Term::add(sums.first, sums.second, x[i], dy[i], how...);
         return sums;
+    }
+
+private:
+    template <std::size_t Lanes>
+    SOTTO_INLINE static void add_vector(auto& first, auto& second, const float* x, const float* dy,
+                                        const auto&... how) noexcept {
+        floats<Lanes> value, change;
+        load(value, x);
+        load(change, dy);
+        Term::add(first, second, value, change, how...);
+    }
+};
+
+struct deviation {
+    SOTTO_INLINE static void add(auto& first, auto& second, const auto& x, const auto&,
+                                 float centre) noexcept {
+        const auto from_centre = x - centre;
+        first += from_centre;
+        second += from_centre * from_centre;
     }
 };
 
@@ -62,10 +79,10 @@ struct apply_normalisation {
         store(value, y);
     }
     template <instruction_set Set>
-    SOTTO_INLINE static void run(const float* x, float* y, std::int64_t count,
+    SOTTO_INLINE static void run(const float* x, float* y, std::size_t count,
                                  const normalisation& how) noexcept {
-        constexpr int lanes = lanes_of(Set);
-        std::int64_t i = 0;
+        constexpr std::size_t lanes = lanes_of(Set);
+        std::size_t i = 0;
         for (; i + lanes <= count; i += lanes) step<lanes>(x + i, y + i, how);
         for (; i < count; ++i) {
             const float value = (x[i] - how.mean) * how.scale + how.shift;
@@ -82,44 +99,24 @@ SOTTO_INLINE void pass_rectifier(Vector& change, const Vector& value, const norm
     change = y > 0.0f ? change : Vector{};
 }
 
-struct sums_of_gradients {
-    template <instruction_set Set>
-    SOTTO_INLINE static two_sums run(const float* x, const float* dy, std::int64_t count,
-                                     const normalisation& how) noexcept {
-        constexpr int lanes = lanes_of(Set);
-        floats<lanes> first[4] = {}, second[4] = {};
-        std::int64_t i = 0;
-        for (; i + 4 * lanes <= count; i += 4 * lanes)
-#pragma GCC unroll 4
-            for (int v = 0; v < 4; ++v) {
-                const std::int64_t at = i + v * lanes;
-                floats<lanes> value, change;
-                load(value, x + at);
-                load(change, dy + at);
-                if (how.rectified) pass_rectifier(change, value, how);
-                first[v] += change;
-                second[v] += change * (value - how.mean);
-            }
-        two_sums sums{sum_of((first[0] + first[1]) + (first[2] + first[3])),
-                      sum_of((second[0] + second[1]) + (second[2] + second[3]))};
-        for (; i < count; ++i) {
-            float change = dy[i];
-            if (how.rectified) pass_rectifier(change, x[i], how);
-            sums.first += change;
-            sums.second += change * (x[i] - how.mean);
-        }
-        return sums;
+struct gradient_term {
+    SOTTO_INLINE static void add(auto& first, auto& second, const auto& x, const auto& dy,
+                                 const normalisation& how) noexcept {
+        auto change = dy;
+        if (how.rectified) pass_rectifier(change, x, how);
+        first += change;
+        second += change * (x - how.mean);
     }
 };
 
 /// dx = scale (dy - mean_change) - slope (x - mean), over what comes through the rectifier.
 struct normalisation_gradient {
     template <instruction_set Set>
-    SOTTO_INLINE static void run(const float* x, const float* dy, float* dx, std::int64_t count,
+    SOTTO_INLINE static void run(const float* x, const float* dy, float* dx, std::size_t count,
                                  const normalisation& how, float mean_change,
                                  float slope) noexcept {
-        constexpr int lanes = lanes_of(Set);
-        std::int64_t i = 0;
+        constexpr std::size_t lanes = lanes_of(Set);
+        std::size_t i = 0;
         for (; i + lanes <= count; i += lanes) {
             floats<lanes> value, change;
             load(value, x + i);
@@ -139,28 +136,35 @@ struct normalisation_gradient {
 
 }  // namespace detail
 
-/// The sums of x - centre and of its square, in an order that depends on `count` and the
-/// instruction set alone.
-inline two_sums sums_of_deviations(const float* x, std::int64_t count, float centre) noexcept {
-    return run_widest<detail::sums_of_deviations>(x, count, centre);
+// Spans of one call have one length. Sums are in an order that depends on it and the instruction
+// set alone; with no multiply-add fused or with another order of the sums, their last bits differ
+// between instruction sets.
+
+/// The sums of x - centre and of its square. Costs a read of x.
+inline two_sums sums_of_deviations(std::span<const float> x, float centre) noexcept {
+    return run_widest<detail::add_up<detail::deviation>>(x.data(), x.data(), x.size(), centre);
 }
 
-inline void normalise(const float* x, float* y, std::int64_t count,
+/// y = scale (x - mean) + shift, or the larger of that and 0; y may be x. Costs a read and a write.
+inline void normalise(std::span<const float> x, std::span<float> y,
                       const normalisation& how) noexcept {
-    run_widest<detail::apply_normalisation>(x, y, count, how);
+    run_widest<detail::apply_normalisation>(x.data(), y.data(), y.size(), how);
 }
 
-/// The sums of dy and of dy (x - mean), where dy counts only where y > 0 if y was rectified.
-inline two_sums sums_of_gradients(const float* x, const float* dy, std::int64_t count,
+/// The sums of dy and of dy (x - mean), where dy counts only where y > 0 if y was rectified. Costs
+/// a read of both.
+inline two_sums sums_of_gradients(std::span<const float> x, std::span<const float> dy,
                                   const normalisation& how) noexcept {
-    return run_widest<detail::sums_of_gradients>(x, dy, count, how);
+    return run_widest<detail::add_up<detail::gradient_term>>(x.data(), dy.data(), x.size(), how);
 }
 
-/// The way back through a normalisation whose mean and scale depend on x.
+/// The way back through a normalisation whose mean and scale depend on x. Costs two reads and a
+/// write; dx may be x or dy.
 ///   math    dx = scale (dy - mean_change) - slope (x - mean), with dy as for sums_of_gradients
-inline void normalise_back(const float* x, const float* dy, float* dx, std::int64_t count,
+inline void normalise_back(std::span<const float> x, std::span<const float> dy, std::span<float> dx,
                            const normalisation& how, float mean_change, float slope) noexcept {
-    run_widest<detail::normalisation_gradient>(x, dy, dx, count, how, mean_change, slope);
+    run_widest<detail::normalisation_gradient>(x.data(), dy.data(), dx.data(), dx.size(), how,
+                                               mean_change, slope);
 }
 
 }  // namespace sotto::kernels

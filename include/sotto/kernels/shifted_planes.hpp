@@ -21,7 +21,7 @@ struct shifted_planes {
     bool pairs_touch = false;  // places[g + 1] is places[g] + 8 for every even g
 };
 
-/// The columns of `multiply_shifted` that go together: weights are packed for as many.
+/// The rows of the product, which is the filters, that go together: weights are packed for as many.
 inline constexpr std::int64_t packed_rows = 8;
 
 namespace detail {

@@ -102,6 +102,7 @@ public:
 
     std::span<const float> forward(std::span<const float> parameters, const batch_type& batch) {
         check(parameters, batch);
+        forwarded_ = -1;  // until all of it has passed
         nn::pass at(parameters);
         at.buffers = at.next_buffers = buffers_;
         at.random = random_;

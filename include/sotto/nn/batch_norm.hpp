@@ -14,6 +14,7 @@
 #include "sotto/nn/blueprint.hpp"
 #include "sotto/nn/buffer.hpp"
 #include "sotto/nn/pass.hpp"
+#include "sotto/nn/rows.hpp"
 #include "sotto/nn/shape.hpp"
 
 namespace sotto::nn {
@@ -34,6 +35,8 @@ namespace sotto::nn {
 ///           and a write, the second and third read of a channel from the cache that holds one
 ///           channel of the batch.  Sums run in float over a plane and in double over planes;
 ///           the variance is taken from deviations, corrected for the rounding of the mean.
+///           Planes of one value, as after dense, are turned first so that a channel's values lie
+///           side by side: a read and a write more each way.
 ///   errors  bind throws invalid_option: momentum outside [0, 1], epsilon not above 0
 ///   source  Ioffe and Szegedy 2015, Batch normalization, arXiv:1502.03167
 struct batch_norm {
@@ -62,21 +65,15 @@ public:
     std::span<const float> forward(const pass& at, std::span<const float> in) {
         const std::int64_t batch = examples_in(in, input_);
         const std::span<float> out = out_.take(static_cast<std::int64_t>(in.size()));
-        const std::span<double> mean = means_.take(input_.channels);
-        const std::span<double> inverse = inverses_.take(input_.channels);
-        for (std::int64_t c = 0; c < input_.channels; ++c) {
-            const auto channel = static_cast<std::size_t>(c);
-            const moments found = at.training ? moments_of(in, batch, c)
-                                              : moments{running_mean_.of(at.buffers)[channel],
-                                                        running_variance_.of(at.buffers)[channel]};
-            if (at.training) move(at, channel, found, batch * input_.plane());
-            mean[channel] = found.mean;
-            inverse[channel] = 1.0 / std::sqrt(found.variance + options_.epsilon);
-            const kernels::normalisation how = step(at.parameters, channel);
-            each_plane(batch, c, [&](std::int64_t first) {
-                kernels::normalise(in.data() + first, out.data() + first, input_.plane(), how);
-            });
+        if (input_.plane() > 1) {
+            normalise(at, {batch, input_.plane()}, in, out);
+            return out;
         }
+        const std::span<float> turned = turned_.take(static_cast<std::int64_t>(in.size()));
+        const std::span<float> result = turned_result_.take(static_cast<std::int64_t>(in.size()));
+        turn(in, turned, batch, input_.channels);
+        normalise(at, {1, batch}, turned, result);
+        turn(result, out, input_.channels, batch);
         return out;
     }
 
@@ -84,32 +81,18 @@ public:
                                     std::span<const float> out_gradient, std::span<float> gradient,
                                     auto&& on_ready) {
         const std::int64_t batch = examples_in(in, input_);
-        const double count = static_cast<double>(std::max<std::int64_t>(1, batch * input_.plane()));
+        const auto size = static_cast<std::int64_t>(in.size());
         const std::span<float> in_gradient =
-            needs_in_gradient_ ? in_gradient_.take(static_cast<std::int64_t>(in.size()))
-                               : std::span<float>{};
-        for (std::int64_t c = 0; c < input_.channels; ++c) {
-            const auto channel = static_cast<std::size_t>(c);
-            const kernels::normalisation how = step(parameters, channel);
-            double changes = 0.0, products = 0.0;
-            each_plane(batch, c, [&](std::int64_t first) {
-                const kernels::two_sums sums = kernels::sums_of_gradients(
-                    in.data() + first, out_gradient.data() + first, input_.plane(), how);
-                changes += sums.first;
-                products += sums.second;
-            });
-            const double inverse = inverses_.first(input_.channels)[channel];
-            shift_.of(gradient)[channel] = static_cast<float>(changes);
-            scale_.of(gradient)[channel] = static_cast<float>(products * inverse);
-            if (!needs_in_gradient_) continue;
-            const auto mean_change = static_cast<float>(changes / count);
-            const auto slope =
-                static_cast<float>(how.scale * inverse * inverse * (products / count));
-            each_plane(batch, c, [&](std::int64_t first) {
-                kernels::normalise_back(in.data() + first, out_gradient.data() + first,
-                                        in_gradient.data() + first, input_.plane(), how,
-                                        mean_change, slope);
-            });
+            needs_in_gradient_ ? in_gradient_.take(size) : std::span<float>{};
+        if (input_.plane() > 1) {
+            differentiate(parameters, {batch, input_.plane()}, in, out_gradient, gradient,
+                          in_gradient);
+        } else {
+            const std::span<float> change = turned_result_.take(size);
+            turn(out_gradient, change, batch, input_.channels);
+            differentiate(parameters, {1, batch}, turned_.first(size), change, gradient,
+                          needs_in_gradient_ ? change : std::span<float>{});
+            if (needs_in_gradient_) turn(change, in_gradient, input_.channels, batch);
         }
         on_ready(std::as_const(shift_));
         on_ready(std::as_const(scale_));
@@ -124,19 +107,83 @@ private:
         double variance = 0.0;
     };
 
-    // Calls see(place of its first value) for a channel's plane in every example.
-    void each_plane(std::int64_t batch, std::int64_t channel, auto&& see) const {
-        for (std::int64_t n = 0; n < batch; ++n)
-            see((n * input_.channels + channel) * input_.plane());
+    /// Where a channel's values lie: planes that are as many channels apart.
+    struct planes {
+        std::int64_t count = 0;
+        std::int64_t size = 0;
+
+        std::int64_t values() const noexcept { return count * size; }
+        double divisor() const noexcept {
+            return static_cast<double>(std::max<std::int64_t>(1, values()));
+        }
+    };
+
+    // Calls see(plane) with what cuts a channel's plane out of all values, for each of its planes.
+    void each_plane(const planes& of, std::int64_t channel, auto&& see) const {
+        const auto size = static_cast<std::size_t>(of.size);
+        for (std::int64_t n = 0; n < of.count; ++n) {
+            const auto first = static_cast<std::size_t>((n * input_.channels + channel) * of.size);
+            see([=](auto values) { return values.subspan(first, size); });
+        }
     }
 
-    moments moments_of(std::span<const float> in, std::int64_t batch, std::int64_t channel) const {
-        const double count = static_cast<double>(std::max<std::int64_t>(1, batch * input_.plane()));
+    // From rows x columns to columns x rows.
+    static void turn(std::span<const float> from, std::span<float> to, std::int64_t rows,
+                     std::int64_t columns) noexcept {
+        detail::swap_axes(from.data(), to.data(), rows, columns, 1);
+    }
+
+    void normalise(const pass& at, const planes& of, std::span<const float> in,
+                   std::span<float> out) {
+        const std::span<double> mean = means_.take(input_.channels);
+        const std::span<double> inverse = inverses_.take(input_.channels);
+        for (std::int64_t c = 0; c < input_.channels; ++c) {
+            const auto channel = static_cast<std::size_t>(c);
+            const moments found = at.training ? moments_of(in, of, c)
+                                              : moments{running_mean_.of(at.buffers)[channel],
+                                                        running_variance_.of(at.buffers)[channel]};
+            if (at.training) move(at, channel, found, of.values());
+            mean[channel] = found.mean;
+            inverse[channel] = 1.0 / std::sqrt(found.variance + options_.epsilon);
+            const kernels::normalisation how = step(at.parameters, channel);
+            each_plane(of, c, [&](auto plane) { kernels::normalise(plane(in), plane(out), how); });
+        }
+    }
+
+    // Without the input's gradient if that is empty; it may be the output's.
+    void differentiate(std::span<const float> parameters, const planes& of,
+                       std::span<const float> in, std::span<const float> out_gradient,
+                       std::span<float> gradient, std::span<float> in_gradient) {
+        for (std::int64_t c = 0; c < input_.channels; ++c) {
+            const auto channel = static_cast<std::size_t>(c);
+            const kernels::normalisation how = step(parameters, channel);
+            double changes = 0.0, products = 0.0;
+            each_plane(of, c, [&](auto plane) {
+                const kernels::two_sums sums =
+                    kernels::sums_of_gradients(plane(in), plane(out_gradient), how);
+                changes += sums.first;
+                products += sums.second;
+            });
+            const double inverse = inverses_.first(input_.channels)[channel];
+            shift_.of(gradient)[channel] = static_cast<float>(changes);
+            scale_.of(gradient)[channel] = static_cast<float>(products * inverse);
+            if (in_gradient.empty()) continue;
+            const auto mean_change = static_cast<float>(changes / of.divisor());
+            const auto slope =
+                static_cast<float>(how.scale * inverse * inverse * (products / of.divisor()));
+            each_plane(of, c, [&](auto plane) {
+                kernels::normalise_back(plane(in), plane(out_gradient), plane(in_gradient), how,
+                                        mean_change, slope);
+            });
+        }
+    }
+
+    moments moments_of(std::span<const float> in, const planes& of, std::int64_t channel) const {
+        const double count = of.divisor();
         const auto sums_around = [&](float centre) {
             moments sums;
-            each_plane(batch, channel, [&](std::int64_t first) {
-                const kernels::two_sums found =
-                    kernels::sums_of_deviations(in.data() + first, input_.plane(), centre);
+            each_plane(of, channel, [&](auto plane) {
+                const kernels::two_sums found = kernels::sums_of_deviations(plane(in), centre);
                 sums.mean += found.first;
                 sums.variance += found.second;
             });
@@ -176,6 +223,8 @@ private:
     tensor running_variance_;
     buffer<double> means_;     // of the last pass, a value each channel
     buffer<double> inverses_;  // of the standard deviations
+    buffer<> turned_;          // the input of the last pass, channels x examples
+    buffer<> turned_result_;   // what came of it, or comes back to it
     buffer<> out_;
     buffer<> in_gradient_;
 };

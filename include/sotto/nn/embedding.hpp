@@ -50,12 +50,16 @@ public:
     }
 
     std::span<const float> forward(const pass& at, std::span<const float> in) {
-        const auto tokens = static_cast<std::int64_t>(in.size());
-        for (std::int64_t i = 0; i < tokens; ++i) check_token(in, i);
-        const std::span<float> out = out_.take(tokens * width_);
+        const auto count = static_cast<std::int64_t>(in.size());
+        const std::span<std::int32_t> tokens = tokens_.take(count);
+        for (std::size_t i = 0; i < in.size(); ++i) tokens[i] = checked_token(in, i);
+        const std::span<float> out = out_.take(count * width_);
         const float* const rows = weight_.of(at.parameters).data();
-        for (std::int64_t i = 0; i < tokens; ++i)
-            detail::copy_row(rows + token(in, i) * width_, out.data() + i * width_, width_);
+        float* to = out.data();
+        for (const std::int32_t token : tokens) {
+            detail::copy_row(rows + token * width_, to, width_);
+            to += width_;
+        }
         return out;
     }
 
@@ -64,10 +68,11 @@ public:
                                     auto&& on_ready) {
         const std::span<float> weight = weight_.of(gradient);
         std::fill(weight.begin(), weight.end(), 0.0f);
-        const auto tokens = static_cast<std::int64_t>(in.size());
-        for (std::int64_t i = 0; i < tokens; ++i)
-            detail::add_row(out_gradient.data() + i * width_, weight.data() + token(in, i) * width_,
-                            width_);
+        const float* from = out_gradient.data();
+        for (const std::int32_t token : tokens_.first(static_cast<std::int64_t>(in.size()))) {
+            detail::add_row(from, weight.data() + token * width_, width_);
+            from += width_;
+        }
         on_ready(std::as_const(weight_));
         return {};
     }
@@ -75,17 +80,14 @@ public:
 private:
     friend struct embedding;
 
-    static std::int64_t token(std::span<const float> in, std::int64_t i) noexcept {
-        return static_cast<std::int64_t>(in[static_cast<std::size_t>(i)]);
-    }
-
-    void check_token(std::span<const float> in, std::int64_t i) const {
-        const float found = in[static_cast<std::size_t>(i)];
+    std::int32_t checked_token(std::span<const float> in, std::size_t i) const {
+        const float found = in[i];
         if (found >= 0.0f && found < static_cast<float>(vocabulary_) && found == std::trunc(found))
-            return;
-        throw invalid_option(name_ + ": example " + std::to_string(i / positions_) + " has token " +
+            return static_cast<std::int32_t>(found);
+        const auto positions = static_cast<std::size_t>(positions_);
+        throw invalid_option(name_ + ": example " + std::to_string(i / positions) + " has token " +
                              std::to_string(found) + " at position " +
-                             std::to_string(i % positions_) + "; expected a whole number, 0 to " +
+                             std::to_string(i % positions) + "; expected a whole number, 0 to " +
                              std::to_string(vocabulary_) + " exclusive, the vocabulary");
     }
 
@@ -94,6 +96,7 @@ private:
     std::int64_t vocabulary_ = 1;
     std::int64_t width_ = 1;
     tensor weight_;
+    buffer<std::int32_t> tokens_;  // of the last pass forward
     buffer<> out_;
 };
 

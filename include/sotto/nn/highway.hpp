@@ -83,10 +83,11 @@ private:
 ///   cost    that of both, and four reads and two writes of the input's size; backward about as
 ///           much again for the gradients.  h's tensors come first in the layout, then the gate's
 ///   errors  bind throws what the layers throw; invalid_option: layers or a gate that change the
-///           shape, a gate_bias that is not finite
+///           shape, a gate_bias that is not finite, or not 0 for a gate that does not end with a
+///           bias
 ///   source  Srivastava, Greff, Schmidhuber 2015, Highway networks, arXiv:1505.00387
-/// The gate's biases start at gate_bias: at -2 a fresh layer lets nearly 9/10 of its input through,
-/// so that deep networks learn at all.
+/// The biases that a gate ends with start at gate_bias: at -2 a fresh layer lets nearly 9/10 of its
+/// input through, so that deep networks learn at all.
 template <class Layer, class Gate>
 struct highway {
     static_assert(layer<Layer> && layer<Gate>,
@@ -112,8 +113,12 @@ struct highway {
             throw invalid_option(name + ": the layers put out " + to_string(made.output()) +
                                  ", the gate " + to_string(open.output()) + "; expected " +
                                  to_string(input) + ", the input's shape");
-        for (const tensor& t : plan.tensors().tensors().subspan(before))
-            if (t.kind == tensor_kind::bias) plan.start_at(t, gate_bias);
+        const std::span<const tensor> of_gate = plan.tensors().tensors().subspan(before);
+        if (!of_gate.empty() && of_gate.back().kind == tensor_kind::bias)
+            plan.start_at(of_gate.back(), gate_bias);
+        else if (gate_bias != 0.0)
+            throw invalid_option(name + ": gate_bias is " + std::to_string(gate_bias) +
+                                 "; expected 0, since the gate does not end with a bias");
         return {std::move(made), std::move(open), needs_in_gradient};
     }
 

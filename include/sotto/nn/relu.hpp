@@ -1,10 +1,9 @@
 #pragma once
 
-#include <algorithm>
-#include <cstddef>
 #include <cstdint>
 #include <span>
 
+#include "sotto/kernels/elementwise.hpp"
 #include "sotto/nn/activation.hpp"
 #include "sotto/nn/blueprint.hpp"
 #include "sotto/nn/rows.hpp"
@@ -16,22 +15,16 @@ namespace sotto::nn {
 ///   math    max(0, x)
 struct relu {
     static void forward(std::span<const float> in, std::span<float> out) {
-        detail::map_row(in.data(), in.data(), out.data(), size(in),
+        detail::map_row(in.data(), in.data(), out.data(), static_cast<std::int64_t>(in.size()),
                         [](float x, float) { return x < 0.0f ? 0.0f : x; });
     }
     static void backward(std::span<const float> out, std::span<const float> out_gradient,
                          std::span<float> in_gradient) {
-        detail::map_row(out.data(), out_gradient.data(), in_gradient.data(), size(out),
-                        [](float y, float dy) { return y > 0.0f ? dy : 0.0f; });
+        kernels::where_positive(out, out_gradient, in_gradient);
     }
 
     using state = activation<relu>;
     state bind(shape input, const blueprint& plan) const { return {input, plan.has_parameters()}; }
-
-private:
-    static std::int64_t size(std::span<const float> values) {
-        return static_cast<std::int64_t>(values.size());
-    }
 };
 
 }  // namespace sotto::nn

@@ -35,23 +35,21 @@ public:
     std::span<const float> forward(const pass& at, std::span<const float> in) {
         const std::span<const float> deep = layers_.forward(at, in);
         const std::span<const float> direct = shortcut_.forward(at, in);
-        const auto size = static_cast<std::int64_t>(deep.size());
-        const std::span<float> out = out_.take(size);
+        const std::span<float> out = out_.take(static_cast<std::int64_t>(deep.size()));
         if (rectified_)
-            kernels::rectified_sum(deep.data(), direct.data(), out.data(), size);
+            kernels::rectified_sum(deep, direct, out);
         else
-            kernels::sum(deep.data(), direct.data(), out.data(), size);
+            kernels::sum(deep, direct, out);
         return out;
     }
 
     std::span<const float> backward(std::span<const float> parameters, std::span<const float> in,
                                     std::span<const float> out_gradient, std::span<float> gradient,
                                     auto&& on_ready) {
-        const auto out_size = static_cast<std::int64_t>(out_gradient.size());
         if (rectified_) {
-            const std::span<float> through = through_.take(out_size);
-            kernels::where_positive(activations(in).data(), out_gradient.data(), through.data(),
-                                    out_size);
+            const std::span<float> through =
+                through_.take(static_cast<std::int64_t>(out_gradient.size()));
+            kernels::where_positive(activations(in), out_gradient, through);
             out_gradient = through;
         }
         // Bound last, announced first.
@@ -64,7 +62,7 @@ public:
         const auto in_size = static_cast<std::int64_t>(in.size());
         const bool ours = rectified_ && direct.data() == out_gradient.data();
         const std::span<float> sum = (ours ? through_ : in_gradient_).take(in_size);
-        kernels::sum(deep.data(), direct.data(), sum.data(), in_size);
+        kernels::sum(deep, direct, sum);
         return sum;
     }
 

@@ -2,6 +2,7 @@
 
 #include <span>
 
+#include "sotto/kernels/squash.hpp"
 #include "sotto/nn/activation.hpp"
 #include "sotto/nn/blueprint.hpp"
 #include "sotto/nn/shape.hpp"
@@ -13,8 +14,7 @@ namespace sotto::nn {
 ///   math    1 / (1 + exp(-x));   slope y (1 - y)
 struct sigmoid {
     static void forward(std::span<const float> in, std::span<float> out) {
-        const auto x = as_vector(in);
-        xt::noalias(as_vector(out)) = 1.0f / (1.0f + xt::exp(-x));
+        kernels::sigmoid(in, out);
     }
     static void backward(std::span<const float> out, std::span<const float> out_gradient,
                          std::span<float> in_gradient) {

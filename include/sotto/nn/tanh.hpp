@@ -2,6 +2,7 @@
 
 #include <span>
 
+#include "sotto/kernels/squash.hpp"
 #include "sotto/nn/activation.hpp"
 #include "sotto/nn/blueprint.hpp"
 #include "sotto/nn/shape.hpp"
@@ -12,10 +13,7 @@ namespace sotto::nn {
 /// Squeezes into (-1, 1).
 ///   math    tanh x;   slope 1 - y^2
 struct tanh {
-    static void forward(std::span<const float> in, std::span<float> out) {
-        const auto x = as_vector(in);
-        xt::noalias(as_vector(out)) = xt::tanh(x);
-    }
+    static void forward(std::span<const float> in, std::span<float> out) { kernels::tanh(in, out); }
     static void backward(std::span<const float> out, std::span<const float> out_gradient,
                          std::span<float> in_gradient) {
         const auto y = as_vector(out);

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <vector>
 
 #include "sotto/core/random.hpp"
@@ -25,13 +26,12 @@ TEST_CASE("sums and masks equal the plain loops, bit for bit, at every length an
     for (std::size_t n = 0; n <= 70; ++n)
         for (const std::size_t shift : {0u, 1u, 3u}) {
             const auto a = uniform(n + shift, 1), b = uniform(n + shift, 2);
-            const auto count = static_cast<std::int64_t>(n);
+            const auto part = [&](auto& values) { return std::span(values).subspan(shift, n); };
             std::vector<float> plain(n + shift + 1, 42.0f), cut(plain), where(plain);
             std::vector<float> same_plain(plain), same_cut(plain), same_where(plain);
-            kernels::sum(a.data() + shift, b.data() + shift, plain.data() + shift, count);
-            kernels::rectified_sum(a.data() + shift, b.data() + shift, cut.data() + shift, count);
-            kernels::where_positive(a.data() + shift, b.data() + shift, where.data() + shift,
-                                    count);
+            kernels::sum(part(a), part(b), part(plain));
+            kernels::rectified_sum(part(a), part(b), part(cut));
+            kernels::where_positive(part(a), part(b), part(where));
             for (std::size_t i = shift; i < n + shift; ++i) {
                 same_plain[i] = a[i] + b[i];
                 same_cut[i] = a[i] + b[i] < 0.0f ? 0.0f : a[i] + b[i];
@@ -48,11 +48,11 @@ TEST_CASE("a rectified sum keeps a NaN, and a closed rectifier lets none through
     const std::vector<float> nans(40, nan), ones(40, 1.0f), zeros(40, 0.0f);
     const std::vector<float> infinite(40, -infinity);
     std::vector<float> to(40);
-    kernels::rectified_sum(nans.data(), ones.data(), to.data(), 40);
+    kernels::rectified_sum(nans, ones, to);
     for (const float x : to) CHECK(std::isnan(x));
-    kernels::rectified_sum(infinite.data(), ones.data(), to.data(), 40);
+    kernels::rectified_sum(infinite, ones, to);
     CHECK(to == zeros);
-    kernels::where_positive(zeros.data(), nans.data(), to.data(), 40);
+    kernels::where_positive(zeros, nans, to);
     CHECK(to == zeros);
 }
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "sotto/core/random.hpp"
@@ -27,17 +28,15 @@ TEST_CASE("normalisation equals the plain loops at every length and misalignment
                 CAPTURE(n);
                 CAPTURE(shift);
                 CAPTURE(rectified);
-                const auto count = static_cast<std::int64_t>(n);
+                const auto part = [&](auto& values) { return std::span(values).subspan(shift, n); };
                 const auto x = uniform(n + shift, 1), dy = uniform(n + shift, 2);
                 std::vector<float> y(n + shift + 1, 42.0f), dx(n + shift + 1, 42.0f);
                 const kernels::normalisation how{0.25f, 1.5f, -0.125f, rectified};
 
-                const auto sums = kernels::sums_of_deviations(x.data() + shift, count, how.mean);
-                kernels::normalise(x.data() + shift, y.data() + shift, count, how);
-                const auto back =
-                    kernels::sums_of_gradients(x.data() + shift, dy.data() + shift, count, how);
-                kernels::normalise_back(x.data() + shift, dy.data() + shift, dx.data() + shift,
-                                        count, how, 0.5f, 0.75f);
+                const auto sums = kernels::sums_of_deviations(part(x), how.mean);
+                kernels::normalise(part(x), part(y), how);
+                const auto back = kernels::sums_of_gradients(part(x), part(dy), how);
+                kernels::normalise_back(part(x), part(dy), part(dx), how, 0.5f, 0.75f);
                 double first = 0.0, second = 0.0, changes = 0.0, products = 0.0;
                 bool close = true;
                 for (std::size_t i = shift; i < n + shift; ++i) {
@@ -68,7 +67,7 @@ TEST_CASE("normalisation keeps a NaN, and so does a rectified one") {
     const std::vector<float> x(40, std::nanf(""));
     for (const bool rectified : {false, true}) {
         std::vector<float> y(40);
-        kernels::normalise(x.data(), y.data(), 40, {0.0f, 1.0f, 0.0f, rectified});
+        kernels::normalise(x, y, {0.0f, 1.0f, 0.0f, rectified});
         for (const float value : y) CHECK(std::isnan(value));
     }
 }

@@ -135,9 +135,3 @@ TEST_CASE("products with shifted planes equal the plain loops, for every set of 
                     }
     }
 }
-
-TEST_CASE("the widest set is no wider than what is asked for") {
-    // Read once for the process: here only that it is one of the three, and repeats itself.
-    CHECK(kernels::best_instruction_set() <= instruction_set::avx512);
-    CHECK(kernels::best_instruction_set() == kernels::best_instruction_set());
-}

@@ -80,6 +80,13 @@ TEST_CASE("a character LSTM refuses characters and batches that do not fit") {
                          "embedding1: example 1 has token 3.000000 at position 1; expected a whole "
                          "number, 0 to 3 exclusive, the vocabulary",
                          sotto::invalid_option);
+    // After a pass that was refused there is nothing to go back through.
+    const auto good = random_text(2, 4, 3, 2);
+    (void)model.forward(parameters, good);
+    CHECK_THROWS_AS(model.forward(parameters, batch), sotto::invalid_option);
+    std::vector<float> gradient(parameters.size()), change(2 * 4 * 3, 1.0f);
+    CHECK_THROWS_AS(model.backward(parameters, batch, change, gradient, [](const auto&) {}),
+                    sotto::invalid_option);
     CHECK_THROWS_AS(model.forward(parameters, random_text(2, 5, 3, 1)), sotto::invalid_option);
     sotto::data::labelled_batch one_label(2, 4);
     CHECK_THROWS_AS(model.forward(parameters, one_label), sotto::invalid_option);

@@ -11,6 +11,7 @@
 #include "sotto/nn/conv2d.hpp"
 #include "sotto/nn/dense.hpp"
 #include "sotto/nn/layer.hpp"
+#include "sotto/nn/relu.hpp"
 #include "sotto/nn/tanh.hpp"
 #include "unit/nn/layer_check.hpp"
 
@@ -52,6 +53,28 @@ TEST_CASE("a gate starts nearly closed, and passes the input through where it is
     std::ranges::fill(bias(3), -200.0f);
     const auto closed = state.forward(parameters, in);
     CHECK(std::equal(closed.begin(), closed.end(), in.begin(), in.end()));
+}
+
+TEST_CASE("a gate's last biases alone start at gate_bias") {
+    nn::blueprint plan;
+    nn::highway{nn::dense{.outputs = 4},
+                nn::chain{nn::dense{.outputs = 7}, nn::relu{}, nn::dense{.outputs = 4}}}
+        .bind({4, 1, 1}, plan);
+    nn_test::floats parameters(nn_test::count(plan.tensors().size()));
+    plan.initialise(parameters, sotto::random_stream{1});
+    REQUIRE(plan.tensors().tensors().size() == 6);
+    for (const float b : plan.tensors()[3].of(std::span<float>(parameters))) CHECK(b == 0.0f);
+    for (const float b : plan.tensors()[5].of(std::span<float>(parameters))) CHECK(b == -2.0f);
+}
+
+TEST_CASE("a gate without a bias at its end starts half open, or is refused") {
+    const nn::conv2d plain{.channels = 2, .kernel = 1, .bias = false};
+    nn::blueprint plan, other;
+    CHECK_THROWS_WITH_AS((nn::highway{plain, plain}.bind({2, 3, 3}, plan)),
+                         "highway1: gate_bias is -2.000000; expected 0, since the gate does not "
+                         "end with a bias",
+                         sotto::invalid_option);
+    CHECK_NOTHROW((nn::highway{plain, plain, 0.0}.bind({2, 3, 3}, other)));
 }
 
 TEST_CASE("highway refuses layers and gates that change the shape, and a bias that is no number") {
