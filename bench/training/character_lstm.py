@@ -1,111 +1,98 @@
 #!/usr/bin/env python3
-"""The character LSTM of dgc_models in PyTorch: the same model, batches of the same size, the same
-optimizer, schedule and number of steps. Writes one JSON object.
+"""The character LSTM of dgc_models in PyTorch: the same starting values, text, batch size,
+optimizer, schedule and number of steps; the order of the batches is its own. One thread.
 
-    character_lstm.py --data FOLDER --out FILE --learning-rate R --clip C --epochs E --batch-size B --seed S
+    character_lstm.py --data FOLDER --start FILE --out FILE --learning-rate R --epochs E
+                      --batch-size B [--clip C] [--seed S]
 
---batch-size is that of all workers together. Needs Debian's python3-torch; runs on one thread.
+FILE of --start comes from `dgc_models --start`; --batch-size is that of all workers together.
+Writes one JSON object.
 """
 import argparse
 import json
 import math
 import time
 
+import numpy
 import torch
+from torch import nn
 
-options = argparse.ArgumentParser()
-options.add_argument("--data", required=True)
-options.add_argument("--out", required=True)
-options.add_argument("--learning-rate", type=float, required=True)
-options.add_argument("--clip", type=float, default=0.0)
-options.add_argument("--epochs", type=int, default=10)
-options.add_argument("--batch-size", type=int, default=64)
-options.add_argument("--seed", type=int, default=1)
-asked = options.parse_args()
+from torch_models import CharacterLstm, learned_values, take_values
 
-LENGTH, WIDTH, HIDDEN, LAYERS, MOMENTUM = 64, 256, 256, 2, 0.9
-
-torch.set_num_threads(1)
-torch.manual_seed(asked.seed)
-
-with open(f"{asked.data}/tinyshakespeare/input.txt", "rb") as file:
-    text = file.read()
-known = sorted(set(text))
-number = {byte: i for i, byte in enumerate(known)}
-ids = torch.tensor([number[byte] for byte in text])
-border = math.floor(0.9 * len(ids))
+LENGTH, MOMENTUM = 64, 0.9
 
 
 def windows(part):
-    count = (len(part) - LENGTH - 1) // LENGTH + 1
+    count = (len(part) - 1) // LENGTH
     read = part[: count * LENGTH].view(count, LENGTH)
     after = part[1 : count * LENGTH + 1].view(count, LENGTH)
     return read, after
 
 
-train, validation = windows(ids[:border]), windows(ids[border:])
-
-
-class CharacterLstm(torch.nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.embedding = torch.nn.Embedding(len(known), WIDTH)
-        self.lstm = torch.nn.LSTM(WIDTH, HIDDEN, LAYERS, batch_first=True)
-        self.output = torch.nn.Linear(HIDDEN, len(known))
-
-    def forward(self, characters):
-        return self.output(self.lstm(self.embedding(characters))[0])
-
-
-model = CharacterLstm()
-loss_of = torch.nn.CrossEntropyLoss()
-
-
-def validation_loss():
+def mean_loss(model, examples):
     total = 0.0
-    model.eval()
     with torch.no_grad():
-        for first in range(0, len(validation[0]), 64):
-            read, after = (part[first : first + 64] for part in validation)
-            total += loss_of(model(read).flatten(0, 1), after.flatten()).item() * len(read)
-    model.train()
-    return total / len(validation[0])
+        for first in range(0, len(examples[0]), 64):
+            read, after = (part[first : first + 64] for part in examples)
+            total += nn.functional.cross_entropy(model(read), after.flatten()).item() * len(read)
+    return total / len(examples[0])
 
 
-rounds = -(-len(train[0]) // asked.batch_size)
-optimizer = torch.optim.SGD(model.parameters(), lr=asked.learning_rate, momentum=MOMENTUM)
-start, losses = time.monotonic(), []
-for epoch in range(asked.epochs):
-    order = torch.randperm(len(train[0]))
-    for step in range(rounds):
-        progress = (epoch + step / rounds) / asked.epochs
-        for group in optimizer.param_groups:
-            group["lr"] = asked.learning_rate * 0.5 * (1 + math.cos(math.pi * progress))
-        batch = order[step * asked.batch_size : (step + 1) * asked.batch_size]
-        optimizer.zero_grad(set_to_none=True)
-        loss = loss_of(model(train[0][batch]).flatten(0, 1), train[1][batch].flatten())
-        loss.backward()
-        if asked.clip > 0:
-            torch.nn.utils.clip_grad_norm_(model.parameters(), asked.clip)
-        optimizer.step()
-    losses.append(validation_loss())
-    print(f"epoch {epoch + 1}/{asked.epochs}  test loss {losses[-1]:.4f}  {time.monotonic() - start:.1f} s", flush=True)
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--data", required=True)
+    parser.add_argument("--start", required=True)
+    parser.add_argument("--out", required=True)
+    parser.add_argument("--learning-rate", type=float, required=True)
+    parser.add_argument("--clip", type=float, default=0.0)
+    parser.add_argument("--epochs", type=int, required=True)
+    parser.add_argument("--batch-size", type=int, required=True)
+    parser.add_argument("--seed", type=int, default=1)
+    asked = parser.parse_args()
+    torch.set_num_threads(1)
+    torch.manual_seed(asked.seed)
 
-with open(asked.out, "w", encoding="utf-8") as file:
-    json.dump(
-        {
-            "task": "shakespeare",
-            "row": "pytorch",
-            "seed": asked.seed,
-            "parameters": sum(p.numel() for p in model.parameters()),
-            "learning_rate": asked.learning_rate,
-            "clip": asked.clip,
-            "epochs": asked.epochs,
-            "steps": asked.epochs * rounds,
-            "batch_size": asked.batch_size,
-            "test_loss": losses[-1],
-            "test_losses": losses,
-            "seconds": time.monotonic() - start,
-        },
-        file,
-    )
+    with open(f"{asked.data}/tinyshakespeare/input.txt", "rb") as file:
+        text = file.read()
+    number = {byte: i for i, byte in enumerate(sorted(set(text)))}
+    numbers = torch.tensor([number[byte] for byte in text])
+    border = math.floor(0.9 * len(numbers))
+    train, validation = windows(numbers[:border]), windows(numbers[border:])
+
+    model = CharacterLstm(len(number))
+    learned = learned_values(model)
+    start = torch.from_numpy(numpy.fromfile(asked.start, numpy.float32))
+    initial, rest = take_values(start, [values.shape for values in learned])
+    if len(rest):
+        raise SystemExit(f"{asked.start}: {len(rest)} values too many")
+    with torch.no_grad():
+        for values, begin in zip(learned, initial):
+            values.copy_(begin)
+
+    rounds = -(-len(train[0]) // asked.batch_size)
+    optimizer = torch.optim.SGD(learned, lr=asked.learning_rate, momentum=MOMENTUM)
+    began, losses = time.monotonic(), []
+    for epoch in range(asked.epochs):
+        order = torch.randperm(len(train[0]))
+        for step in range(rounds):
+            progress = (epoch + step / rounds) / asked.epochs
+            rate = asked.learning_rate * 0.5 * (1 + math.cos(math.pi * progress))
+            for group in optimizer.param_groups:
+                group["lr"] = rate
+            batch = order[step * asked.batch_size : (step + 1) * asked.batch_size]
+            optimizer.zero_grad(set_to_none=True)
+            nn.functional.cross_entropy(model(train[0][batch]), train[1][batch].flatten()).backward()
+            if asked.clip > 0:
+                nn.utils.clip_grad_norm_(learned, asked.clip)
+            optimizer.step()
+        losses.append(mean_loss(model, validation))
+        print(f"epoch {epoch + 1}/{asked.epochs}  validation loss {losses[-1]:.4f}  "
+              f"{time.monotonic() - began:.1f} s", flush=True)
+
+    with open(asked.out, "w", encoding="utf-8") as file:
+        json.dump({"parameters": len(start), "steps": asked.epochs * rounds,
+                   "test_loss": losses[-1], "test_losses": losses,
+                   "seconds": time.monotonic() - began}, file)
+
+
+main()

@@ -14,58 +14,7 @@ import numpy
 import torch
 from torch import nn
 
-
-class CharacterLstm(nn.Module):
-    def __init__(self, vocabulary, width=256, hidden=256, layers=2):
-        super().__init__()
-        self.embedding = nn.Embedding(vocabulary, width)
-        self.lstm = nn.LSTM(width, hidden, layers, batch_first=True)
-        self.dense = nn.Linear(hidden, vocabulary)
-        for name, values in self.lstm.named_parameters():
-            if name.startswith("bias_hh"):  # the second of two biases that are only ever added up
-                nn.init.zeros_(values)
-                values.requires_grad_(False)
-
-    def forward(self, x):
-        return self.dense(self.lstm(self.embedding(x))[0]).flatten(0, 1)
-
-
-def mlp():
-    return nn.Sequential(
-        nn.Linear(784, 256), nn.ReLU(), nn.Linear(256, 128), nn.ReLU(), nn.Linear(128, 10))
-
-
-def lenet():
-    return nn.Sequential(
-        nn.Conv2d(1, 8, 5), nn.MaxPool2d(2), nn.ReLU(),
-        nn.Conv2d(8, 32, 5), nn.MaxPool2d(2), nn.ReLU(),
-        nn.Flatten(), nn.Linear(512, 128), nn.ReLU(), nn.Linear(128, 10))
-
-
-class Block(nn.Module):
-    def __init__(self, inputs, channels):
-        super().__init__()
-        self.added = channels - inputs
-        self.stride = 2 if self.added else 1
-        self.conv1 = nn.Conv2d(inputs, channels, 3, self.stride, 1, bias=False)
-        self.norm1 = nn.BatchNorm2d(channels)
-        self.conv2 = nn.Conv2d(channels, channels, 3, 1, 1, bias=False)
-        self.norm2 = nn.BatchNorm2d(channels)
-
-    def forward(self, x):
-        y = nn.functional.relu(self.norm1(self.conv1(x)))
-        y = self.norm2(self.conv2(y))
-        if self.added:
-            x = nn.functional.pad(x[:, :, ::2, ::2], (0, 0, 0, 0, 0, self.added))
-        return nn.functional.relu(y + x)
-
-
-def residual_cnn():
-    blocks = [Block(inputs, channels) for inputs, channels in
-              [(16, 16)] * 3 + [(16, 32)] + [(32, 32)] * 2 + [(32, 64)] + [(64, 64)] * 2]
-    return nn.Sequential(
-        nn.Conv2d(3, 16, 3, 1, 1, bias=False), nn.BatchNorm2d(16), nn.ReLU(), *blocks,
-        nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(64, 10))
+from torch_models import CharacterLstm, learned_values, lenet, mlp, residual_cnn, take_values
 
 
 # What makes it, a batch's inputs, labels of an example.
@@ -98,26 +47,16 @@ def main():
 
     make, shape, labels_each = MODELS[options.model]
     model = make()
-    learned = [values for values in model.parameters() if values.requires_grad]
+    learned = learned_values(model)
     exported = torch.from_numpy(
         numpy.fromfile(f"{options.data}/{options.model}.f32", numpy.float32))
-    first = 0
-
-    def take(*extents):
-        nonlocal first
-        count = int(numpy.prod(extents))
-        part = exported[first:first + count].reshape(extents).clone()
-        if part.numel() != count:
-            raise SystemExit("the exported file is too short")
-        first += count
-        return part
-
-    initial = [take(*values.shape) for values in learned]
-    parameters = first
+    initial, rest = take_values(exported, [values.shape for values in learned])
+    parameters = len(exported) - len(rest)
     batches = []
-    while first < len(exported):
-        inputs, labels = take(*shape), take(shape[0] * labels_each).long()
-        batches.append((inputs.long() if isinstance(model, CharacterLstm) else inputs, labels))
+    while len(rest):
+        (inputs, labels), rest = take_values(rest, [shape, (shape[0] * labels_each,)])
+        batches.append((inputs.long() if isinstance(model, CharacterLstm) else inputs,
+                        labels.long()))
 
     criterion = nn.CrossEntropyLoss()
     optimizer = None

@@ -4,7 +4,7 @@
 # and of these the median counts. Writes the table bench/results/throughput.md; fails if the two do not compute the
 # same losses, or if sotto is slower than asked.
 #   bench/training/throughput.sh [ROUNDS [SECONDS]]      default: 5 rounds of 5 s a run
-# Needs Debian's python3-torch, and libopenblas-dev as <cblas.h>.
+# Needs Debian's python3-torch, libopenblas-dev as <cblas.h>, and a machine that does nothing else.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -26,6 +26,11 @@ cmake --build "$build" --target bench_training_throughput > /dev/null
 program=$build/bench/bench_training_throughput
 mkdir -p "$work"
 
+load=$(cut -d ' ' -f 1 /proc/loadavg)
+if awk "BEGIN { exit !($load > 1.5) }"; then
+    echo "the machine is busy (load $load), and ratios of busy machines say little: try again later" >&2
+    exit 1
+fi
 for model in $models; do
     name=${model%%:*}
     "$program" --model "$name" --export "$work"
@@ -62,8 +67,7 @@ table=$work/throughput.md
 {
     echo "# Training throughput against PyTorch"
     echo
-    echo "$(date +%F), $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1), $(nproc --all) cores, load" \
-        "$(cut -d ' ' -f 1 /proc/loadavg) at the end."
+    echo "$(date +%F), $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1), $(nproc --all) cores, load $load at first."
     echo "PyTorch $(jq -r .version "$work/mlp.torch.1.json"), OpenBLAS with the kernels of" \
         "$(jq -r .blas "$work/mlp.torch.1.json") for both."
     echo "Command: \`bench/training/throughput.sh $rounds $seconds\`"
