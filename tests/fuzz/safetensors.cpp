@@ -12,6 +12,7 @@
 #include "sotto/checkpoint/format_header.hpp"
 #include "sotto/checkpoint/parse_header.hpp"
 #include "sotto/core/errors.hpp"
+#include "sotto/trainer/run_place.hpp"
 #include "support/memory_disk.hpp"
 
 using sotto::fuzz::require;
@@ -39,6 +40,23 @@ void check_header(const file_header& header, std::size_t size) {
         require(index.find(header.tensors[i].name) == i, "every name is found");
 }
 
+/// What would be believed of where a run was.
+void check_place(const file_header& header) {
+    sotto::detail::found_place found;
+    std::vector<std::int64_t> shares;
+    if (!sotto::detail::read_place(header, found, shares).empty()) return;
+    const auto bounded = [](std::int64_t count) {
+        return count >= 0 && count <= sotto::detail::count_max;
+    };
+    const auto& place = found.place;
+    require(found.world >= 1 && static_cast<std::int64_t>(shares.size()) == 2 * found.world,
+            "every old rank has its share");
+    require(std::ranges::all_of(shares, bounded) && bounded(place.step) && bounded(place.epoch) &&
+                bounded(place.round) && bounded(place.fit) && bounded(place.fit_epochs) &&
+                bounded(place.fit_steps) && bounded(place.round * found.world),
+            "no count comes near an overflow");
+}
+
 bool same(const file_header& a, const file_header& b) {
     return a.metadata == b.metadata &&
            std::ranges::equal(a.tensors, b.tensors,
@@ -51,7 +69,8 @@ bool same(const file_header& a, const file_header& b) {
 }  // namespace
 
 // Any bytes are either a header whose tensors lie in their data, which is then formatted and parsed
-// to the same, or refused at a place inside; a whole file is read only with its digests right.
+// to the same, or refused at a place inside; a whole file is read only with its digests right,
+// which a search takes for granted.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const sotto::byte_view in = sotto::fuzz::input(data, size).rest();
     const auto header = parse_header(in);
@@ -61,6 +80,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         return 0;
     }
     check_header(*header, size);
+    check_place(*header);
     std::optional<sotto::bytes> text;
     try {
         text = format_header(*header);

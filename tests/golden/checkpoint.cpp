@@ -29,8 +29,8 @@ TEST_CASE("golden: checkpoints keep their bytes") {
         R"("state/momentum":{"dtype":"F32","shape":[3],"data_offsets":[40,52]},)"
         R"("buffers/rank0/mean":{"dtype":"F32","shape":[2],"data_offsets":[52,60]},)"
         R"("state/rank0/residual":{"dtype":"F32","shape":[3],"data_offsets":[60,72]},)"
-        R"("digest":{"dtype":"U8","shape":[16],"data_offsets":[72,88]}}  )";
-    REQUIRE(file.size() == 8 + json.size() + 88);
+        R"("digest":{"dtype":"U8","shape":[32],"data_offsets":[72,104]}} )";
+    REQUIRE(file.size() == 8 + json.size() + 104);
     std::string text, data;
     for (std::size_t i = 0; i < file.size(); ++i) {
         char digits[3];
@@ -48,5 +48,6 @@ TEST_CASE("golden: checkpoints keep their bytes") {
           "0000b0410000b2410000b441"
           "0000b6410000b841"
           "0000ba410000bc410000be41"
-          "1ab0aa767a1d43a48d17eaa922c2253e");
+          "af6eba5b87feeea1deffd8af2ccefb22"    // of all bytes before
+          "75254501ed3f76fcfd59a978ba590101");  // of the header
 }

@@ -80,7 +80,7 @@ std::vector<checkpointed> run_with_checkpoints(int world, const Strategy& strate
             remembering_model model;
             trainer trainer{model, strategy, transport, {.batch_size = how.batch_size, .seed = 7}};
             checkpointed& mine = left[static_cast<std::size_t>(transport.rank())];
-            mine.resumed = trainer.resume_if_there("run", files);
+            mine.resumed = trainer.resume_if_there("run", {.on_damage = nullptr}, files);
             struct listener {
                 checkpointed& mine;
                 std::int64_t ends_after;

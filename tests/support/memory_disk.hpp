@@ -38,6 +38,9 @@ public:
     bool short_writes = false;               // a write takes half of what it is given
     std::int64_t power_fails_after = never;  // so many calls take effect, all later ones fail
     bool syncs = true;                       // false: a disk that lies about it
+    std::int64_t looks = 0;                  // calls that change nothing, so far
+    std::int64_t look_fails_at = never;      // this one of them fails, counted from 0
+    bool locked = false;
 
     entries names;
 
@@ -47,6 +50,13 @@ public:
         const std::int64_t call = calls++;
         if (call >= power_fails_after || call == fails_at)
             why.assign(call == fails_at ? failure : EIO, std::generic_category());
+        return static_cast<bool>(why);
+    }
+
+    /// The same for a call that changes nothing.
+    bool hides(std::error_code& why) {
+        why.clear();
+        if (looks++ == look_fails_at) why.assign(failure, std::generic_category());
         return static_cast<bool>(why);
     }
 
@@ -129,7 +139,7 @@ public:
         return keep(std::move(made));
     }
     int open(const std::filesystem::path& path, std::error_code& why) {
-        why.clear();
+        if (disk_->hides(why)) return -1;
         const auto found = disk_->names.find(name(path));
         if (found != disk_->names.end()) return keep(found->second);
         why = std::make_error_code(std::errc::no_such_file_or_directory);
@@ -143,7 +153,7 @@ public:
         return static_cast<std::int64_t>(out.size());
     }
     std::int64_t read(int file, std::int64_t offset, mutable_byte_view in, std::error_code& why) {
-        why.clear();
+        if (disk_->hides(why)) return -1;
         const bytes& all = at(file).now;
         const auto from = std::min(static_cast<std::size_t>(offset), all.size());
         const std::size_t count = std::min(in.size(), all.size() - from);
@@ -151,7 +161,7 @@ public:
         return static_cast<std::int64_t>(count);
     }
     std::int64_t size(int file, std::error_code& why) {
-        why.clear();
+        if (disk_->hides(why)) return 0;
         return static_cast<std::int64_t>(at(file).now.size());
     }
     void sync(int file, std::error_code& why) {
@@ -176,11 +186,18 @@ public:
         if (!disk_->refuses(why)) disk_->sync_folder();
     }
     std::vector<std::string> list(const std::filesystem::path&, std::error_code& why) {
-        why.clear();
         std::vector<std::string> all;
+        if (disk_->hides(why)) return all;
         for (const auto& entry : disk_->names) all.push_back(entry.first);
         return all;
     }
+    int lock(const std::filesystem::path&, std::error_code& why) {
+        why.clear();
+        if (std::exchange(disk_->locked, true))
+            why = std::make_error_code(std::errc::resource_unavailable_try_again);
+        return 0;
+    }
+    void unlock(int) noexcept { disk_->locked = false; }
 
 private:
     static std::string name(const std::filesystem::path& path) { return path.filename().string(); }

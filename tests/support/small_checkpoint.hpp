@@ -3,14 +3,17 @@
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sotto/checkpoint/file_reader.hpp"
 #include "sotto/checkpoint/file_system.hpp"
 #include "sotto/checkpoint/file_writer.hpp"
 #include "sotto/checkpoint/format_header.hpp"
+#include "sotto/checkpoint/generations.hpp"
 #include "sotto/core/visit.hpp"
 #include "sotto/trainer/saved_state.hpp"
 
@@ -45,9 +48,9 @@ public:
     /// Why it could not be written; empty: it was.
     template <checkpoint::file_system Files>
     std::string write(Files& files, const std::filesystem::path& folder = "run",
-                      std::int64_t keep = 2) const {
-        checkpoint::file_writer<Files> out(files, folder, step_, keep);
-        out.write(header());
+                      std::int64_t keep = 2, std::vector<std::int64_t> damaged = {}) const {
+        checkpoint::file_writer<Files> out(files, folder, step_, keep, std::move(damaged));
+        out.write_header(header());
         for (const auto* part :
              {&fields_.parameters, &fields_.alike, &fields_.buffers, &fields_.apart})
             for (const detail::saved_field& field : *part) out.write(field.memory);
@@ -92,7 +95,10 @@ template <checkpoint::file_system Files>
 std::int64_t newest(Files& files, std::vector<std::string>& refused,
                     const std::filesystem::path& folder = "run") {
     std::optional<checkpoint::file_reader<Files>> file;
-    if (!checkpoint::open_newest(files, folder, file, refused)) return 0;
+    std::vector<checkpoint::refused_file> damaged;
+    const bool found = checkpoint::open_newest(files, folder, file, damaged);
+    for (const checkpoint::refused_file& one : damaged) refused.push_back(one.why);
+    if (!found) return 0;
     const std::int64_t step = *checkpoint::step_of(file->path().filename().string());
     return small_checkpoint(step).is_in(*file) ? step : -1;
 }

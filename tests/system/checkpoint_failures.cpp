@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <sched.h>
 #include <sys/mount.h>
 
 #include <atomic>
@@ -141,6 +142,31 @@ TEST_CASE("a folder that cannot be made is told before training begins, on all r
     CHECK(testing::text_of(thrown) == "nothing");
 }
 
+TEST_CASE("what no checkpoint can hold is told before training begins, on all ranks") {
+    const auto refused = [](layout tensors) {
+        memory_files files;
+        std::string text;
+        const auto thrown = testing::thrown_by(3, [&](in_process& transport) {
+            testing::number_model model(tensors);
+            trainer trainer{model, all_reduce{}, transport};
+            try {
+                trainer.fit(testing::numbered{30}, steps{1}, checkpoints{"run", {}, files});
+            } catch (const invalid_option& e) {
+                if (transport.rank() == 2) text = e.what();
+            }
+            CHECK(trainer.step() == 0);
+        });
+        CHECK(testing::text_of(thrown) == "nothing");
+        CHECK(files.disk().names.empty());
+        return text;
+    };
+    CHECK(refused(layout().add("deep", std::vector<std::int64_t>(17, 1))) ==
+          "checkpoint: there would be 17 extents of tensor 'parameters/deep'; at most 16 are "
+          "possible");
+    CHECK(refused(layout().add("\xFF", {1})) ==
+          "checkpoint: '\xFF = 1' is not UTF-8, and can be no name or text of a checkpoint");
+}
+
 TEST_CASE("ranks that should hold the same and do not are found when a checkpoint is written") {
     for (const bool of_parameters : {true, false}) {
         memory_files files;
@@ -179,10 +205,15 @@ TEST_CASE("options of checkpoints that cannot work are refused by name and value
 
 TEST_CASE("on a real disk that is full, the old checkpoint stays and training goes on") {
     const testing::scratch_folder scratch("full_disk");
-    if (::mount("tmpfs", scratch.path().c_str(), "tmpfs", 0, "size=8m") != 0) {
-        MESSAGE("skipped: no tmpfs can be mounted here: ", std::generic_category().message(errno));
+    // A disk that nobody else sees. Whoever may have one must get it: the test is not to pass
+    // without having been run.
+    if (::unshare(CLONE_NEWNS) != 0) {
+        MESSAGE("skipped: no mounts of one's own here: ", std::generic_category().message(errno));
         return;
     }
+    (void)::mount("none", "/", nullptr, MS_REC | MS_PRIVATE,
+                  nullptr);  // a chroot has nothing there
+    REQUIRE(::mount("tmpfs", scratch.path().c_str(), "tmpfs", 0, "size=8m") == 0);
     struct unmounted {
         const std::filesystem::path& path;
         ~unmounted() { ::umount(path.c_str()); }

@@ -117,7 +117,7 @@ void check(const Strategy& strategy) {
             const std::string name = line.substr(7, end - 7);
             ++tensors;
             if (name == "digest") {
-                CHECK(line.substr(end + 1).find("uint8 16 ") == 0);
+                CHECK(line.substr(end + 1).find("uint8 32 ") == 0);
                 continue;
             }
             REQUIRE(expected.count(name) == 1);

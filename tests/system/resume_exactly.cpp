@@ -3,8 +3,12 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <iterator>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -32,6 +36,52 @@ void damage_newest(memory_files& files) {
     file[file.size() / 2] ^= std::byte{1};
 }
 
+/// A compressor of few lines that remembers nothing, and so needs no visit.
+struct every_other {
+    struct state {
+        std::size_t first = 0;
+        void begin_round(const round_info& round) {
+            first = static_cast<std::size_t>(round.step % 2);
+        }
+        void encode(const tensor&, std::span<const float> gradient, bytes& out) const {
+            for (std::size_t i = first; i < gradient.size(); i += 2) {
+                const auto value = std::as_bytes(gradient.subspan(i, 1));
+                out.insert(out.end(), value.begin(), value.end());
+            }
+        }
+        void decode_add(const tensor&, byte_view message, std::span<float> sum) const {
+            for (std::size_t i = first, at = 0; i < sum.size(); i += 2, at += sizeof(float)) {
+                float value;
+                std::memcpy(&value, message.data() + at, sizeof value);
+                sum[i] += value;
+            }
+        }
+    };
+    state bind(const layout&) const { return {}; }
+};
+
+/// A selector that remembers: it goes on from where it ended, whatever the round.
+struct onward {
+    double density = 0.125;
+
+    struct selector_state {
+        std::int64_t next = 0;
+        std::vector<std::uint32_t> chosen{};
+        void begin_round(const round_info&) { next += 3; }
+        std::int64_t entries_max(const tensor&, std::int64_t k) const { return k; }
+        std::span<const std::uint32_t> select(const tensor&, std::span<const float> values,
+                                              std::int64_t k) {
+            chosen.clear();
+            for (std::int64_t i = 0; i < k; ++i)
+                chosen.push_back(static_cast<std::uint32_t>((next + i) % std::ssize(values)));
+            std::ranges::sort(chosen);
+            return chosen;
+        }
+        void visit(auto&& field) { field("onward/next", next); }
+    };
+    selector_state bind_selector(const layout&) const { return {}; }
+};
+
 }  // namespace
 
 TEST_CASE_TEMPLATE_DEFINE("interrupted after any step and resumed, a run ends with the same bits",
@@ -53,6 +103,19 @@ TEST_CASE_TEMPLATE_DEFINE("interrupted after any step and resumed, a run ends wi
     }
 }
 TEST_CASE_TEMPLATE_APPLY(resumes_exactly, testing::every_strategy);
+
+TEST_CASE("policies of one's own are resumed: one that remembers nothing, and one that shows it") {
+    const auto check = [](const auto& strategy) {
+        const auto whole = run_with_checkpoints(3, strategy, memory_files{});
+        for (const std::int64_t step : {2, 6, 9}) {
+            memory_files files;
+            run_with_checkpoints(3, strategy, files, {.after_step = step});
+            CHECK(same_runs(whole, run_with_checkpoints(3, strategy, files)));
+        }
+    };
+    check(all_reduce{sgd{.learning_rate = 0.0625}, every_other{}});
+    check(all_reduce{sgd{.learning_rate = 0.0625}, sparsified{onward{}, residual{}}});
+}
 
 TEST_CASE("epochs that were done before an interruption count") {
     const all_reduce strategy{sgd{.learning_rate = 0.0625}, sensible<dgc>::options()};
@@ -140,7 +203,7 @@ TEST_CASE("a run that was complete is resumed to what it was, and measured again
         run_in_process(2, [&](in_process& transport) {
             testing::number_model model;
             trainer trainer{model, all_reduce{}, transport, {.batch_size = 4}};
-            trainer.resume_if_there("run", files);
+            trainer.resume_if_there("run", {}, files);
             const auto mine =
                 trainer.fit(data, epochs{3}, checkpoints{"run", {}, files}, evaluate_on{unseen});
             if (transport.rank() == 0) report = mine;
@@ -161,9 +224,9 @@ TEST_CASE("without a checkpoint, resume says so and resume_if_there does nothing
     const auto thrown = testing::thrown_by(3, [&](in_process& transport) {
         testing::number_model model;
         trainer trainer{model, all_reduce{}, transport};
-        CHECK_FALSE(trainer.resume_if_there("run", files).found);
+        CHECK_FALSE(trainer.resume_if_there("run", {}, files).found);
         CHECK(trainer.step() == 0);
-        CHECK_THROWS_WITH_AS(trainer.resume("run", files),
+        CHECK_THROWS_WITH_AS(trainer.resume("run", {}, files),
                              "resume: there is no checkpoint in 'run'", io_failure);
         CHECK(trainer.fit(testing::numbered{30}, epochs{1}).epochs == 1);
     });
@@ -179,7 +242,8 @@ TEST_CASE("where no checkpoint is whole, all ranks say what is wrong with each")
         testing::remembering_model model;
         trainer trainer{model, strategy, transport, {.batch_size = 4, .seed = 7}};
         for (const bool required : {true, false}) try {
-                required ? trainer.resume("run", files) : trainer.resume_if_there("run", files);
+                required ? trainer.resume("run", {}, files)
+                         : trainer.resume_if_there("run", {}, files);
                 FAIL("resumed from a damaged file");
             } catch (const error& e) {
                 CHECK(e.code() == make_error_code(errc::malformed));
@@ -203,7 +267,7 @@ TEST_CASE("a checkpoint of another configuration is refused by the first option 
             testing::remembering_model model;
             trainer trainer{model, strategy, transport, options};
             try {
-                trainer.resume("run", files);
+                trainer.resume("run", {}, files);
             } catch (const mismatch& e) {
                 if (transport.rank() == 1) text = e.what();
             }

@@ -72,7 +72,7 @@ holdings run(int world, const Strategy& strategy, memory_files files, bool resum
         testing::remembering_model model;
         trainer trainer{model, strategy, transport, {.batch_size = 4, .seed = 7}};
         if (resumes) {
-            const auto report = trainer.resume("run", files);
+            const auto report = trainer.resume("run", {}, files);
             if (transport.rank() == 0) all.resumed = report;
         } else {
             trainer.fit(testing::numbered{128}, steps{step_count}, checkpoints{"run", {}, files});
@@ -145,7 +145,7 @@ TEST_CASE("an epoch goes on after the examples that the old ranks had read of it
         run_in_process(world, [&](in_process& transport) {
             testing::remembering_model model;
             trainer trainer{model, strategy, transport, {.batch_size = 4, .seed = 7}};
-            trainer.resume("run", files);
+            trainer.resume("run", {}, files);
             const auto report = trainer.fit(testing::numbered{128}, epochs{1});
             if (transport.rank() == 0) {
                 done = report.steps;
@@ -166,7 +166,7 @@ TEST_CASE("a run resumed by fewer or more ranks learns as well as the one that w
         run_in_process(world, [&](in_process& transport) {
             models::mlp model{784, 32, 10};
             trainer trainer{model, strategy, transport, {.batch_size = 10, .seed = seed}};
-            trainer.resume_if_there("run", files);
+            trainer.resume_if_there("run", {}, files);
             const auto report = trainer.fit(digits, length, checkpoints{"run", {}, files},
                                             evaluate_on{unseen, 100});
             if (transport.rank() == 0) accuracy = report.evaluated->accuracy;

@@ -52,4 +52,11 @@ inline digest digest_of(byte_view all) noexcept {
     return digester().update(all).value();
 }
 
+/// What a checkpoint ends with.
+struct closing_digests {
+    digest all{};     // of all bytes before them
+    digest header{};  // of the header alone
+};
+static_assert(sizeof(closing_digests) == 2 * sizeof(digest));
+
 }  // namespace sotto::checkpoint

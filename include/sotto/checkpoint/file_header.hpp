@@ -82,14 +82,14 @@ struct tensor_entry {
 ///   wire    64 bits, little endian: the length N of the header; N bytes of JSON, an object that
 ///           holds {"dtype", "shape", "data_offsets": [begin, end]} for each tensor by name, and
 ///           under "__metadata__" strings by name; the data, without gaps from the first tensor to
-///           the end of the file. Ours are at most 1 MiB long and padded by blanks to a multiple
+///           the end of the file. Ours are at most 16 MiB long and padded by blanks to a multiple
 ///           of 8 bytes
 ///   source  the safetensors format, github.com/huggingface/safetensors, README
 struct file_header {
     static constexpr std::int64_t length_bytes = 8;
-    static constexpr std::int64_t json_bytes_max = std::int64_t{1} << 20;
-    static constexpr std::size_t rank_max = 16;
-    static constexpr std::size_t metadata_max = 4096;
+    static constexpr std::int64_t json_bytes_max = std::int64_t{1} << 24;
+    static constexpr std::int64_t rank_max = 16;
+    static constexpr std::int64_t metadata_max = 4096;
 
     std::vector<tensor_entry> tensors;  // in the order of their data
     std::vector<std::pair<std::string, std::string>> metadata;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -32,6 +33,10 @@ namespace sotto::checkpoint {
 ///   make_folder(path)                with those above it, where they are missing
 ///   sync_folder(path)                as sync, for what was created, renamed and removed in it
 ///   list(path) -> vector<string>     the names of what is in a folder, in any order
+///   lock(path) -> int                a folder, for this process alone until it unlocks it or ends;
+///                                    errc::resource_unavailable_try_again, at once, if it is
+///                                    another's
+///   unlock(lock)
 template <class F>
 concept file_system = requires(F& files, const std::filesystem::path& path, int file, byte_view out,
                                mutable_byte_view in, std::int64_t offset, std::error_code& why) {
@@ -47,6 +52,8 @@ concept file_system = requires(F& files, const std::filesystem::path& path, int 
     files.make_folder(path, why);
     files.sync_folder(path, why);
     { files.list(path, why) } -> std::same_as<std::vector<std::string>>;
+    { files.lock(path, why) } -> std::same_as<int>;
+    files.unlock(file);
 };
 
 /// The system's own files.
@@ -116,14 +123,28 @@ public:
         if (!why) sync_folder(above.empty() ? "." : above, why);
     }
 
+    /// Some file systems (CIFS, FUSE, 9p) cannot sync a folder: there is nothing more to be done.
     void sync_folder(const std::filesystem::path& path, std::error_code& why) noexcept {
-        const int folder =
-            again([&] { return ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); });
-        checked(folder, why);
+        const int folder = open_folder(path, why);
         if (why) return;
         sync(folder, why);
+        if (why == std::errc::invalid_argument || why == std::errc::not_supported) why.clear();
         ::close(folder);
     }
+
+    /// Where a file system has no locks (some network ones), everybody gets one.
+    int lock(const std::filesystem::path& path, std::error_code& why) noexcept {
+        const int folder = open_folder(path, why);
+        if (why) return -1;
+        checked(again([&] { return ::flock(folder, LOCK_EX | LOCK_NB); }), why);
+        if (why == std::errc::operation_would_block) {
+            ::close(folder);
+            return -1;
+        }
+        why.clear();
+        return folder;
+    }
+    void unlock(int folder) noexcept { ::close(folder); }
 
     std::vector<std::string> list(const std::filesystem::path& path, std::error_code& why) {
         std::vector<std::string> names;
@@ -133,6 +154,12 @@ public:
             entry.increment(why);
         }
         return names;
+    }
+
+private:
+    static int open_folder(const std::filesystem::path& path, std::error_code& why) noexcept {
+        return checked(
+            again([&] { return ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); }), why);
     }
 };
 static_assert(file_system<posix_files>);

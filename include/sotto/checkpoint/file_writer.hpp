@@ -1,12 +1,15 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <span>
 #include <string>
 #include <string_view>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "sotto/checkpoint/digest.hpp"
 #include "sotto/checkpoint/file_system.hpp"
@@ -18,10 +21,12 @@ namespace sotto::checkpoint {
 /// Writes one checkpoint into a folder, piece by piece, so that at any moment, also one at which
 /// the process is killed or the power fails, the folder holds the old ones unharmed and the new one
 /// whole or not at all. The first failure is kept, and all that follows does nothing.
-///   wire    the pieces, then the digest of them all. They go to a file named as unfinished, which
-///           is synced and then renamed; then the folder is synced; then all but the newest `keep`
-///           generations are removed, and those of later steps: a run that went back to an earlier
-///           one writes them again
+///   wire    the header, the pieces, then the digest of them all and that of the header. They go to
+///           a file named as unfinished, which is synced and then renamed; then the folder is
+///           synced; then those generations that are known to be damaged are removed, and of the
+///           others all but the newest `keep`, and those of later steps: a run that went back to an
+///           earlier one writes them again. All this time the folder is locked, so that no other
+///           process publishes or removes what this one has not finished
 ///   errors  problem() names the file, what was done with it and the system's reason. The
 ///           unfinished file is then removed, and what was in the folder is still there; where only
 ///           the last sync failed the new checkpoint is there too, but may not survive a loss of
@@ -29,19 +34,29 @@ namespace sotto::checkpoint {
 template <file_system Files>
 class file_writer {
 public:
-    file_writer(Files& files, std::filesystem::path folder, std::int64_t step, std::int64_t keep)
+    file_writer(Files& files, std::filesystem::path folder, std::int64_t step, std::int64_t keep,
+                std::vector<std::int64_t> damaged = {})
         : files_(files),
           folder_(std::move(folder)),
           path_(folder_ / file_name(step)),
           unfinished_(path_.string() + std::string(unfinished_suffix)),
           step_(step),
-          keep_(keep) {
+          keep_(keep),
+          damaged_(std::move(damaged)) {
         std::error_code why;
         files_.make_folder(folder_, why);
         if (why) {
             fail("make the folder of", path_, why);
             return;
         }
+        lock_ = files_.lock(folder_, why);
+        if (why == std::errc::resource_unavailable_try_again)
+            problem_ = "cannot write '" + path_.string() +
+                       "': another process is writing a checkpoint into this folder";
+        else if (why)
+            fail("lock the folder of", path_, why);
+        if (why) return;
+        locked_ = true;
         remove_unfinished();
         file_ = files_.create(unfinished_, why);
         if (why)
@@ -54,6 +69,12 @@ public:
     file_writer& operator=(const file_writer&) = delete;
     ~file_writer() { give_up(); }
 
+    /// The first piece.
+    void write_header(byte_view header) {
+        header_digest_ = digest_of(header);
+        write(header);
+    }
+
     void write(byte_view piece) {
         digest_.update(piece);
         put(piece);
@@ -61,8 +82,8 @@ public:
 
     /// The last piece was written; whether all went well.
     bool finish() {
-        const digest all = digest_.value();
-        put(all);
+        const closing_digests closing{digest_.value(), header_digest_};
+        put(std::as_bytes(std::span(&closing, 1)));
         std::error_code why;
         step(
             "sync", unfinished_, [&] { files_.sync(file_, why); }, why);
@@ -117,6 +138,7 @@ private:
         std::error_code ignored;
         if (std::exchange(open_, false)) files_.close(file_, ignored);
         if (std::exchange(created_, false)) files_.remove(unfinished_, ignored);
+        if (std::exchange(locked_, false)) files_.unlock(lock_);
     }
 
     void remove_unfinished() {
@@ -128,17 +150,30 @@ private:
     /// A generation too many does no harm: the next attempt removes it.
     void remove_old() {
         std::error_code ignored;
+        const auto remove = [&](std::int64_t step) {
+            files_.remove(folder_ / file_name(step), ignored);
+        };
+        std::vector<std::int64_t> whole;
+        for (const std::int64_t step : generations(files_, folder_, ignored)) {
+            const bool damaged = step != step_ && std::ranges::count(damaged_, step) != 0;
+            if (damaged)
+                remove(step);
+            else
+                whole.push_back(step);
+        }
         std::int64_t kept = 0;
-        for (const std::int64_t step : generations(files_, folder_, ignored))
-            if (step > step_ || ++kept > keep_) files_.remove(folder_ / file_name(step), ignored);
+        for (const std::int64_t step : whole)
+            if (step > step_ || ++kept > keep_) remove(step);
     }
 
     Files& files_;
     std::filesystem::path folder_, path_, unfinished_;
     std::int64_t step_, keep_;
-    int file_ = -1;
-    bool open_ = false, created_ = false;
+    std::vector<std::int64_t> damaged_;
+    int file_ = -1, lock_ = -1;
+    bool open_ = false, created_ = false, locked_ = false;
     digester digest_;
+    digest header_digest_{};
     std::int64_t bytes_ = 0;
     std::string problem_;
 };

@@ -2,7 +2,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdint>
 #include <cstring>
+#include <iterator>
 #include <string>
 #include <string_view>
 
@@ -20,10 +22,14 @@ namespace detail {
 inline void append_json(std::string& text, std::string_view value) {
     constexpr char digits[] = "0123456789abcdef";
     text += '"';
-    while (!value.empty()) {
+    while (true) {
+        const std::size_t plain = plain_sequence(value);
+        text.append(value.substr(0, plain));
+        value.remove_prefix(plain);
+        if (value.empty()) break;
         const std::size_t length = utf8_sequence(value);
         if (length == 0)
-            throw invalid_option("checkpoint: '" + std::string(value) +
+            throw invalid_option("checkpoint: '" + std::string(value.substr(0, value.find('\n'))) +
                                  "' is not UTF-8, and can be no name or text of a checkpoint");
         const char c = value[0];
         if (c == '"' || c == '\\') {
@@ -42,12 +48,22 @@ inline void append_json(std::string& text, std::string_view value) {
     text += '"';
 }
 
+/// What is written must be read again.
+inline void require_room(std::int64_t found, std::int64_t most, const std::string& of_what) {
+    if (found > most)
+        throw invalid_option("checkpoint: there would be " + std::to_string(found) + " " + of_what +
+                             "; at most " + std::to_string(most) + " are possible");
+}
+
 }  // namespace detail
 
 /// The first bytes of a safetensors file: length and header. Metadata come first, then tensors in
 /// the order of their data.
-///   errors  invalid_option: names that are not UTF-8, more than 1 MiB
+///   errors  invalid_option: names that are not UTF-8; more than parse_header takes: 16 MiB, shapes
+///           of 16 extents, 4096 metadata
 inline bytes format_header(const file_header& header) {
+    detail::require_room(std::ssize(header.metadata), file_header::metadata_max,
+                         "metadata in its header");
     std::string text = "{";
     const auto separate = [&] {
         if (text.back() != '{') text += ',';
@@ -63,6 +79,8 @@ inline bytes format_header(const file_header& header) {
         text += '}';
     }
     for (const tensor_entry& entry : header.tensors) {
+        detail::require_room(std::ssize(entry.shape), file_header::rank_max,
+                             "extents of tensor '" + entry.name + "'");
         separate();
         detail::append_json(text, entry.name);
         text.append(":{\"dtype\":\"").append(name_of(entry.type)).append("\",\"shape\":[");
@@ -78,10 +96,9 @@ inline bytes format_header(const file_header& header) {
     }
     text += '}';
     text.resize((text.size() + 7) / 8 * 8, ' ');
-    if (static_cast<std::int64_t>(text.size()) > file_header::json_bytes_max)
-        throw invalid_option("checkpoint: the header would have " + std::to_string(text.size()) +
-                             " bytes for " + std::to_string(header.tensors.size()) +
-                             " tensors; at most 2^20 are possible");
+    detail::require_room(
+        std::ssize(text), file_header::json_bytes_max,
+        "bytes of header for " + std::to_string(header.tensors.size()) + " tensors");
     constexpr auto length_bytes = static_cast<std::size_t>(file_header::length_bytes);
     bytes out(length_bytes + text.size());
     wire::store_little_endian(out.data(), std::uint64_t{text.size()});

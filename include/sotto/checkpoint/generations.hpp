@@ -32,6 +32,12 @@ inline std::string file_name(std::int64_t step) {
         .append(file_suffix);
 }
 
+/// A checkpoint that was not used, and why.
+struct refused_file {
+    std::int64_t step = 0;
+    std::string why;
+};
+
 /// The step of a checkpoint's name; nothing for other names.
 inline std::optional<std::int64_t> step_of(std::string_view name) {
     if (!name.starts_with(file_prefix) || !name.ends_with(file_suffix)) return std::nullopt;

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -24,7 +26,7 @@ inline std::optional<fault> parse_shape(json_cursor& in, std::vector<std::int64_
     if (!in.take('[')) return in.unexpected("'[' before a shape");
     if (in.take(']')) return std::nullopt;
     do {
-        if (shape.size() == file_header::rank_max)
+        if (std::ssize(shape) == file_header::rank_max)
             return in.unexpected("a shape of at most 16 extents");
         const auto extent = in.count("an extent: a whole number");
         if (!extent) return extent.why();
@@ -83,7 +85,7 @@ inline std::optional<fault> parse_metadata(json_cursor& in, file_header& header)
     if (!in.take('{')) return in.unexpected("'{' before the metadata");
     if (in.take('}')) return std::nullopt;
     do {
-        if (header.metadata.size() == file_header::metadata_max)
+        if (std::ssize(header.metadata) == file_header::metadata_max)
             return in.unexpected("metadata of at most 4096 names");
         auto key = in.string("a name in the metadata");
         if (!key) return key.why();
@@ -114,11 +116,11 @@ inline std::optional<fault> check_size(const tensor_entry& entry) {
     return std::nullopt;
 }
 
-/// Data lie one after another, from the first byte on.
+/// Data lie one after another, from the first byte on; tensors without any, where they are named.
 inline std::optional<fault> check_places(file_header& header) {
     std::sort(header.tensors.begin(), header.tensors.end(),
               [](const tensor_entry& a, const tensor_entry& b) {
-                  return std::pair(a.begin, a.end) < std::pair(b.begin, b.end);
+                  return std::tuple(a.begin, a.end, a.at) < std::tuple(b.begin, b.end, b.at);
               });
     std::int64_t end = 0;
     for (const tensor_entry& entry : header.tensors) {
@@ -145,14 +147,14 @@ inline std::optional<fault> check_names(const file_header& header) {
 }  // namespace detail
 
 /// How many bytes of JSON follow the first 8 bytes of a file.
-///   errors  a fault: fewer than 8 bytes, more than 1 MiB
+///   errors  a fault: fewer than 8 bytes, more than 16 MiB
 inline result<std::int64_t> parse_header_length(byte_view start) {
     const auto found = static_cast<std::int64_t>(start.size());
     if (found < file_header::length_bytes)
         return fault{found, "8 bytes that say how long the header is", found};
     const auto length = wire::load_little_endian<std::uint64_t>(start.data());
     if (length > std::uint64_t{file_header::json_bytes_max})
-        return fault{0, "a header of at most 2^20 bytes",
+        return fault{0, "a header of at most 2^24 bytes",
                      static_cast<std::int64_t>(
                          std::min(length, std::uint64_t{1} << 62))};  // for the message
     return static_cast<std::int64_t>(length);
@@ -160,7 +162,8 @@ inline result<std::int64_t> parse_header_length(byte_view start) {
 
 /// Reads the header of a safetensors file from bytes that hold at least that: every length is
 /// bounded before it is used, and nothing of the data is looked at.
-///   cost    memory: at most 8 MiB, which the JSON's own limit of 1 MiB allows
+///   cost    memory: no more than six times the JSON's length, which is at most 16 MiB, whatever it
+///           says
 ///   errors  a fault: bytes missing; not JSON, or more of it than the format has; a key or name
 ///           twice; an unknown dtype; a shape that does not fit its data; data with gaps or
 ///           overlaps

@@ -12,7 +12,7 @@ namespace sotto::checkpoint {
 //   state/NAME              what all ranks hold alike: optimizer, momentum of dense tensors
 //   buffers/rankR/NAME      the model's buffers on rank R
 //   state/rankR/NAME        what rank R holds of a sum: residuals, velocities
-//   digest                  XXH3-128 of every byte before it; the last one
+//   digest                  XXH3-128 of all bytes before it, then of the header alone; the last one
 // A section is what comes before NAME. Its tensors lie together, and its digest is in the metadata.
 
 inline constexpr std::string_view digest_name = "digest";

@@ -10,6 +10,7 @@
 #include "sotto/core/describe.hpp"
 #include "sotto/core/layout.hpp"
 #include "sotto/core/round_info.hpp"
+#include "sotto/core/visit.hpp"
 
 namespace sotto {
 
@@ -54,7 +55,9 @@ concept decodes = requires(state_of<C>& state, const tensor& t, byte_view messag
 ///                               took from memory is put back, and memory stands as before the
 ///                               round; nothing
 ///   visit(field)                calls field(name, value, kept) for everything to be saved, see
-///                               core/visit.hpp; nothing
+///                               core/visit.hpp; nothing. A state with commit or rollback but
+///                               without visit trains, but is refused where checkpoints are asked
+///                               for: what it remembers would be lost
 template <class C>
 concept compressor = binds_to_layout<C> && encodes<C> && decodes<C>;
 
@@ -160,6 +163,12 @@ template <class State, class Field>
 void visit(State& state, Field&& field) {
     if constexpr (requires { state.visit(field); }) state.visit(field);
 }
+
+/// Whether a checkpoint has all that the state remembers: it shows it, or nothing takes part in
+/// rounds that could be undone.
+template <class State>
+concept can_be_saved = visitable<State> || !(
+    requires(State & state) { state.commit(); } || requires(State & state) { state.rollback(); });
 
 /// The momentum that messages carry.
 template <class State>

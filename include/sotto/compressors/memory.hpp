@@ -6,8 +6,16 @@
 #include <utility>
 
 #include "sotto/core/layout.hpp"
+#include "sotto/core/visit.hpp"
 
 namespace sotto {
+
+namespace detail {
+/// Any answer to which tensors are exchanged dense, to ask whether a memory can be shown.
+struct none_summed {
+    bool operator()(const tensor&) const noexcept { return false; }
+};
+}  // namespace detail
 
 /// What is remembered of a gradient that was not sent. Options have `bind_memory(layout)` and say
 /// by `static constexpr bool holds_momentum` whether momentum is applied inside; the state has
@@ -19,7 +27,8 @@ namespace sotto {
 ///   commit(), rollback()                            see compressor
 ///   visit(field, summed)                            field(name, values, kept) for everything to be
 ///                                                   saved; summed(tensor) tells which tensors are
-///                                                   exchanged dense
+///                                                   exchanged dense. Needed also where nothing
+///                                                   is: what it leaves out is lost by a crash
 template <class M>
 concept memory = requires(const M& options, const layout& tensors) {
     { M::holds_momentum } -> std::convertible_to<bool>;
@@ -27,12 +36,13 @@ concept memory = requires(const M& options, const layout& tensors) {
 }
 &&requires(decltype(std::declval<const M&>().bind_memory(std::declval<const layout&>()))& state,
            const tensor& t, std::span<const float> values, std::span<const std::uint32_t> indices,
-           std::span<float> sum) {
+           std::span<float> sum, const idle_visitor& field, const detail::none_summed& summed) {
     { state.accumulate(t, values, 1.0f) } -> std::convertible_to<std::span<const float>>;
     state.take(t, indices, values, 0.999);
     state.after_sum(t, sum);
     state.commit();
     state.rollback();
+    state.visit(field, summed);
 };
 
 }  // namespace sotto

@@ -26,6 +26,10 @@ concept has_density = requires(const S& options) {
 ///   select(tensor, values, k) -> indices   ascending, without repetition; valid until the next
 ///                                          call
 ///   entries_max(tensor, k)                 the most that select can return
+/// and may have
+///   visit(field)                           calls field(name, value) for everything to be saved: a
+///                                          selector that remembers more than follows from the
+///                                          round needs it
 /// `static constexpr bool shared = true` in the options says that the choice depends on the round
 /// alone, not on the values: all ranks choose alike, and what they chose can be summed.
 template <class S>

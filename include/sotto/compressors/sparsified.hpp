@@ -71,8 +71,8 @@ struct sparsified {
                   "begin_round(round_info), select(tensor, values, k) and entries_max(tensor, k)");
     static_assert(memory<Memory>,
                   "sparsified: the second policy must be a memory: it needs holds_momentum and "
-                  "bind_memory(layout) "
-                  "with accumulate, take, after_sum, commit and rollback");
+                  "bind_memory(layout) with accumulate, take, after_sum, commit, rollback and "
+                  "visit(field, summed), which shows what checkpoints are to keep");
     static_assert(
         density_schedule<Schedule>,
         "sparsified: the third policy must be a density schedule: it needs density(epoch, target)");
@@ -218,6 +218,7 @@ public:
     void rollback() noexcept { memory_.rollback(); }
     void visit(auto&& field) {
         memory_.visit(field, [this](const tensor& t) { return dense(t); });
+        compressing::visit(selector_, field);
     }
 
     /// The share of entries that this round sends of each chosen tensor.

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
+#include <string_view>
 
 namespace sotto {
 
@@ -10,5 +12,17 @@ namespace sotto {
 ///   apart   every rank holds its own part of a sum, what it has not sent yet: all are saved, and
 ///           any number of new ranks gets parts that add up to the same
 enum class kept : std::uint8_t { alike, apart };
+
+/// A visitor that takes what every visitor takes, and does nothing with it: to ask what has visit.
+struct idle_visitor {
+    void operator()(std::string_view, std::span<float>, kept = kept::alike) const noexcept {}
+    void operator()(std::string_view, std::int64_t&, kept = kept::alike) const noexcept {}
+};
+
+/// A state that shows what is to be saved of it by `visit(field)`.
+template <class State>
+concept visitable = requires(State& state, const idle_visitor& field) {
+    state.visit(field);
+};
 
 }  // namespace sotto

@@ -72,7 +72,9 @@ public:
     }
 
     void commit() noexcept { optimizing::commit(bound_); }
-    void visit(auto&& field) { optimizing::visit(bound_, field); }
+    void visit(auto&& field) requires optimizing::can_be_saved<Optimizer> {
+        optimizing::visit(bound_, field);
+    }
 
 private:
     double norm_;

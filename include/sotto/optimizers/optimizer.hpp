@@ -7,6 +7,7 @@
 
 #include "sotto/core/layout.hpp"
 #include "sotto/core/round_info.hpp"
+#include "sotto/core/visit.hpp"
 
 namespace sotto {
 
@@ -32,7 +33,8 @@ struct step_info {
 ///                                                      carry
 ///   visit(field)                                       calls field(name, value) for everything to
 ///                                                      be saved: spans of float and std::int64_t,
-///                                                      the same on all ranks
+///                                                      the same on all ranks. Without it only a
+///                                                      linear optimizer can be in a checkpoint
 /// `static constexpr bool linear = true` says that the update is linear in the gradient and
 /// remembers none of it: plain SGD. Only such an optimizer may follow an exchange whose memory
 /// already holds the momentum.
@@ -81,6 +83,12 @@ template <class State, class Field>
 void visit(State& state, Field&& field) {
     if constexpr (requires { state.visit(field); }) state.visit(field);
 }
+
+/// Whether a checkpoint has all that the optimizer with these options remembers: it shows it, or
+/// says that it remembers nothing.
+template <class Options>
+concept can_be_saved = linear_optimizer<Options> ||
+    visitable<decltype(std::declval<const Options&>().bind(std::declval<const layout&>()))>;
 
 }  // namespace optimizing
 

@@ -98,9 +98,10 @@ public:
         }
     }
 
-    /// Everything to be saved, by name.
+    /// Everything to be saved, by name. It is not there where something would be left out.
     template <class Field>
-    void visit(Field&& field) {
+    void visit(Field&& field) requires(
+        compressing::can_be_saved<compressor_state>&& optimizing::can_be_saved<optimizer_options>) {
         compressing::visit(compressor_, field);
         optimizing::visit(optimizer_, field);
     }

@@ -43,13 +43,19 @@ struct checkpoint_options {
 /// time. It appears whole or not at all, and the older one goes only once the new one is safe on
 /// the disk. A disk that is full or fails does not end training: callbacks with on_checkpoint are
 /// told on every rank, on_failure is called on rank 0, and the next one is tried when it is due.
-/// What callbacks remember, such as early_stop, is not in it.
+/// What callbacks remember is not in it, such as the epochs that early_stop has waited; that one of
+/// them ended `fit` is.
+///
+/// While rank 0 writes and syncs the file, the others wait, for no longer than the transport's
+/// timeout: a disk must take the whole file in less, or the job ends. For a slow one, give the
+/// transport a longer timeout.
 ///   cost    rank 0 needs room for one tensor more; on the wire go the other ranks' buffers,
 ///           residuals and velocities
-///   errors  invalid_option: a period or `keep` below 1; a folder with checkpoints of later steps
-///           that this run did not resume from (another run's: they would be lost). io_failure,
-///           when `fit` begins: the folder cannot be made or read. mismatch: ranks that should hold
-///           the same parameters or optimizer state do not
+///   errors  invalid_option: a period or `keep` below 1; when `fit` begins, a folder with
+///           checkpoints that this trainer neither wrote nor resumed from (another run's: they
+///           would be lost), or more tensors than a file's header can name. io_failure, when `fit`
+///           begins: the folder cannot be made or read. mismatch: ranks that should hold the same
+///           parameters or optimizer state do not
 template <checkpoint::file_system Files = checkpoint::posix_files>
 class checkpoints {
 public:

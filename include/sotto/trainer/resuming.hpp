@@ -1,53 +1,34 @@
 #pragma once
 
 #include <algorithm>
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <exception>
 #include <filesystem>
-#include <limits>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <vector>
 
 #include "sotto/checkpoint/file_header.hpp"
 #include "sotto/checkpoint/file_reader.hpp"
 #include "sotto/checkpoint/file_system.hpp"
+#include "sotto/checkpoint/generations.hpp"
 #include "sotto/checkpoint/sections.hpp"
 #include "sotto/collectives/all_gather_values.hpp"
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/kernels/arithmetic.hpp"
 #include "sotto/trainer/agreement.hpp"
+#include "sotto/trainer/resume_report.hpp"
+#include "sotto/trainer/run_place.hpp"
 #include "sotto/trainer/saved_state.hpp"
 #include "sotto/trainer/saving.hpp"
 #include "sotto/transports/transport.hpp"
 
-namespace sotto {
-
-/// What `trainer.resume` found.
-struct resume_report {
-    bool found = false;      // false, of resume_if_there alone: there was no checkpoint
-    std::string file{};      // the one that was read
-    std::int64_t step = 0;   // rounds completed in it
-    std::int64_t epoch = 0;  // epochs completed
-    int world_size = 0;      // ranks that wrote it
-    std::string refused{};   // newer ones that were damaged: a line each, which says how
-};
-
-namespace detail {
-
-/// The place that a checkpoint was taken at, and the data of each of its ranks.
-struct found_place {
-    std::int64_t world = 0;
-    run_place place{};
-};
-static_assert(std::has_unique_object_representations_v<found_place>);
+namespace sotto::detail {
 
 /// Reads a run from the newest checkpoint of a folder that is whole. Rank 0 reads, and gives every
 /// rank its part.
@@ -59,33 +40,45 @@ static_assert(std::has_unique_object_representations_v<found_place>);
 /// the examples that all old ranks had read of it: where these are no whole number of the new
 /// ranks' rounds, fewer than a round of them are read again. Data that each rank had for its own
 /// begin a new epoch.
-///   errors  the same on all ranks: io_failure, no checkpoint or a folder that cannot be read;
-///           malformed, none that is whole; mismatch, another configuration, naming the first line
-///           that differs. What then goes wrong while the state is filled ends the job: a file that
-///           changes meanwhile, a rank that fails
+///   errors  the same on all ranks: io_failure, no checkpoint, or a folder or file that cannot be
+///           read; malformed, none that is whole; mismatch, another configuration, naming the first
+///           line that differs. What then goes wrong while the state is filled ends the job: a disk
+///           that fails, a file that changes meanwhile, a rank that fails
 template <transport Transport>
 class run_reader {
 public:
     run_reader(Transport& through, const saved_fields& fields)
         : through_(through), fields_(fields) {}
 
+    /// `torn` is not empty while the state is filled, and afterwards says what that ended by.
     template <checkpoint::file_system Files>
     resume_report read(Files& files, const std::filesystem::path& folder, bool required,
-                       const std::string& configuration, run_place& place) {
+                       const std::string& configuration, run_place& place, std::string& torn) {
         std::optional<checkpoint::file_reader<Files>> file;
         resume_report report;
         require_same_fields();
         if (!find(files, folder, required, configuration, file, report)) return report;
+        torn = "it was not finished";
         try {
             fill(file ? &*file : nullptr);
-        } catch (const peer_failure&) {
+        } catch (const peer_failure& e) {
+            torn = e.what();
             throw;
         } catch (const std::exception& e) {
+            torn = e.what();
             if (through_.size() > 1) through_.fail(e.what());
             throw;
         }
+        torn.clear();
         place = placed();
         return report;
+    }
+
+    /// The steps of newer checkpoints, which are damaged; of rank 0.
+    std::vector<std::int64_t> damaged_steps() const {
+        std::vector<std::int64_t> steps;
+        for (const checkpoint::refused_file& one : damaged_) steps.push_back(one.step);
+        return steps;
     }
 
 private:
@@ -111,13 +104,12 @@ private:
               resume_report& report) {
         tidings path, refused;
         if (through_.rank() == 0) {
-            std::vector<std::string> damaged;
             try {
-                open(files, folder, required, configuration, file, damaged);
+                open(files, folder, required, configuration, file);
             } catch (const error& e) {
                 path.fail(e.code(), e.what());
             }
-            for (const std::string& line : damaged) report.refused.append(line).append("\n");
+            for (const auto& one : damaged_) report.refused.append(one.why).append("\n");
             refused.say(report.refused);
             path.number = file ? 1 : 0;
             if (path.code == 0 && file) path.say(file->path().string());
@@ -142,20 +134,21 @@ private:
 
     template <checkpoint::file_system Files>
     void open(Files& files, const std::filesystem::path& folder, bool required,
-              const std::string& configuration, std::optional<checkpoint::file_reader<Files>>& file,
-              std::vector<std::string>& damaged) {
-        if (!checkpoint::open_newest(files, folder, file, damaged)) {
-            if (damaged.empty() && !required) return;
-            if (damaged.empty())
+              const std::string& configuration,
+              std::optional<checkpoint::file_reader<Files>>& file) {
+        if (!checkpoint::open_newest(files, folder, file, damaged_)) {
+            if (damaged_.empty() && !required) return;
+            if (damaged_.empty())
                 throw io_failure("resume: there is no checkpoint in '" + folder.string() + "'");
             std::string text = "resume: no checkpoint in '" + folder.string() + "' is whole";
-            for (const std::string& line : damaged) text.append("; ").append(line);
+            for (const auto& one : damaged_) text.append("; ").append(one.why);
             throw error(errc::malformed, text);
         }
         try {
             check_format(*file);
             check_configuration(*file, configuration);
-            read_place(*file);
+            if (const auto wrong = read_place(file->header(), found_, shares_); !wrong.empty())
+                refuse(*file, wrong);
             check_tensors(*file);
         } catch (...) {
             file.reset();
@@ -191,43 +184,6 @@ private:
             refuse(file, "it was written with " + shown(found) + " where this run has " +
                              shown(expected));
         }
-    }
-
-    void read_place(const auto& file) {
-        const auto number = [&](const char* name) { return numbers(file, name, 1)[0]; };
-        found_.world = number("world_size");
-        if (found_.world < 1 || found_.world > std::numeric_limits<int>::max())
-            refuse(file,
-                   "expected a world_size of at least 1, found " + std::to_string(found_.world));
-        found_.place = {.step = number("step"),
-                        .epoch = number("epoch"),
-                        .round = number("round"),
-                        .fit_epochs = number("fit.epochs"),
-                        .fit_steps = number("fit.steps"),
-                        .own = number("data.own_share")};
-        shares_ = numbers(file, "data.examples", found_.world);
-        const auto of_ranks = numbers(file, "data.examples_of_ranks", found_.world);
-        shares_.insert(shares_.end(), of_ranks.begin(), of_ranks.end());
-    }
-
-    /// Counts, separated by blanks.
-    static std::vector<std::int64_t> numbers(const auto& file, std::string_view name,
-                                             std::int64_t count) {
-        const std::string& text = text_of(file, name);
-        std::vector<std::int64_t> found;
-        const char* at = text.data();
-        const char* const end = at + text.size();
-        while (at != end) {
-            std::int64_t value = 0;
-            const auto read = std::from_chars(at, end, value);
-            if (read.ec != std::errc{} || value < 0 || (read.ptr != end && *read.ptr != ' ')) break;
-            found.push_back(value);
-            at = read.ptr == end ? end : read.ptr + 1;
-        }
-        if (at != end || static_cast<std::int64_t>(found.size()) != count)
-            refuse(file, "expected " + std::to_string(count) + " counts as '" + std::string(name) +
-                             "', found '" + text + "'");
-        return found;
     }
 
     void check_tensors(const auto& file) {
@@ -386,8 +342,8 @@ private:
     const saved_fields& fields_;
     found_place found_;
     std::vector<std::int64_t> shares_;  // examples of the data, then of each rank
+    std::vector<checkpoint::refused_file> damaged_;
     bytes room_;
 };
 
-}  // namespace detail
-}  // namespace sotto
+}  // namespace sotto::detail

@@ -3,58 +3,26 @@
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
-#include <limits>
 #include <optional>
 #include <span>
 #include <string>
+#include <system_error>
 #include <type_traits>
-#include <utility>
+#include <vector>
 
 #include "sotto/checkpoint/file_system.hpp"
+#include "sotto/core/errors.hpp"
 #include "sotto/trainer/callback.hpp"
 #include "sotto/trainer/checkpoints.hpp"
-#include "sotto/trainer/options.hpp"
+#include "sotto/trainer/fit_progress.hpp"
 #include "sotto/trainer/reports.hpp"
+#include "sotto/trainer/resume_report.hpp"
 #include "sotto/trainer/resuming.hpp"
+#include "sotto/trainer/run_place.hpp"
 #include "sotto/trainer/saved_state.hpp"
 #include "sotto/trainer/saving.hpp"
 
 namespace sotto::detail {
-
-/// How far a call of `fit` is, what an earlier process did of it included.
-struct fit_progress {
-    std::int64_t epochs = 0, steps = 0;
-
-    bool ends(const training_length& length) const noexcept {
-        return epochs >= length.epochs_max || steps >= length.steps_max;
-    }
-    std::int64_t epochs_left(const training_length& length) const noexcept {
-        return left(length.epochs_max, epochs);
-    }
-    std::int64_t steps_left(const training_length& length) const noexcept {
-        return left(length.steps_max, steps);
-    }
-
-private:
-    /// What has no bound still has none.
-    static std::int64_t left(std::int64_t most, std::int64_t done) noexcept {
-        if (most == std::numeric_limits<std::int64_t>::max()) return most;
-        return std::max<std::int64_t>(most - done, 0);
-    }
-};
-
-/// What an epoch is read from.
-struct data_source {
-    std::int64_t examples = 0;
-    std::int64_t of_this_rank = 0;
-    bool own = false;
-
-    /// Another number of ranks shares the same data out otherwise.
-    bool is(const data_source& now) const noexcept {
-        return examples == now.examples && own == now.own &&
-               (of_this_rank == any_share || of_this_rank == now.of_this_rank);
-    }
-};
 
 /// The trainer's dealings with checkpoints. It refers to all that is to be saved.
 template <class Model, class State, class Transport>
@@ -69,38 +37,60 @@ public:
           configuration_(configuration),
           seed_(seed) {}
 
-    /// `fit` begins; whether it goes on with one of an earlier process.
-    bool begin_fit(fit_progress& progress) noexcept {
-        const bool resumed = std::exchange(resumed_, false);
-        if (!resumed) progress = {};
-        return resumed;
+    /// How a call of `fit` that comes now begins: where an earlier process left it, was it over or
+    /// under way there, or anew.
+    fit_progress next_fit() const noexcept {
+        const std::int64_t number = fits_ + 1;
+        if (!resumed_ || number > resumed_->number) return {.number = number};
+        if (number < resumed_->number) return {.number = number, .passed = true};
+        return *resumed_;
     }
+
+    /// Whether that one was begun by an earlier process.
+    bool resumes() const noexcept { return resumed_ && fits_ < resumed_->number; }
+
+    /// From now on the state is another than what was resumed, except in a call that is over.
+    void begin_fit(const fit_progress& progress) noexcept {
+        if (!progress.passed) resumed_.reset();
+    }
+    void end_fit() noexcept { ++fits_; }
 
     /// Before anything is trained: can checkpoints be written where they are to go?
     template <class Extra>
-    void require_folder(Extra& extra, std::int64_t step) {
+    void require_folder(Extra& extra, const run_place& place) {
         if constexpr (saves<Extra>) {
+            through_.at({.round = place.step, .phase = "preparing checkpoints"});
+            const auto fields = fields_of(model_, state_, parameters_);
             auto files = extra.files();
-            require_own_folder(through_, files, extra.folder(), step,
-                               extra.folder() == resumed_from_);
+            const auto name = full_name(extra.folder());
+            const bool is_ours = std::ranges::count(ours_, name) != 0;
+            run_writer(through_, fields, place)
+                .require_place_for_it(files, extra.folder(), is_ours, configuration_, seed_);
+            if (!is_ours) ours_.push_back(name);
         }
     }
 
-    /// `completed`: whole epochs, where one just ended.
+    /// `completed`: whole epochs, where one just ended. The last one of a `fit` is due unless it
+    /// was written.
     template <class Extra, class Seconds, class... Told>
     void save_if_due(Extra& extra, const run_place& place, std::optional<std::int64_t> completed,
                      bool last, fit_report& whole, const Seconds& seconds, Told&... told) {
         if constexpr (saves<Extra>) {
-            if (!last && !extra.due(place.step, completed)) return;
+            if (last ? is_saved(extra.folder(), place.step) : !extra.due(place.step, completed))
+                return;
             through_.at({.round = place.step, .phase = "saving a checkpoint"});
             const auto fields = fields_of(model_, state_, parameters_);
             auto files = extra.files();
+            const auto name = full_name(extra.folder());
             checkpoint_report report =
                 run_writer(through_, fields, place)
-                    .write(files, extra.folder(), extra.options().keep, configuration_, seed_);
+                    .write(files, extra.folder(), extra.options().keep, configuration_, seed_,
+                           name == damaged_in_ ? damaged_ : std::vector<std::int64_t>());
             report.seconds = seconds();
-            saved_step_ = place.step;
             if (report.failure.empty()) {
+                saved_step_ = place.step;
+                saved_in_ = name;
+                if (name == damaged_in_) std::erase(damaged_, place.step);
                 ++whole.checkpoints;
             } else {
                 ++whole.checkpoints_failed;
@@ -113,25 +103,52 @@ public:
     }
 
     template <checkpoint::file_system Files>
-    resume_report restore(const std::filesystem::path& folder, bool required, Files& files,
-                          run_place& place) {
+    resume_report restore(const std::filesystem::path& folder, bool required,
+                          const resume_options& options, Files& files, run_place& place) {
         through_.at({.round = place.step, .phase = "resuming"});
         const auto fields = fields_of(model_, state_, parameters_);
-        resume_report report =
-            run_reader(through_, fields).read(files, folder, required, configuration_, place);
-        if (report.found) {
-            saved_step_ = place.step;
-            resumed_from_ = folder;
-            resumed_ = true;
-        }
+        run_reader reader(through_, fields);
+        const resume_report report =
+            reader.read(files, folder, required, configuration_, place, torn_);
+        if (!report.found) return report;
+        resumed_ = fit_progress{.number = place.fit,
+                                .epochs = place.fit_epochs,
+                                .steps = place.fit_steps,
+                                .stopped = place.fit_stopped != 0};
+        saved_step_ = place.step;
+        saved_in_ = damaged_in_ = full_name(folder);
+        damaged_ = reader.damaged_steps();
+        ours_.push_back(saved_in_);
+        if (through_.rank() == 0 && !report.refused.empty() && options.on_damage)
+            options.on_damage(report);
         return report;
     }
 
-    bool saved_at(std::int64_t step) const noexcept { return saved_step_ == step; }
+    /// Refuses to go on with a state that is partly another's.
+    void require_whole_state() const {
+        if (!torn_.empty())
+            throw io_failure(
+                "trainer: resuming ended after it had begun to change parameters and state, which "
+                "are now partly the checkpoint's: " +
+                torn_ + "; resume again, or begin with a new trainer");
+    }
 
 private:
     template <class Extra>
     static constexpr bool saves = is_checkpoints<std::remove_cvref_t<Extra>>;
+
+    /// The same for all ways to write a folder's path.
+    static std::filesystem::path full_name(const std::filesystem::path& folder) {
+        std::error_code ignored;
+        auto name = std::filesystem::absolute(folder, ignored);
+        if (ignored) name = folder;  // where the program runs is gone
+        name = name.lexically_normal();
+        return name.has_filename() ? name : name.parent_path();
+    }
+
+    bool is_saved(const std::filesystem::path& folder, std::int64_t step) const {
+        return saved_step_ == step && saved_in_ == full_name(folder);
+    }
 
     Model& model_;
     State& state_;
@@ -139,9 +156,15 @@ private:
     Transport& through_;
     const std::string& configuration_;
     std::uint64_t seed_;
-    std::int64_t saved_step_ = -1;  // of the last checkpoint
-    std::filesystem::path resumed_from_;
-    bool resumed_ = false;  // and not trained since
+    std::int64_t fits_ = 0;                // that have ended
+    std::optional<fit_progress> resumed_;  // and not trained since
+    std::string torn_;                     // how the last resume ended, if half-way
+
+    std::vector<std::filesystem::path> ours_;  // folders that were written to or resumed from
+    std::int64_t saved_step_ = -1;             // of the last checkpoint written or resumed from
+    std::filesystem::path saved_in_;
+    std::vector<std::int64_t> damaged_;  // steps of checkpoints found so, on rank 0
+    std::filesystem::path damaged_in_;
 };
 
 }  // namespace sotto::detail

@@ -135,7 +135,7 @@ public:
 
     /// All sections were added.
     const checkpoint::file_header& finish() {
-        constexpr std::int64_t size = sizeof(checkpoint::digest);
+        constexpr std::int64_t size = sizeof(checkpoint::closing_digests);
         place(std::string(checkpoint::digest_name), checkpoint::dtype::u8, {size}, size);
         return header_;
     }

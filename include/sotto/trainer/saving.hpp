@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -28,24 +27,11 @@
 #include "sotto/core/clock.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/trainer/reports.hpp"
+#include "sotto/trainer/run_place.hpp"
 #include "sotto/trainer/saved_state.hpp"
 #include "sotto/transports/transport.hpp"
 
 namespace sotto::detail {
-
-/// The place in a run where a checkpoint is taken.
-struct run_place {
-    std::int64_t step = 0;                       // rounds completed in all
-    std::int64_t epoch = 0;                      // epochs completed
-    std::int64_t round = 0;                      // rounds completed of the epoch after these
-    std::int64_t fit_epochs = 0, fit_steps = 0;  // completed by the `fit` under way
-    std::int64_t examples = 0;                   // of the data, of which this rank reads
-    std::int64_t of_this_rank = 0;
-    std::int64_t own = 0;  // not 0: the data are this rank's own
-};
-
-/// As the examples of a rank: however many.
-inline constexpr std::int64_t any_share = -1;
 
 /// What rank 0 tells all others of how something ended: travels as its bytes.
 struct tidings {
@@ -114,6 +100,7 @@ void send_to(Transport& through, int rank, byte_view values, tag label) {
 struct saved_part {
     checkpoint::digest names{}, parameters{}, alike{}, buffers{}, apart{};
     std::int64_t examples = 0, of_this_rank = 0;
+    std::int64_t stopped = 0;  // not 0: a callback of this rank has ended `fit`
 };
 static_assert(std::has_unique_object_representations_v<saved_part>);
 
@@ -131,9 +118,11 @@ public:
           place_(place),
           parts_(static_cast<std::size_t>(through.size())) {}
 
+    /// `damaged` are the steps of checkpoints in the folder that are known to be; of rank 0.
     template <checkpoint::file_system Files>
     checkpoint_report write(Files& files, const std::filesystem::path& folder, std::int64_t keep,
-                            const std::string& configuration, std::uint64_t seed) {
+                            const std::string& configuration, std::uint64_t seed,
+                            const std::vector<std::int64_t>& damaged) {
         const time_point start = through_.now();
         gather_parts();
         checkpoint_report report{.step = place_.step};
@@ -141,8 +130,8 @@ public:
         tidings told;
         if (through_.rank() == 0) {
             const bytes header = checkpoint::format_header(plan(configuration, seed));
-            checkpoint::file_writer<Files> file(files, folder, place_.step, keep);
-            file.write(header);
+            checkpoint::file_writer<Files> file(files, folder, place_.step, keep, damaged);
+            file.write_header(header);
             for (const auto* part :
                  {&fields_.parameters, &fields_.alike, &fields_.buffers, &fields_.apart})
                 for (const saved_field& field : *part) file.write(field.memory);
@@ -162,7 +151,51 @@ public:
         return report;
     }
 
+    /// Before training, refuses on all ranks what no checkpoint could be written of or to: state
+    /// that does not fit into a header, a folder that cannot be used, another run's folder, whose
+    /// checkpoints would be taken for this one's, and removed.
+    template <checkpoint::file_system Files>
+    void require_place_for_it(Files& files, const std::filesystem::path& folder, bool is_ours,
+                              const std::string& configuration, std::uint64_t seed) {
+        tidings told;
+        if (through_.rank() == 0) {
+            try {
+                require_header(configuration, seed);
+                require_folder(files, folder, is_ours);
+            } catch (const error& e) {
+                told.fail(e.code(), e.what());
+            }
+        }
+        give_to_all(through_, told, label(3));
+        told.raise_if_failed(through_);
+    }
+
 private:
+    /// With every number as long as it can become.
+    void require_header(const std::string& configuration, std::uint64_t seed) const {
+        run_writer longest(*this);
+        longest.place_ = {count_max, count_max, count_max, count_max, count_max,
+                          count_max, 1,         0,         0,         1};
+        for (saved_part& part : longest.parts_) part.examples = part.of_this_rank = count_max;
+        (void)checkpoint::format_header(longest.plan(configuration, seed));
+    }
+
+    template <checkpoint::file_system Files>
+    void require_folder(Files& files, const std::filesystem::path& folder, bool is_ours) const {
+        std::error_code why;
+        files.make_folder(folder, why);
+        std::vector<std::int64_t> found;
+        if (!why) found = checkpoint::generations(files, folder, why);
+        if (why)
+            throw io_failure("checkpoints: cannot use the folder '" + folder.string() +
+                             "': " + why.message());
+        if (is_ours || found.empty()) return;
+        throw invalid_option(
+            "checkpoints: '" + folder.string() + "' holds " + checkpoint::file_name(found.front()) +
+            " of another run, and this one is at step " + std::to_string(place_.step) +
+            ": resume from it, or give a folder of its own");
+    }
+
     tag label(std::uint32_t item) const noexcept {
         return {channels::checkpoint, item, static_cast<std::uint64_t>(place_.step)};
     }
@@ -174,7 +207,8 @@ private:
                               .buffers = digest_of(fields_.buffers),
                               .apart = digest_of(fields_.apart),
                               .examples = place_.examples,
-                              .of_this_rank = place_.of_this_rank};
+                              .of_this_rank = place_.of_this_rank,
+                              .stopped = place_.fit_stopped};
         collectives::all_gather_values(through_, mine, std::span(parts_), label(0));
         for (std::size_t rank = 1; rank < parts_.size(); ++rank) {
             const char* differs = nullptr;
@@ -199,8 +233,12 @@ private:
         number("step", place_.step);
         number("epoch", place_.epoch);
         number("round", place_.round);
+        number("fit", place_.fit);
         number("fit.epochs", place_.fit_epochs);
         number("fit.steps", place_.fit_steps);
+        number("fit.stopped", std::ranges::any_of(parts_, [](const saved_part& part) {
+                   return part.stopped != 0;
+               }));
         file.note("seed", std::to_string(seed));
         number("world_size", through_.size());
         number("data.own_share", place_.own);
@@ -246,32 +284,5 @@ private:
     std::vector<saved_part> parts_;
     bytes arriving_;
 };
-
-/// Refuses, on all ranks, a folder that cannot be used: another run's checkpoints of later steps
-/// would be taken for this one's, and be removed.
-template <transport Transport, checkpoint::file_system Files>
-void require_own_folder(Transport& through, Files& files, const std::filesystem::path& folder,
-                        std::int64_t step, bool resumed_from_it) {
-    tidings told;
-    if (through.rank() == 0) {
-        std::error_code why;
-        files.make_folder(folder, why);
-        std::vector<std::int64_t> found;
-        if (!why) found = checkpoint::generations(files, folder, why);
-        if (why) {
-            told.fail(make_error_code(errc::io), "checkpoints: cannot use the folder '" +
-                                                     folder.string() + "': " + why.message());
-        } else if (!resumed_from_it && !found.empty() && found.front() > step) {
-            told.fail(make_error_code(errc::invalid_option),
-                      "checkpoints: '" + folder.string() + "' holds " +
-                          checkpoint::file_name(found.front()) +
-                          " of another run, and this one is "
-                          "at step " +
-                          std::to_string(step) + ": resume from it, or give a folder of its own");
-        }
-    }
-    give_to_all(through, told, {channels::checkpoint, 3, static_cast<std::uint64_t>(step)});
-    told.raise_if_failed(through);
-}
 
 }  // namespace sotto::detail

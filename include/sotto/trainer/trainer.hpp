@@ -7,7 +7,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -17,7 +16,6 @@
 #include "sotto/collectives/broadcast.hpp"
 #include "sotto/collectives/operation.hpp"
 #include "sotto/core/describe.hpp"
-#include "sotto/core/random.hpp"
 #include "sotto/data/dataset.hpp"
 #include "sotto/data/sampler.hpp"
 #include "sotto/models/gradient_source.hpp"
@@ -26,12 +24,15 @@
 #include "sotto/trainer/callback.hpp"
 #include "sotto/trainer/checkpoints.hpp"
 #include "sotto/trainer/evaluator.hpp"
+#include "sotto/trainer/fit_progress.hpp"
 #include "sotto/trainer/fit_request.hpp"
 #include "sotto/trainer/model_buffers.hpp"
 #include "sotto/trainer/options.hpp"
 #include "sotto/trainer/reports.hpp"
-#include "sotto/trainer/resuming.hpp"
+#include "sotto/trainer/resume_report.hpp"
+#include "sotto/trainer/run_chance.hpp"
 #include "sotto/trainer/run_keeper.hpp"
+#include "sotto/trainer/run_place.hpp"
 #include "sotto/trainer/saved_state.hpp"
 #include "sotto/transports/transport.hpp"
 
@@ -64,17 +65,17 @@ public:
         : model_(model),
           transport_(transport),
           options_(options),
-          random_(options.seed),
           parameters_(static_cast<std::size_t>(model.layout().size())),
           state_(strategy.bind(model.layout(), transport)),
+          chance_(options.seed, state_, transport),
           evaluator_(checked(options).batch_size, transport),
           buffers_(model, transport),
           learnt_(static_cast<std::size_t>(transport.size())),
           description_(describe(strategy)),
           keeper_(model, state_, parameters_, transport, description_, options.seed) {
         require_agreement(transport, description_);
-        model.initialise(parameters_, stream("parameters"));
-        if (!one_start()) return;
+        model.initialise(parameters_, chance_.of_group("parameters"));
+        if (!chance_.one_start()) return;
         collectives::broadcast<Transport> same_start(transport, model.layout().size());
         same_start.start(std::span<float>(parameters_), {channels::set_up, 2, 0});
         collectives::run(transport, same_start);
@@ -106,8 +107,9 @@ public:
         static_assert((saves<Extras> + ... + 0) <= 1, "fit: checkpoints{folder} may be given once");
         static_assert(saveable || !(saves<Extras> || ...),
                       "checkpoints: the strategy must be synchronous and its state must have "
-                      "visit(field), which shows everything to be saved: what it remembers would "
-                      "be lost");
+                      "visit(field), which shows everything to be saved; so must a compressor with "
+                      "commit or rollback, and an optimizer that is not linear: what they remember "
+                      "would be lost");
         static_assert((answers_no_step<Extras> && ...),
                       "fit: on_step, or a function of a step_report, must return nothing: what "
                       "stops training is the verdict of on_epoch");
@@ -138,21 +140,33 @@ public:
     /// Goes on from the newest checkpoint in a folder that is whole: parameters, the model's
     /// buffers, what optimizer and compressor remember, chance and the place in the data. Training
     /// then continues bit for bit as if it had not ended, if there are as many ranks as then;
-    /// another number of them keeps the sums of what ranks hold apart, see detail::run_reader. The
-    /// next `fit` goes on with the one that was interrupted: what that had done counts, so that a
-    /// program that ends too early is simply started again. All ranks call it.
-    ///   errors  the same on all ranks: io_failure, there is no checkpoint, or the folder cannot be
-    ///           read; malformed, none is whole; mismatch, the newest was written with another
-    ///           configuration, naming the first option that differs. Nothing was changed then
+    /// another number of them keeps the sums of what ranks hold apart, see detail::run_reader. All
+    /// ranks call it.
+    ///
+    /// A program that ends too early is simply started again: calls of `fit` are counted, those
+    /// that were over when the checkpoint was written do nothing but evaluate, if asked to, and the
+    /// one that was under way goes on: what it had done counts, and where a verdict had ended it,
+    /// it stays ended. Nothing of callbacks is kept: each begins as in a new run.
+    ///
+    /// While rank 0 reads the file once to check it, the others wait, for no longer than the
+    /// transport's timeout: a disk must give the whole file in less.
+    ///   errors  the same on all ranks: io_failure, there is no checkpoint, or the folder or a
+    ///           checkpoint cannot be read; malformed, none is whole; mismatch, the newest was
+    ///           written with another configuration, naming the first option that differs. Nothing
+    ///           was changed then. What goes wrong later, while the state is filled (the disk fails
+    ///           or the file changes, a rank fails), leaves it partly the checkpoint's: `fit` and
+    ///           `evaluate` then throw io_failure until a resume succeeds
     template <checkpoint::file_system Files = checkpoint::posix_files>
-    resume_report resume(const std::filesystem::path& folder, Files files = {}) {
-        return restore(folder, true, files);
+    resume_report resume(const std::filesystem::path& folder, resume_options options = {},
+                         Files files = {}) {
+        return restore(folder, true, options, files);
     }
 
     /// The same, but where there is no checkpoint at all it does nothing, and its report says so.
     template <checkpoint::file_system Files = checkpoint::posix_files>
-    resume_report resume_if_there(const std::filesystem::path& folder, Files files = {}) {
-        return restore(folder, false, files);
+    resume_report resume_if_there(const std::filesystem::path& folder, resume_options options = {},
+                                  Files files = {}) {
+        return restore(folder, false, options, files);
     }
 
     /// How good the model is now on these examples. Ranks of a synchronous strategy share them out,
@@ -168,6 +182,7 @@ public:
                       "gather(indices, batch)");
         static_assert(reads<Data>,
                       "evaluate: the data set's batch_type is not the one that the model reads");
+        keeper_.require_whole_state();
         transport_.at({.round = step_, .phase = "evaluating"});
         if constexpr (Strategy::synchronous)
             return buffers_.with_mean(evaluations_++, [&] {
@@ -222,13 +237,18 @@ private:
     template <class Data, class... Extras>
     fit_report run(const Data& data, const data::share& share, bool own, training_length length,
                    Extras&... extras) {
+        keeper_.require_whole_state();
         const std::string request = detail::fit_request(data, own, length, extras...);
         if constexpr (Strategy::synchronous) require_agreement(transport_, request);
-        data::sampler sampler(data.size(), share, options_.batch_size, stream("order"),
+        data::sampler sampler(data.size(), share, options_.batch_size, chance_.of_group("order"),
                               options_.shuffle);
-        (keeper_.require_folder(extras, step_), ...);
-        resume_or_begin({data.size(), sampler.examples(), own});
-        const bool resumed = keeper_.begin_fit(fit_);
+        const bool resumed = keeper_.resumes();
+        fit_ = keeper_.next_fit();
+        if (!fit_.ends(length)) {
+            if constexpr (saveable) (keeper_.require_folder(extras, place()), ...);
+            resume_or_begin({data.size(), sampler.examples(), own});
+        }
+        keeper_.begin_fit(fit_);
         const run_info info{.rank = transport_.rank(),
                             .world_size = transport_.size(),
                             .epochs = fit_.epochs_left(length),
@@ -245,23 +265,25 @@ private:
         const time_point start = transport_.now();
         const auto seconds = [&] { return in_seconds(transport_.now() - start); };
         fit_report whole;
+        whole.stopped_early = fit_.stopped && !fit_.complete(length);
+        bool stop = false;
         const auto save = [&]([[maybe_unused]] std::optional<std::int64_t> completed,
                               [[maybe_unused]] bool last) {
             if constexpr (saveable)
-                (keeper_.save_if_due(extras, place(), completed, last, whole, seconds, extras...),
+                (keeper_.save_if_due(extras, place(stop), completed, last, whole, seconds,
+                                     extras...),
                  ...);
         };
-        bool stop = false;
         while (!fit_.ends(length)) {
             sampler.begin_epoch(epoch_);
             transport_.at({.round = step_, .phase = "beginning an epoch"});
             const epoch_agreement agreed =
                 state_.begin_epoch({sampler.examples(), options_.batch_size, stop ? 1 : 0, round_});
             if (agreed.stop || has_no_rounds(agreed, share)) {
-                whole.stopped_early = agreed.stop;
+                whole.stopped_early = stop = agreed.stop;
                 conducting::finish(state_, std::span<float>(parameters_));
                 (evaluate_at_the_end(extras, whole), ...);
-                if (!keeper_.saved_at(step_)) save(std::nullopt, true);
+                save(std::nullopt, true);
                 break;
             }
             const std::int64_t number = epoch_ + 1;
@@ -301,6 +323,7 @@ private:
         // What was resumed had nothing left to do: how good it is was asked for nevertheless.
         if (resumed && whole.steps == 0 && !whole.evaluated)
             (evaluate_at_the_end(extras, whole), ...);
+        keeper_.end_fit();
         whole.step = step_;
         whole.seconds = seconds();
         (calling::end(extras, whole), ...);
@@ -310,10 +333,11 @@ private:
     template <class Data>
     round_report do_round(const Data& data, std::span<const std::int64_t> examples, double epoch) {
         const time_point loading = transport_.now();
-        gather_to_train(data, examples, batch_, looks_of_epoch());
+        gather_to_train(data, examples, batch_, chance_.looks_of(epoch_, source_.own));
         const duration load = transport_.now() - loading;
         task<Model> job{model_, batch_, static_cast<std::int64_t>(examples.size()), step_, epoch};
-        if constexpr (requires { model_.reseed(random_); }) model_.reseed(draws_of_round());
+        if constexpr (requires { model_.reseed(chance_.draws_of(step_)); })
+            model_.reseed(chance_.draws_of(step_));
         round_report report =
             buffers_.guard([&] { return state_.round(job, std::span<float>(parameters_)); });
         report.load = load;
@@ -337,31 +361,34 @@ private:
     }
 
     template <checkpoint::file_system Files>
-    resume_report restore(const std::filesystem::path& folder, bool required, Files& files) {
+    resume_report restore(const std::filesystem::path& folder, bool required,
+                          const resume_options& options, Files& files) {
         static_assert(saveable,
                       "resume: the strategy must be synchronous and its state must have "
-                      "visit(field), which shows everything to be saved: there is nothing to "
-                      "resume from");
+                      "visit(field), which shows everything to be saved; so must a compressor with "
+                      "commit or rollback, and an optimizer that is not linear: there is nothing "
+                      "to resume from");
         resume_report report;
         if constexpr (saveable) {
             detail::run_place found = place();
-            report = keeper_.restore(folder, required, files, found);
+            report = keeper_.restore(folder, required, options, files, found);
             if (!report.found) return report;
             step_ = found.step;
             epoch_ = found.epoch;
             round_ = found.round;
-            fit_ = {found.fit_epochs, found.fit_steps};
             source_ = {found.examples, found.of_this_rank, found.own != 0};
         }
         return report;
     }
 
-    detail::run_place place() const noexcept {
+    detail::run_place place(bool stopped = false) const noexcept {
         return {.step = step_,
                 .epoch = epoch_,
                 .round = round_,
+                .fit = fit_.number,
                 .fit_epochs = fit_.epochs,
                 .fit_steps = fit_.steps,
+                .fit_stopped = stopped ? 1 : 0,
                 .examples = source_.examples,
                 .of_this_rank = source_.of_this_rank,
                 .own = source_.own ? 1 : 0};
@@ -418,52 +445,12 @@ private:
         return true;
     }
 
-    std::int64_t start_group() const {
-        if constexpr (conducting::has_start_groups<state_type>)
-            return state_.start_group();
-        else
-            return 0;
-    }
-
-    /// Random numbers that ranks of one start group have in common: with several groups the start
-    /// comes from them alone, as a model's `initialise` gives the same for the same stream.
-    random_stream stream(std::string_view name) const {
-        const random_stream everybodys = random_.split(name);
-        const std::int64_t group = start_group();
-        return group == 0 ? everybodys : everybodys.split(static_cast<std::uint64_t>(group));
-    }
-
-    random_stream draws_of_round() const {
-        return random_.split("draws")
-            .split(static_cast<std::uint64_t>(step_))
-            .split(static_cast<std::uint64_t>(transport_.rank()));
-    }
-
-    /// What varying examples look like in this epoch: alike, whichever rank of a start group reads
-    /// one that is everybody's.
-    random_stream looks_of_epoch() const {
-        const random_stream looks = stream("looks").split(static_cast<std::uint64_t>(epoch_));
-        return source_.own ? looks.split(static_cast<std::uint64_t>(transport_.rank())) : looks;
-    }
-
-    /// Whether all ranks are in the same start group.
-    bool one_start() {
-        if constexpr (conducting::has_start_groups<state_type>) {
-            std::vector<std::int64_t> groups(static_cast<std::size_t>(transport_.size()));
-            collectives::all_gather_values(transport_, start_group(), std::span(groups),
-                                           {channels::set_up, 3, 0});
-            return std::ranges::all_of(groups, [&](std::int64_t g) { return g == groups[0]; });
-        } else {
-            return true;
-        }
-    }
-
     Model& model_;
     Transport& transport_;
     training_options options_;
-    random_stream random_;
     std::vector<float> parameters_;
     state_type state_;
+    detail::run_chance<state_type, Transport> chance_;
     evaluator<Model, Transport> evaluator_;
     detail::model_buffers<Model, Transport> buffers_;
     typename Model::batch_type batch_;

@@ -6,10 +6,13 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <string>
+#include <system_error>
 #include <vector>
 
+#include "support/folders.hpp"
 #include "support/memory_disk.hpp"
 #include "support/small_checkpoint.hpp"
 
@@ -90,6 +93,51 @@ TEST_CASE("a run that went back to an earlier step takes later ones, which were 
     REQUIRE(small_checkpoint(15).write(files) == "");
     CHECK(names_on(files) == std::vector<std::string>{"checkpoint-000000000010.safetensors",
                                                       "checkpoint-000000000015.safetensors"});
+}
+
+TEST_CASE("checkpoints that are known to be damaged go first, and push no whole one out") {
+    for (const std::int64_t written : {25, 30, 40}) {  // before, in place of and after it
+        CAPTURE(written);
+        memory_files files = with_two_generations();
+        REQUIRE(small_checkpoint(30).write(files, "run", 3) == "");
+        files.disk().names.at("checkpoint-000000000030.safetensors")->now.pop_back();
+        REQUIRE(small_checkpoint(written).write(files, "run", 2, {30}) == "");
+        CHECK(names_on(files) == std::vector<std::string>{"checkpoint-000000000020.safetensors",
+                                                          checkpoint::file_name(written)});
+        CHECK(newest(files) == written);
+    }
+}
+
+TEST_CASE("of two that write into one folder at a time, one does, and its file is whole") {
+    const auto check = [](auto files, const std::filesystem::path& folder) {
+        using Files = decltype(files);
+        {
+            checkpoint::file_writer<Files> first(files, folder, 20, 2);
+            REQUIRE(first.ok());
+            const std::string path = (folder / "checkpoint-000000000020.safetensors").string();
+            CHECK(small_checkpoint(20).write(files, folder) ==
+                  "cannot write '" + path +
+                      "': another process is writing a checkpoint into this folder");
+            std::error_code why;
+            CHECK(files.list(folder, why) ==
+                  std::vector<std::string>{"checkpoint-000000000020.safetensors.unfinished"});
+        }
+        CHECK(newest(files, folder) == 0);  // the first one gave up
+        CHECK(small_checkpoint(20).write(files, folder) == "");
+        CHECK(newest(files, folder) == 20);
+    };
+    check(memory_files{}, "run");
+    const testing::scratch_folder scratch("two_writers");
+    check(checkpoint::posix_files{}, scratch.path());
+}
+
+TEST_CASE("a folder that cannot be synced, by its file system, is no failure") {
+    checkpoint::posix_files files;
+    std::error_code why;
+    files.sync_folder("/proc/self", why);  // EINVAL
+    CHECK_FALSE(why);
+    files.sync_folder("no/such/folder", why);
+    CHECK(why == std::errc::no_such_file_or_directory);
 }
 
 TEST_CASE("the same step may be written again") {

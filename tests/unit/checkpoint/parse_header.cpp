@@ -117,24 +117,59 @@ TEST_CASE("names that JSON cannot hold and headers that are too long are not wri
         CHECK_THROWS_AS(format_header(header), invalid_option);
     }
     file_header header;
-    header.metadata = {{"long", std::string((1 << 20) - 30, 'x')}};
-    CHECK_NOTHROW(format_header(header));
-    header.metadata = {{"long", std::string(1 << 20, 'x')}};
+    header.metadata = {{"long", std::string((1 << 24) - 30, 'x')}};
+    CHECK(parse_header(format_header(header)));
+    header.metadata = {{"long", std::string(1 << 24, 'x')}};
+    CHECK_THROWS_WITH_AS(format_header(header),
+                         "checkpoint: there would be 16777248 bytes of header for 0 tensors; at "
+                         "most 16777216 are possible",
+                         invalid_option);
+}
+
+TEST_CASE("what could not be read again is not written") {
+    file_header header;
+    header.tensors.push_back({"w", dtype::u8, std::vector<std::int64_t>(16, 1), 0, 1, 0});
+    CHECK(parse_header(format_header(header)));
+    header.tensors[0].shape.push_back(1);
+    CHECK_THROWS_WITH_AS(
+        format_header(header),
+        "checkpoint: there would be 17 extents of tensor 'w'; at most 16 are possible",
+        invalid_option);
+    header.tensors.clear();
+    for (int i = 0; i < 4096; ++i) header.metadata.emplace_back(std::to_string(i), "");
+    CHECK(parse_header(format_header(header)));
+    header.metadata.emplace_back("one more", "");
     CHECK_THROWS_AS(format_header(header), invalid_option);
 }
 
-TEST_CASE("a header's length is believed only up to 2^20 bytes and the bytes that are there") {
+TEST_CASE("a state of hundreds of ranks fits into a header") {
+    file_header header;  // 500 ranks with 100 tensors each
+    for (int i = 0; i < 50000; ++i) {
+        header.tensors.push_back({"state/rank" + std::to_string(i / 100) + "/residual/block" +
+                                      std::to_string(i % 100) + ".convolution.weight",
+                                  dtype::f32,
+                                  {1},
+                                  4 * i,
+                                  4 * i + 4,
+                                  0});
+    }
+    const auto again = parse_header(format_header(header));
+    REQUIRE(again);
+    CHECK(again->tensors.size() == header.tensors.size());
+}
+
+TEST_CASE("a header's length is believed only up to 2^24 bytes and the bytes that are there") {
     CHECK(parse_header({}).why().offset == 0);
     const bytes short_one(7);
     CHECK(parse_header(short_one).why().offset == 7);
-    for (const std::uint64_t length : {(std::uint64_t{1} << 20) + 1, std::uint64_t{1} << 63,
+    for (const std::uint64_t length : {(std::uint64_t{1} << 24) + 1, std::uint64_t{1} << 63,
                                        std::numeric_limits<std::uint64_t>::max()}) {
         bytes file(16);
         wire::store_little_endian(file.data(), length);
         REQUIRE_FALSE(parse_header(file));
         CHECK(parse_header(file).why().offset == 0);
         CHECK(std::string_view(parse_header(file).why().expected) ==
-              "a header of at most 2^20 bytes");
+              "a header of at most 2^24 bytes");
     }
     bytes file = file_with("{}");
     file.pop_back();
@@ -224,6 +259,19 @@ TEST_CASE("data with gaps or overlaps and names that come twice are refused") {
         {two("[0,4]", "[4,8]", "a"), 61, "each tensor's name once", 2},
     };
     check_refusals(all);
+}
+
+TEST_CASE("tensors without data stay where they are named, however many there are") {
+    std::string json = "{";
+    for (int i = 0; i < 100; ++i)
+        json += (i > 0 ? ",\"" : "\"") + std::to_string(i * 37 % 100) +
+                "\":{\"dtype\":\"U8\",\"shape\":[" + (i % 50 == 49 ? "1" : "0") +
+                "],\"data_offsets\":[" + std::to_string(i / 50) + "," +
+                std::to_string((i + 1) / 50) + "]}";
+    const auto header = parsed(json + "}");
+    REQUIRE(header);
+    for (std::size_t i = 0; i < 100; ++i)
+        CHECK(header->tensors[i].name == std::to_string(i * 37 % 100));
 }
 
 TEST_CASE("metadata have at most 4096 names") {

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+
+#include "sotto/trainer/options.hpp"
+#include "sotto/trainer/run_place.hpp"
+
+namespace sotto::detail {
+
+/// How far a call of `fit` is, what an earlier process did of it included.
+struct fit_progress {
+    std::int64_t number = 1;  // of the call, among all that a program makes of one trainer
+    std::int64_t epochs = 0, steps = 0;
+    bool stopped = false;  // it ended by a verdict, before it was resumed
+    bool passed = false;   // what was resumed belongs to a later call: this one is long over
+
+    bool ends(const training_length& length) const noexcept {
+        return stopped || passed || complete(length);
+    }
+    bool complete(const training_length& length) const noexcept {
+        return epochs >= length.epochs_max || steps >= length.steps_max;
+    }
+    std::int64_t epochs_left(const training_length& length) const noexcept {
+        return left(length.epochs_max, epochs);
+    }
+    std::int64_t steps_left(const training_length& length) const noexcept {
+        return left(length.steps_max, steps);
+    }
+
+private:
+    /// What has no bound still has none.
+    std::int64_t left(std::int64_t most, std::int64_t done) const noexcept {
+        if (stopped || passed) return 0;
+        if (most == std::numeric_limits<std::int64_t>::max()) return most;
+        return std::max<std::int64_t>(most - done, 0);
+    }
+};
+
+/// What an epoch is read from.
+struct data_source {
+    std::int64_t examples = 0;
+    std::int64_t of_this_rank = 0;
+    bool own = false;
+
+    /// Another number of ranks shares the same data out otherwise.
+    bool is(const data_source& now) const noexcept {
+        return examples == now.examples && own == now.own &&
+               (of_this_rank == any_share || of_this_rank == now.of_this_rank);
+    }
+};
+
+}  // namespace sotto::detail

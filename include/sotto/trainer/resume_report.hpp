@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+#include <string>
+
+namespace sotto {
+
+/// What `trainer.resume` found.
+struct resume_report {
+    bool found = false;      // false, of resume_if_there alone: there was no checkpoint
+    std::string file{};      // the one that was read
+    std::int64_t step = 0;   // rounds completed in it
+    std::int64_t epoch = 0;  // epochs completed
+    int world_size = 0;      // ranks that wrote it
+    std::string refused{};   // newer ones that were damaged: a line each, which says how
+};
+
+/// Says on standard error that newer checkpoints were damaged, how, and which one is used instead.
+inline void complain_of_damage(const resume_report& report) {
+    std::fprintf(stderr, "%sresumed from '%s' instead, after step %lld\n", report.refused.c_str(),
+                 report.file.c_str(), static_cast<long long>(report.step));
+}
+
+struct resume_options {
+    // Called on rank 0 where a newer checkpoint than the one that was read is damaged; null:
+    // nothing is. The report says so on every rank, anyway.
+    void (*on_damage)(const resume_report&) = complain_of_damage;
+};
+
+}  // namespace sotto

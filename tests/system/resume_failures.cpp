@@ -1,0 +1,222 @@
+// What may go wrong when a run is resumed: a disk that cannot be read says nothing of what is on
+// it, damage is told and never counted as a checkpoint, and a state that was filled half-way is not
+// trained on.
+
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "sotto/core/errors.hpp"
+#include "support/checkpointed.hpp"
+#include "support/endings.hpp"
+#include "support/folders.hpp"
+#include "support/sensible.hpp"
+
+using namespace sotto;
+using testing::memory_disk, testing::memory_files, testing::numbered, testing::run_with_checkpoints;
+
+namespace {
+
+const all_reduce by_dgc{sgd{.learning_rate = 0.0625}, testing::sensible<dgc>::options()};
+
+std::vector<std::string> names_on(const memory_files& files) {
+    std::vector<std::string> names;
+    for (const auto& entry : files.disk().names) names.push_back(entry.first);
+    return names;
+}
+
+/// One bit of a checkpoint is flipped.
+void damage(memory_files& files, const std::string& name) {
+    bytes& file = files.disk().names.at(name)->now;
+    file[file.size() / 2] ^= std::byte{1};
+}
+
+template <class Trainer>
+std::vector<float> held_by(const Trainer& trainer) {
+    return {trainer.parameters().begin(), trainer.parameters().end()};
+}
+
+}  // namespace
+
+TEST_CASE("a checkpoint that the system will not read is neither passed over nor removed") {
+    memory_files files;
+    run_with_checkpoints(3, by_dgc, files, {.length = steps{4}});
+    const auto before = names_on(files);
+    const auto whole = run_with_checkpoints(3, by_dgc, memory_files{});
+    for (const std::int64_t look : {0, 1, 2, 3, 4, 6}) {  // of those that check the newest one
+        CAPTURE(look);
+        files.disk().looks = 0;
+        files.disk().look_fails_at = look;
+        files.disk().failure = EMFILE;
+        const auto thrown = testing::thrown_by(3, [&](in_process& transport) {
+            testing::remembering_model model;
+            trainer trainer{model, by_dgc, transport, {.batch_size = 4, .seed = 7}};
+            const auto fresh = held_by(trainer);
+            std::string why;
+            try {
+                trainer.resume_if_there("run", {}, files);
+            } catch (const io_failure& e) {
+                why = e.what();
+            }
+            CHECK(why.find("Too many open files") != why.npos);
+            CHECK(trainer.step() == 0);
+            CHECK(held_by(trainer) == fresh);
+        });
+        CHECK(testing::text_of(thrown) == "nothing");
+        CHECK(names_on(files) == before);
+    }
+    files.disk().look_fails_at = memory_disk::never;
+    const auto resumed = run_with_checkpoints(3, by_dgc, files);
+    CHECK(resumed[1].resumed.step == 4);
+    CHECK(resumed[1].same_run(whole[1]));
+}
+
+TEST_CASE("damage is told on rank 0, with the checkpoint that is used instead") {
+    memory_files files;
+    run_with_checkpoints(3, by_dgc, files, {.length = steps{4}});
+    damage(files, "checkpoint-000000000004.safetensors");
+    static std::vector<resume_report> told;
+    told.clear();
+    run_in_process(3, [&](in_process& transport) {
+        testing::remembering_model model;
+        trainer trainer{model, by_dgc, transport, {.batch_size = 4, .seed = 7}};
+        const auto tell = [](const resume_report& report) { told.push_back(report); };
+        const resume_report report = trainer.resume("run", {.on_damage = tell}, files);
+        CHECK(report.step == 3);
+    });
+    REQUIRE(told.size() == 1);
+    CHECK(told[0].file == "run/checkpoint-000000000003.safetensors");
+    CHECK(told[0].refused.find("'run/checkpoint-000000000004.safetensors' is damaged: section '") ==
+          0);
+}
+
+TEST_CASE("a checkpoint that was found damaged pushes no whole one out") {
+    for (const std::int64_t period : {1, 3, 5}) {  // the next one: in its place, before it, later
+        CAPTURE(period);
+        memory_files files;
+        run_with_checkpoints(
+            2, by_dgc, files,
+            {.length = steps{4}, .options = {.every_steps = 1, .keep = 3, .on_failure = nullptr}});
+        damage(files, "checkpoint-000000000004.safetensors");
+        damage(files, "checkpoint-000000000003.safetensors");
+        const auto resumed = run_with_checkpoints(
+            2, by_dgc, files,
+            {.after_step = period == 1   ? 5
+                           : period == 3 ? 4
+                                         : 6,
+             .options = {.every_steps = period, .keep = 2, .on_failure = nullptr}});
+        CHECK(resumed[0].resumed.step == 2);
+        const auto left = names_on(files);
+        REQUIRE(left.size() == 2);
+        CHECK(left[0] == checkpoint::file_name(period == 1 ? 3 : 2));
+        CHECK(left[1] == checkpoint::file_name(period == 1 ? 4 : period));
+    }
+}
+
+TEST_CASE("a state that was filled half-way is not trained on, until it is filled") {
+    const auto whole = run_with_checkpoints(1, by_dgc, memory_files{});
+    memory_files files;
+    run_with_checkpoints(1, by_dgc, files, {.after_step = 8});
+    files.disk().looks = 0;
+    run_with_checkpoints(1, by_dgc, files, {.length = steps{0}});
+    const std::int64_t looks = files.disk().looks;
+    std::int64_t torn = 0;
+    for (std::int64_t look = 0; look < looks - 1; ++look) {  // the last one is of fit
+        CAPTURE(look);
+        run_in_process(1, [&](in_process& transport) {
+            testing::remembering_model model;
+            trainer trainer{model, by_dgc, transport, {.batch_size = 4, .seed = 7}};
+            const auto fresh = held_by(trainer);
+            files.disk().looks = 0;
+            files.disk().look_fails_at = look;
+            files.disk().failure = EIO;
+            CHECK_THROWS_AS(trainer.resume("run", {}, files), io_failure);
+            files.disk().look_fails_at = memory_disk::never;
+            std::string why;
+            try {
+                trainer.fit(numbered{70}, steps{0});
+            } catch (const io_failure& e) {
+                why = e.what();
+            }
+            if (why.empty()) {
+                CHECK(held_by(trainer) == fresh);
+            } else {
+                ++torn;
+                CHECK(why.find("trainer: resuming ended after it had begun to change parameters "
+                               "and state, which are now partly the checkpoint's: cannot read "
+                               "'run/checkpoint-000000000007.safetensors': ") == 0);
+            }
+            CHECK(trainer.resume("run", {}, files).step == 7);
+            // Where the first call of fit was not refused, this is the second one.
+            trainer.fit(numbered{70}, steps{why.empty() ? 12 - 7 : 12});
+            CHECK(held_by(trainer) == whole[0].parameters);
+        });
+    }
+    CHECK(torn > 3);
+}
+
+TEST_CASE("ranks whose state was filled half-way all end") {
+    memory_files files;
+    run_with_checkpoints(3, by_dgc, files, {.length = steps{4}});
+    std::atomic<int> finished = 0;
+    const auto program = [&](in_process& transport) {
+        testing::remembering_model model;
+        trainer trainer{model, by_dgc, transport, {.batch_size = 4, .seed = 7}};
+        trainer.resume("run", {}, files);
+        trainer.fit(numbered{70}, steps{1});
+        ++finished;
+    };
+    files.disk().looks = 0;
+    run_in_process(3, program);
+    CHECK(finished == 3);
+    const std::int64_t looks = files.disk().looks;
+    files.disk().failure = EIO;
+    for (const std::int64_t before_the_end : {1, 2, 4, 8}) {
+        files.disk().looks = 0;
+        files.disk().look_fails_at = looks - before_the_end;
+        const std::string why = testing::text_of(testing::thrown_by(3, program));
+        CHECK(why == "cannot read 'run/checkpoint-000000000004.safetensors': Input/output error");
+    }
+    CHECK(finished == 3);
+}
+
+TEST_CASE("a folder is the same by whatever path, and another run's is refused at any step") {
+    const testing::scratch_folder scratch("paths");
+    const auto folder = scratch.path() / "run";
+    const auto train = [&](const std::filesystem::path& from, const std::filesystem::path& to,
+                           std::int64_t count) {
+        std::string why;
+        run_in_process(2, [&](in_process& transport) {
+            testing::remembering_model model;
+            trainer trainer{model, by_dgc, transport, {.batch_size = 4, .seed = 7}};
+            if (!from.empty()) trainer.resume(from);
+            try {
+                trainer.fit(numbered{70}, steps{count}, checkpoints{to});
+            } catch (const invalid_option& e) {
+                if (transport.rank() == 1) why = e.what();
+            }
+        });
+        return why;
+    };
+    CHECK(train("", folder, 3) == "");
+    CHECK(train(folder / "", scratch.path() / "." / "run", 5) == "");
+    CHECK(train(std::filesystem::relative(folder), folder / "." / "", 7) == "");
+    CHECK(train(folder / ".." / "run", folder, 9) == "");
+    const std::string refusal =
+        " of another run, and this one is at step 0: resume from it, or "
+        "give a folder of its own";
+    const std::string why = train("", folder, 30);  // it would get beyond that one's steps
+    CHECK(why == "checkpoints: '" + folder.string() +
+                     "' holds checkpoint-000000000009.safetensors" + refusal);
+    // Further on than what is there, but not from there.
+    CHECK(train("", scratch.path() / "other", 1) == "");
+    CHECK(train(folder, scratch.path() / "other", 12)
+              .find("another run, and this one is at step "
+                    "9") != std::string::npos);
+}
