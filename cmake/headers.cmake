@@ -92,9 +92,11 @@ set(sotto_headers
     include/sotto/trainer/checkpoints.hpp
     include/sotto/trainer/early_stop.hpp
     include/sotto/trainer/evaluator.hpp
+    include/sotto/trainer/fit_progress.hpp
     include/sotto/trainer/fit_request.hpp
     include/sotto/trainer/html_report.hpp
     include/sotto/trainer/json_lines.hpp
+    include/sotto/trainer/line_file.hpp
     include/sotto/trainer/model_buffers.hpp
     include/sotto/trainer/options.hpp
     include/sotto/trainer/peak_memory.hpp
@@ -103,6 +105,7 @@ set(sotto_headers
     include/sotto/trainer/report.hpp
     include/sotto/trainer/report_advice.hpp
     include/sotto/trainer/report_axis.hpp
+    include/sotto/trainer/report_calibration.hpp
     include/sotto/trainer/report_chart.hpp
     include/sotto/trainer/report_costs.hpp
     include/sotto/trainer/report_curves.hpp
@@ -110,13 +113,17 @@ set(sotto_headers
     include/sotto/trainer/report_summary.hpp
     include/sotto/trainer/report_text.hpp
     include/sotto/trainer/reports.hpp
+    include/sotto/trainer/resume_report.hpp
     include/sotto/trainer/resuming.hpp
+    include/sotto/trainer/run_chance.hpp
     include/sotto/trainer/run_keeper.hpp
     include/sotto/trainer/run_log.hpp
+    include/sotto/trainer/run_place.hpp
     include/sotto/trainer/run_recorder.hpp
     include/sotto/trainer/saved_state.hpp
     include/sotto/trainer/saving.hpp
     include/sotto/trainer/trainer.hpp
+    include/sotto/trainer/write_failure.hpp
     include/sotto/transports/ballot_transport.hpp
     include/sotto/transports/group.hpp
     include/sotto/transports/in_process.hpp
@@ -165,6 +172,7 @@ set(sotto_models_headers
     include/sotto/models/sequential.hpp
     include/sotto/models/softmax_regression.hpp
     include/sotto/nn/activation.hpp
+    include/sotto/nn/affine.hpp
     include/sotto/nn/average_pool2d.hpp
     include/sotto/nn/batch_norm.hpp
     include/sotto/nn/blas.hpp

@@ -2,6 +2,7 @@
 
 #include <sotto/sotto.hpp>
 
+#include <sys/types.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,10 +22,15 @@ struct job {
     std::int64_t dies_after = 180;
 };
 
+struct outcome {
+    std::vector<float> parameters;
+    bool went_on = false;  // from a checkpoint
+};
+
 // The whole program, as its user would write it: started again, it goes on where its newest
 // checkpoint was. `dies` makes it end as a power cut would.
-std::vector<float> train(const job& job, const std::filesystem::path& folder, bool dies = false) {
-    std::vector<float> parameters;
+outcome train(const job& job, const std::filesystem::path& folder, bool dies = false) {
+    outcome seen;
     sotto::run_in_process(4, [&](auto& transport) {
         sotto::models::mlp model{784, 64, 10};
         sotto::trainer trainer{model,
@@ -51,9 +57,10 @@ std::vector<float> train(const job& job, const std::filesystem::path& folder, bo
         std::printf("step %lld: accuracy %.2f %%, %lld checkpoints written\n",
                     static_cast<long long>(report.step), 100.0 * report.evaluated->accuracy,
                     static_cast<long long>(report.checkpoints));
-        parameters.assign(trainer.parameters().begin(), trainer.parameters().end());
+        seen.parameters.assign(trainer.parameters().begin(), trainer.parameters().end());
+        seen.went_on = before.found;
     });
-    return parameters;
+    return seen;
 }
 
 }  // namespace
@@ -61,24 +68,33 @@ std::vector<float> train(const job& job, const std::filesystem::path& folder, bo
 int main(int argc, char** argv) {
     job job;
     if (argc > 1 && std::string_view(argv[1]) == "--quick") job.steps = 120, job.dies_after = 70;
-    const std::filesystem::path folder = "resume_after_a_crash";
+    const std::filesystem::path folder = "resume_after_a_crash_checkpoints";
     std::filesystem::remove_all(folder);
 
     std::puts("-- a process of its own, killed in the middle");
     std::fflush(stdout);
-    if (const auto child = ::fork(); child == 0) {
+    const ::pid_t child = ::fork();
+    if (child == 0) {
         train(job, folder / "crashed", true);
         ::_exit(0);
-    } else {
-        ::waitpid(child, nullptr, 0);
+    }
+    int ending = 0;
+    if (child < 0 || ::waitpid(child, &ending, 0) != child || !WIFSIGNALED(ending) ||
+        WTERMSIG(ending) != SIGKILL) {
+        std::fputs("it was not killed: there is nothing to show\n", stderr);
+        return 1;
     }
     std::puts("-- the same program again");
-    const auto resumed = train(job, folder / "crashed");
+    const outcome resumed = train(job, folder / "crashed");
     std::puts("-- and once without a crash");
-    const auto whole = train(job, folder / "whole");
+    const outcome whole = train(job, folder / "whole");
+    if (!resumed.went_on || whole.went_on) {
+        std::fputs("the second run did not go on from a checkpoint, or the third did\n", stderr);
+        return 1;
+    }
 
-    const bool same = resumed == whole;
-    std::printf("%zu parameters, %s\n", whole.size(),
+    const bool same = resumed.parameters == whole.parameters;
+    std::printf("%zu parameters, %s\n", whole.parameters.size(),
                 same ? "all the same to the last bit" : "NOT the same");
     return same ? 0 : 1;
 }

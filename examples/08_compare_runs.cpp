@@ -1,12 +1,13 @@
 // Several runs' logs side by side in one HTML report: what was learnt, what it cost, does it pay.
 
 #include <sotto/sotto.hpp>
-#include <sotto/trainer/advice_calibration.hpp>
 #include <sotto/trainer/json_lines.hpp>
 #include <sotto/trainer/read_json_lines.hpp>
 #include <sotto/trainer/report.hpp>
+#include <sotto/trainer/report_calibration.hpp>
 
 #include <CLI/CLI.hpp>
+#include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <exception>
@@ -54,35 +55,32 @@ std::vector<std::string> make_logs(const settings& chosen) {
     return {"whole_gradients.jsonl", "gradient_dropping.jsonl", "dgc.jsonl"};
 }
 
-/// What the usual compressors would make of the first run's steps over this link.
-sotto::advice advise_for(const sotto::run_log& run, const sotto::network_link& link) {
-    sotto::layout tensors;
-    for (const sotto::run_tensor& t : run.about.tensors) tensors.add(t.name, t.shape);
-    const auto [costs, steps] = run.steady();
-    const double computing = costs.load + costs.compute + costs.apply;
-    return sotto::advise(computing / static_cast<double>(steps), link, run.about.world_size,
-                         tensors);
+/// How good a model was when it was last looked at: by its accuracy, if it has labels.
+std::string quality(const sotto::run_log& run) {
+    const sotto::run_epoch* tested = run.last_evaluated();
+    if (!tested) return "not evaluated";
+    const bool labels = std::isfinite(tested->evaluated->accuracy);
+    char text[40];
+    std::snprintf(text, sizeof text, labels ? "%.2f %%" : "test loss %.4f",
+                  labels ? 100.0 * tested->evaluated->accuracy : tested->evaluated->loss);
+    return text;
 }
 
 int compare(const settings& chosen) {
     std::vector<sotto::run_log> runs;
     for (const std::string& log : chosen.logs.empty() ? make_logs(chosen) : chosen.logs)
         runs.push_back(sotto::read_json_lines(log));
-    for (const sotto::run_log& run : runs) {
-        const sotto::run_epoch* tested = run.last_evaluated();
-        std::printf("%-28s %6lld steps %10.2f s %12.2f MiB sent %8.2f %%\n", run.name.c_str(),
+    for (const sotto::run_log& run : runs)
+        std::printf("%-28s %6lld steps %10.2f s %12.2f MiB sent   %s\n", run.name.c_str(),
                     static_cast<long long>(run.steps), run.seconds,
-                    run.total.bytes_sent / (1 << 20),
-                    tested ? 100.0 * tested->evaluated->accuracy : 0.0);
-    }
+                    run.total.bytes_sent / (1 << 20), quality(run).c_str());
     const sotto::network_link link{.bytes_per_second = 1e6 / 8.0 * chosen.megabits,
                                    .latency_seconds = 1e-3 * chosen.latency_ms};
     sotto::report_options options{.title = "Runs compared", .link = link};
-    if (runs.front().about.world_size > 1 && runs.front().steps > 0) {
-        options.advised = advise_for(runs.front(), link);
+    options.advised = sotto::calibrated_advice(runs, link);
+    if (options.advised)
         std::printf("%g Mbit/s, %g ms: %s\n", chosen.megabits, chosen.latency_ms,
                     options.advised->sentence.c_str());
-    }
     sotto::write_report(runs, chosen.report, options);
     std::printf("The report is %s\n", std::filesystem::absolute(chosen.report).c_str());
     return 0;

@@ -21,12 +21,13 @@ struct way_to_send {
     double message_bytes = 0.0;     // what one rank's gradient becomes
     transfer_cost transfer{};
     bool dense = false;  // whole gradients: what the others are compared with
+    int run = -1;        // the number of the run it was measured in, in a report; -1: in none
 };
 
 /// A way to send, and what one step is predicted to take by it.
 struct predicted_step {
     way_to_send way;
-    double transfer_seconds = 0.0;
+    double transfer_seconds = 0.0;  // see exchange_seconds
     double step_seconds = 0.0;
     /// Links slower than this are faster with it than with whole gradients: infinite where it pays
     /// on any link, 0 where on none.
@@ -45,12 +46,22 @@ struct advice {
     std::string sentence{};
 };
 
-/// Seconds of one step, if nothing of the exchange hides behind computing: as where the largest
-/// tensor's gradient is ready last. Otherwise steps are shorter.
-///   math    compute + compress + bytes / bytes_per_second + messages * latency
+/// Seconds that a round's exchange takes: its messages, and the vote that ends it, for which every
+/// rank tells one that it got so far and hears from it whether all did.
+///   math    bytes / bytes_per_second + (messages + 2) * latency; nothing where nothing is sent
+inline double exchange_seconds(const way_to_send& way, const network_link& link) noexcept {
+    constexpr double vote = 2.0;
+    const bool silent = way.transfer.bytes <= 0.0 && way.transfer.messages <= 0.0;
+    return silent ? 0.0 : way.transfer.seconds(link) + vote * link.latency_seconds;
+}
+
+/// Seconds of one step, if nothing of the exchange hides behind computing or behind another
+/// tensor's: as where the largest tensor's gradient is ready last. Where it does, this is a bound
+/// from above: steps of six equal layers were shorter by up to a quarter.
+///   math    compute + compress + exchange
 inline double predicted_seconds(double compute_seconds, const way_to_send& way,
                                 const network_link& link) noexcept {
-    return compute_seconds + way.compress_seconds + way.transfer.seconds(link);
+    return compute_seconds + way.compress_seconds + exchange_seconds(way, link);
 }
 
 /// Where two ways to send take equally long.
@@ -70,30 +81,49 @@ inline double crossover_bytes_per_second(const way_to_send& dense, const way_to_
 
 /// Why that way, in one sentence.
 inline std::string reason(const advice& found) {
+    using reporting::seconds;
     const predicted_step& dense = found.steps[found.dense];
     const predicted_step& best = found.steps[found.best];
-    const auto share = [](double part, double whole) {
+    const auto on_network = [&dense] {
+        const double part = dense.transfer_seconds, whole = dense.step_seconds;
         return reporting::percent(whole > 0.0 ? part / whole : 0.0, 0);
     };
     if (found.world_size == 1)
         return "Send nothing: there is one worker, and nobody to send gradients to.";
     if (found.best != found.dense)
-        return "Use " + best.way.name + ": a step takes " + reporting::seconds(best.step_seconds) +
-               " instead of " + reporting::seconds(dense.step_seconds) + " (" +
+        return "Use " + best.way.name + ": a step takes " + seconds(best.step_seconds) +
+               " instead of " + seconds(dense.step_seconds) + " (" +
                reporting::times(dense.step_seconds / best.step_seconds) +
-               " as fast), because whole gradients would spend " +
-               share(dense.transfer_seconds, dense.step_seconds) +
-               " of it on the network and compressing costs " +
-               reporting::seconds(best.way.compress_seconds) + ".";
+               " as fast), because whole gradients would spend " + on_network() +
+               " of it on the network and compressing costs " + seconds(best.way.compress_seconds) +
+               ".";
+    std::size_t other = found.dense;  // the fastest of the others
     double below = 0.0;
-    for (const predicted_step& step : found.steps)
-        below = std::max(below, std::min(step.pays_below_bytes_per_second, 1e18));
-    return "Send whole gradients: they spend " + share(dense.transfer_seconds, dense.step_seconds) +
-           " of a step (" + reporting::seconds(dense.transfer_seconds) +
-           ") on the network, too little for any compression to gain 5\u202f%" +
-           (below > 0.0 && below < 1e18
-                ? "; compression breaks even below " + reporting::bandwidth(below) + "."
-                : ".");
+    for (std::size_t i = 0; i < found.steps.size(); ++i) {
+        if (i == found.dense) continue;
+        if (other == found.dense || found.steps[i].step_seconds < found.steps[other].step_seconds)
+            other = i;
+        below = std::max(below, std::min(found.steps[i].pays_below_bytes_per_second, 1e18));
+    }
+    const std::string spent = "Send whole gradients: they spend " + on_network() + " of a step (" +
+                              seconds(dense.transfer_seconds) + ") on the network";
+    if (other == found.dense) return spent + ", and no other way was given to compare them with.";
+    const predicted_step& next = found.steps[other];
+    const double saved = dense.transfer_seconds - next.transfer_seconds;
+    const double paid = next.way.compress_seconds - dense.way.compress_seconds;
+    std::string why;
+    if (next.step_seconds < dense.step_seconds)
+        why = spent + ", and with " + next.way.name + " it would take " +
+              seconds(next.step_seconds) + " instead of " + seconds(dense.step_seconds) +
+              ", a gain below 5\u202f%";
+    else if (saved > 0.0)
+        why = "Send whole gradients: " + next.way.name + " would save " + seconds(saved) +
+              " of a step on the network, but compressing costs " + seconds(paid) + " more";
+    else
+        why = spent + ", and " + next.way.name + ", the fastest of the others, no less";
+    return why + (below > 0.0 && below < 1e18
+                      ? "; compression breaks even below " + reporting::bandwidth(below) + "."
+                      : ".");
 }
 
 /// "Does it pay here?": what one step takes by each of some ways to send, on a given link.
@@ -117,7 +147,7 @@ inline advice advise(double compute_seconds, const network_link& link, int world
     advice out{.link = link, .world_size = world_size, .compute_seconds = compute_seconds};
     for (std::size_t i = 0; i < ways.size(); ++i) {
         out.steps.push_back({.way = ways[i],
-                             .transfer_seconds = ways[i].transfer.seconds(link),
+                             .transfer_seconds = exchange_seconds(ways[i], link),
                              .step_seconds = predicted_seconds(compute_seconds, ways[i], link)});
         if (ways[i].dense) out.dense = i;
     }

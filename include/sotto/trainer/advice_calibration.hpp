@@ -14,6 +14,7 @@
 #include "sotto/compressors/none.hpp"
 #include "sotto/compressors/residual.hpp"
 #include "sotto/compressors/top_k.hpp"
+#include "sotto/core/clock.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/layout.hpp"
 #include "sotto/core/random.hpp"
@@ -26,6 +27,8 @@ namespace sotto {
 struct calibration_options {
     int rounds = 5;  // of each, after two that are not counted; their median is taken
     std::uint64_t seed = 1;
+    double epoch = 1e6;  // passes over the data before these rounds: any warm-up is over
+    time_point (*now)() = [] { return std::chrono::steady_clock::now(); };
 };
 
 namespace detail {
@@ -45,10 +48,11 @@ public:
     }
 
     /// One round as all_reduce does it; what it sent goes to `way`.
-    void round(std::int64_t number, std::span<const float> gradient, way_to_send& way) {
+    void round(std::int64_t number, double epoch, std::span<const float> gradient,
+               way_to_send& way) {
         way.message_bytes = 0.0;
         way.transfer = {};
-        compressing::begin_round(state_, {.step = number, .world_size = world_});
+        compressing::begin_round(state_, {.step = number, .epoch = epoch, .world_size = world_});
         compressing::prepare(state_, gradient);
         for (const tensor& t : tensors_) {
             if (t.size == 0) continue;
@@ -72,7 +76,7 @@ private:
         state_.encode(t, part, message_);
         for (int rank = 0; rank < world_; ++rank) state_.decode_add(t, message_, sum);
         const auto size = static_cast<double>(message_.size());
-        // What collectives::all_gather_v decides by.
+        // What collectives::all_gather_v decides by: the longest message of any round.
         const bool around = compressing::message_bytes_max(state_, t) > 32768;
         way.message_bytes += size;
         way.transfer += all_gather_cost(size, world_, around);
@@ -132,10 +136,9 @@ way_to_send calibrate(std::string name, const Compressor& options, const layout&
     std::vector<double> seconds;
     constexpr int unmeasured = 2;  // memory is touched, residuals fill
     for (int round = 0; round < unmeasured + how.rounds; ++round) {
-        const time_point start = std::chrono::steady_clock::now();
-        work.round(round, gradient, way);
-        if (round >= unmeasured)
-            seconds.push_back(in_seconds(std::chrono::steady_clock::now() - start));
+        const time_point start = how.now();
+        work.round(round, how.epoch, gradient, way);
+        if (round >= unmeasured) seconds.push_back(in_seconds(how.now() - start));
     }
     const auto middle = seconds.begin() + static_cast<std::ptrdiff_t>(seconds.size() / 2);
     std::nth_element(seconds.begin(), middle, seconds.end());
@@ -160,7 +163,7 @@ inline std::vector<way_to_send> usual_ways(const layout& tensors, int world_size
                        sparse_message{.values = wire::value_format::fp16}});
     for (const double density : {0.1, 0.01, 0.001})
         add("DGC " + reporting::digits(100.0 * density, 1) + "\u202f%",
-            dgc{.density = density, .warm_up_epochs = 0.0, .values = wire::value_format::fp16});
+            dgc{.density = density, .values = wire::value_format::fp16});
     return ways;
 }
 

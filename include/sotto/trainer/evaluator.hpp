@@ -4,6 +4,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -38,7 +39,7 @@ concept shows_loss = requires(const M& model, std::span<const float> logits,
 
 /// Measures a model on a data set, in batches whose memory is kept. The loss is what the model says
 /// it is, `loss(parameters, batch)`; else the value of the loss that it learns by, `loss()`, on its
-/// logits; else their cross-entropy.
+/// logits; else their cross-entropy. Without labels, accuracy is NaN.
 template <class Model, class Transport>
 class evaluator {
 public:
@@ -79,10 +80,10 @@ private:
             labels += other.labels;
         }
         evaluation mean() const noexcept {
-            const auto over = [](std::int64_t n) {
-                return static_cast<double>(std::max<std::int64_t>(n, 1));
-            };
-            return {loss / over(examples), static_cast<double>(correct) / over(labels), examples};
+            return {loss / static_cast<double>(std::max<std::int64_t>(examples, 1)),
+                    labels > 0 ? static_cast<double>(correct) / static_cast<double>(labels)
+                               : std::numeric_limits<double>::quiet_NaN(),
+                    examples};
         }
     };
 

@@ -2,14 +2,18 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <exception>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "sotto/core/errors.hpp"
 #include "sotto/trainer/report.hpp"
+#include "sotto/trainer/report_calibration.hpp"
 #include "sotto/trainer/run_recorder.hpp"
+#include "sotto/trainer/write_failure.hpp"
 
 namespace sotto {
 
@@ -19,18 +23,28 @@ struct html_report_options {
     double every_seconds = 30.0;    // at the next step; 0: not by time
     std::int64_t every_epochs = 0;  // 0: not by epochs
     std::vector<run_log> beside{};  // other runs, such as from read_json_lines: drawn first
-    report_options report{};
+    // What is known of the run that this one goes on with, as from read_json_lines_if_there: its
+    // first part. Not used where `fit` begins at step 0.
+    std::optional<run_log> earlier{};
+    report_options report{};  // compressors are calibrated at the end of `fit` alone
+    // Called when reports begin not to be written; null: nothing is.
+    void (*on_failure)(const write_failure&) = complain_of_writing;
 };
 
 /// Writes a run's report at the end of `fit`, and while it goes on, so that it can be looked at at
 /// any time: the page then reloads itself. Rank 0 alone. Given to `fit` again, it goes on with the
-/// same run.
+/// same run. Once training is under way, a report that cannot be written does not end it:
+/// on_failure is called, the older one stays, and the next is tried when it is due.
 ///   cost    a step as run_recorder; a report O(points and tensors), of all runs, and its file
-///   errors  see write_report. invalid_option: a negative interval
+///   errors  on_begin: see write_report. invalid_option: a negative interval
 class html_report {
 public:
     explicit html_report(std::filesystem::path path, html_report_options options = {})
-        : path_(std::move(path)), options_(std::move(options)), recorder_(options_.name) {
+        : path_(std::move(path)),
+          options_(std::move(options)),
+          recorder_(options_.name),
+          complaint_(options_.on_failure),
+          calibrates_(std::exchange(options_.report.calibrate, false) && !options_.report.advised) {
         if (!(options_.every_seconds >= 0.0) || options_.every_epochs < 0)
             throw invalid_option("html_report: every " + std::to_string(options_.every_seconds) +
                                  " seconds or " + std::to_string(options_.every_epochs) +
@@ -46,6 +60,9 @@ public:
     void on_begin(const run_info& info) {
         writes_ = info.rank == 0;
         if (!writes_) return;
+        if (options_.earlier && log().fits == 0 && info.steps_before > 0)
+            recorder_ = run_recorder(options_.name, *std::move(options_.earlier));
+        options_.earlier.reset();
         recorder_.on_begin(info);
         next_ = options_.every_seconds;
         write();  // now, not after hours of training: can it be written?
@@ -55,14 +72,14 @@ public:
         if (!writes_) return;
         recorder_.on_step(report);
         if (options_.every_seconds <= 0.0 || report.seconds < next_) return;
-        write();
+        try_to_write();
         next_ = report.seconds + options_.every_seconds;
     }
 
     void on_epoch(const epoch_report& report) {
         if (!writes_) return;
         recorder_.on_epoch(report);
-        if (options_.every_epochs > 0 && report.epoch % options_.every_epochs == 0) write();
+        if (options_.every_epochs > 0 && report.epoch % options_.every_epochs == 0) try_to_write();
     }
 
     void on_checkpoint(const checkpoint_report& report) {
@@ -72,20 +89,44 @@ public:
     void on_end(const fit_report& report) {
         if (!writes_) return;
         recorder_.on_end(report);
-        write();
+        if (calibrates_) calibrate();
+        try_to_write();
     }
 
 private:
     void write() const {
-        if (options_.beside.empty()) return write_report(recorder_.log(), path_, options_.report);
+        if (options_.beside.empty()) return write_report(log(), path_, options_.report);
         std::vector<run_log> runs = options_.beside;
-        runs.push_back(recorder_.log());
+        runs.push_back(log());
         write_report(runs, path_, options_.report);
+    }
+
+    void try_to_write() {
+        try {
+            write();
+            complaint_.worked();
+        } catch (const io_failure& e) {
+            complaint_.failed(log().last_step, e.what());
+        }
+    }
+
+    /// What was trained is not to be lost where there is, say, no memory to try compressors out.
+    void calibrate() {
+        try {
+            options_.report.advised =
+                calibrated_advice(log(), options_.report.link.value_or(network_link{}));
+            options_.report.calibrate = options_.report.advised.has_value();
+        } catch (const std::exception& e) {
+            complaint_.failed(log().last_step,
+                              std::string("html_report: calibrating failed: ") + e.what());
+        }
     }
 
     std::filesystem::path path_;
     html_report_options options_;
     run_recorder recorder_;
+    detail::complaint complaint_;
+    bool calibrates_;
     bool writes_ = false;
     double next_ = 0.0;
 };

@@ -1,11 +1,8 @@
 #pragma once
 
-#include <cerrno>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <filesystem>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,7 +13,9 @@
 
 #include "sotto/core/errors.hpp"
 #include "sotto/trainer/callback.hpp"
+#include "sotto/trainer/line_file.hpp"
 #include "sotto/trainer/peak_memory.hpp"
+#include "sotto/trainer/write_failure.hpp"
 
 namespace sotto {
 
@@ -24,7 +23,9 @@ namespace sotto {
 struct json_lines_options {
     std::int64_t every_steps = 1;  // a step's line is left out unless its number is a multiple
     bool every_rank = false;       // else rank 0 alone; other ranks' files are named PATH.rank1 ...
-    bool append = false;           // goes on in a file that is there: after a crash
+    bool append = false;           // to what is in the file, also where the run begins anew
+    // Called when lines begin to be left out; null: nothing is.
+    void (*on_failure)(const write_failure&) = complain_of_writing;
 };
 
 /// Writes a run to a file, one JSON object a line, each with its "event" first:
@@ -37,52 +38,61 @@ struct json_lines_options {
 ///           over all ranks' examples), test_loss, test_accuracy and test_examples where it was
 ///           evaluated, costs of the epoch, peak_memory_bytes of the process so far
 ///   checkpoint   step, path; failure, the reason, where it could not be written
+///   skipped      lines, how many could not be written before this one, and the reason
 ///   end     epochs and steps of this `fit`, step, loss and test of the last epoch, stopped_early,
 ///           costs of this `fit`, peak_memory_bytes. Last
 /// `step` counts those completed over all calls of `fit`. A log that is given to `fit` again goes
-/// on in its file, with a run line. All but the run line have seconds_since_start. Costs are this
-/// rank's: examples; load_, compute_, compress_, wait_ and apply_seconds; dense_bytes (gradients as
-/// floats), message_bytes (what they became, once), bytes_sent and bytes_received (on the wire,
-/// every copy counted). What is not a finite number is null.
-///   errors  throws io_failure, naming the file and the system's reason, when it cannot be opened
-///           or written; invalid_option: every_steps below 1
+/// on in its file, with a run line; so does that of a run which goes on with an earlier process's,
+/// after `resume`: what a crash left of a last line is cut off. All but the run and skipped lines
+/// have seconds_since_start. Costs are this rank's: examples; load_, compute_, compress_, wait_ and
+/// apply_seconds; dense_bytes (gradients as floats), message_bytes (what they became, once),
+/// bytes_sent and bytes_received (on the wire, every copy counted). What is not a finite number is
+/// null.
+///
+/// Once training is under way a disk that is full or fails does not end it: lines that cannot be
+/// written are left out, on_failure is called, and the next line is tried, which says how many.
+///   errors  the constructor and on_begin throw io_failure, naming the file and the system's
+///           reason, when it cannot be opened or written; invalid_option: every_steps below 1
 class json_lines {
 public:
     explicit json_lines(std::filesystem::path path, json_lines_options options = {})
-        : path_(std::move(path)), options_(options) {
+        : file_(std::move(path)), options_(options), complaint_(options.on_failure) {
         if (options.every_steps < 1)
             throw invalid_option("json_lines: every_steps is " +
                                  std::to_string(options.every_steps) + "; it must be at least 1");
-        open("ab");  // now, not after the data were read: can it be written?
-        if (!options.append) file_.reset();
+        // Now, not after the data were read: can it be written?
+        if (const std::error_code reason = file_.try_out()) fail("opened for writing", reason);
     }
 
     void on_begin(const run_info& info) {
-        if (info.rank != 0 && !options_.every_rank) {
-            file_.reset();
-            return;
-        }
-        if (!begun_ && (info.rank != 0 || !options_.append)) {
-            if (info.rank != 0) path_ += ".rank" + std::to_string(info.rank);
-            open(options_.append ? "ab" : "wb");
+        writes_ = info.rank == 0 || options_.every_rank;
+        if (!writes_) return;
+        if (!begun_) {
+            if (info.rank != 0)
+                file_ =
+                    detail::line_file(file_.path().string() + ".rank" + std::to_string(info.rank));
+            const bool goes_on = options_.append || info.steps_before > 0;
+            const std::error_code reason = goes_on ? file_.open_at_end() : file_.open_empty();
+            if (reason) fail("opened for writing", reason);
         }
         begun_ = true;
         object tensors = object::array();
         for (const tensor& t : *info.parameters)
             tensors.push_back({{"name", t.name}, {"shape", t.shape}, {"size", t.size}});
-        write({{"event", "run"},
-               {"rank", info.rank},
-               {"world_size", info.world_size},
-               {"epochs", info.epochs},
-               {"examples", info.examples},
-               {"steps_an_epoch", info.steps_an_epoch},
-               {"step", info.steps_before},
-               {"options", fields_of(info.description)},
-               {"tensors", std::move(tensors)}});
+        const std::error_code reason = put({{"event", "run"},
+                                            {"rank", info.rank},
+                                            {"world_size", info.world_size},
+                                            {"epochs", info.epochs},
+                                            {"examples", info.examples},
+                                            {"steps_an_epoch", info.steps_an_epoch},
+                                            {"step", info.steps_before},
+                                            {"options", fields_of(info.description)},
+                                            {"tensors", std::move(tensors)}});
+        if (reason) fail("written", reason);
     }
 
     void on_step(const step_report& report) {
-        if (!file_ || report.step % options_.every_steps != 0) return;
+        if (!writes_ || report.step % options_.every_steps != 0) return;
         object line{{"event", "step"},
                     {"step", report.step},
                     {"epoch", report.epoch},
@@ -90,11 +100,11 @@ public:
                     {"rank_loss", report.round.loss}};
         add_costs(line, report.round);
         line["tensor_message_bytes"] = report.round.tensor_message_bytes;
-        write(line);
+        write(line, report.step);
     }
 
     void on_epoch(const epoch_report& report) {
-        if (!file_) return;
+        if (!writes_) return;
         object line{{"event", "epoch"},
                     {"epoch", report.epoch},
                     {"complete", report.complete},
@@ -104,21 +114,21 @@ public:
         add_evaluation(line, report.evaluated);
         add_costs(line, report.total);
         line["peak_memory_bytes"] = peak_memory_bytes();
-        write(line);
+        write(line, report.step);
     }
 
     void on_checkpoint(const checkpoint_report& report) {
-        if (!file_) return;
+        if (!writes_) return;
         object line{{"event", "checkpoint"},
                     {"step", report.step},
                     {"seconds_since_start", report.seconds},
                     {"path", report.path}};
         if (!report.failure.empty()) line["failure"] = report.failure;
-        write(line);
+        write(line, report.step);
     }
 
     void on_end(const fit_report& report) {
-        if (!file_) return;
+        if (!writes_) return;
         object line{{"event", "end"},
                     {"epochs", report.epochs},
                     {"steps", report.steps},
@@ -129,7 +139,7 @@ public:
         add_evaluation(line, report.evaluated);
         add_costs(line, report.total);
         line["peak_memory_bytes"] = peak_memory_bytes();
-        write(line);
+        write(line, report.step);
     }
 
 private:
@@ -168,33 +178,45 @@ private:
         line["test_examples"] = found->examples;
     }
 
-    void open(const char* how) {
-        file_.reset(std::fopen(path_.c_str(), how));
-        if (!file_) fail("opened for writing");
+    /// What cannot be written is left out, and counted.
+    void write(const object& line, std::int64_t step) {
+        const std::error_code reason = put(line);
+        if (!reason) return complaint_.worked();
+        ++skipped_;
+        skipped_because_ = reason.message();
+        complaint_.failed(step, said("written", reason));
     }
 
-    void write(const object& line) {
-        // A path or an option need not be UTF-8: what is not is replaced, not an error.
-        const std::string text = line.dump(-1, ' ', false, object::error_handler_t::replace) + "\n";
-        if (std::fwrite(text.data(), 1, text.size(), file_.get()) != text.size() ||
-            std::fflush(file_.get()) != 0)
-            fail("written");
+    std::error_code put(const object& line) {
+        if (skipped_ > 0) {
+            const std::error_code reason = file_.write(
+                text_of({{"event", "skipped"}, {"lines", skipped_}, {"reason", skipped_because_}}));
+            if (reason) return reason;
+            skipped_ = 0;
+        }
+        return file_.write(text_of(line));
     }
 
-    [[noreturn]] void fail(const char* what) const {
-        const std::error_code reason(errno, std::generic_category());
-        throw io_failure("json_lines: '" + path_.string() + "' cannot be " + what + ": " +
-                         reason.message());
+    /// A path or an option need not be UTF-8: what is not is replaced, not an error.
+    static std::string text_of(const object& line) {
+        return line.dump(-1, ' ', false, object::error_handler_t::replace);
     }
 
-    struct closer {
-        void operator()(std::FILE* file) const noexcept { std::fclose(file); }
-    };
+    std::string said(const char* what, const std::error_code& reason) const {
+        return "json_lines: '" + file_.path().string() + "' cannot be " + what + ": " +
+               reason.message();
+    }
+    [[noreturn]] void fail(const char* what, const std::error_code& reason) const {
+        throw io_failure(said(what, reason));
+    }
 
-    std::filesystem::path path_;
+    detail::line_file file_;
     json_lines_options options_;
+    detail::complaint complaint_;
+    bool writes_ = false;
     bool begun_ = false;
-    std::unique_ptr<std::FILE, closer> file_;
+    std::int64_t skipped_ = 0;  // lines since the last one that was written
+    std::string skipped_because_;
 };
 
 }  // namespace sotto

@@ -61,9 +61,11 @@ public:
         std::fprintf(out_, "epoch %2lld", static_cast<long long>(report.epoch));
         if (bounded_) std::fprintf(out_, "/%lld", static_cast<long long>(epochs_));
         std::fprintf(out_, "  loss %s", number(report.loss).text);
-        if (report.evaluated)
-            std::fprintf(out_, "  test loss %s  accuracy %.2f %%",
-                         number(report.evaluated->loss).text, 100.0 * report.evaluated->accuracy);
+        if (report.evaluated) {
+            std::fprintf(out_, "  test loss %s", number(report.evaluated->loss).text);
+            if (std::isfinite(report.evaluated->accuracy))  // else there were no labels
+                std::fprintf(out_, "  accuracy %.2f %%", 100.0 * report.evaluated->accuracy);
+        }
         const double ratio =
             static_cast<double>(report.total.dense_bytes) /
             static_cast<double>(std::max<std::int64_t>(report.total.message_bytes, 1));

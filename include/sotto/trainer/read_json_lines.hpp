@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -63,10 +64,11 @@ public:
         if (!parsed.is_object()) refuse("a JSON object", parsed.type_name());
         const std::string& event = text_of(parsed, "event");
         if (event == "run") return run(parsed);
-        if (log_.fits == 0) refuse("an event \"run\" first", "\"" + shortened(event) + "\"");
+        if (log_.fits == 0) refuse("an event \"run\" first", quoted(event));
         if (event == "step") return step(parsed);
         if (event == "epoch") return epoch(parsed);
         if (event == "checkpoint") return checkpoint(parsed);
+        if (event == "skipped") return skipped(parsed);
         if (event == "end") return end(parsed);
     }
 
@@ -103,7 +105,7 @@ private:
             return true;
         };
         json parsed = json::parse(text.begin(), text.end(), bounded, false);
-        if (parsed.is_discarded()) refuse("JSON", "\"" + shortened(text) + "\"");
+        if (parsed.is_discarded()) refuse("JSON", quoted(text));
         return parsed;
     }
 
@@ -156,10 +158,7 @@ private:
                     .seconds = seconds_since_start(line),
                     .loss = loss(line, "loss"),
                     .costs = costs(line)};
-        if (line.contains("test_loss"))
-            e.evaluated = evaluation{.loss = loss(line, "test_loss"),
-                                     .accuracy = share(line, "test_accuracy"),
-                                     .examples = count(line, "test_examples")};
+        e.evaluated = evaluated(line);
         const double memory = memory_of(line);
         log_.add(std::move(e));
         log_.peak_memory_bytes = memory;
@@ -176,9 +175,24 @@ private:
     void end(const json& line) {
         const double at = seconds_since_start(line);
         const bool early = flag(line, "stopped_early");
+        const std::optional<evaluation> found = evaluated(line);
         const double memory = memory_of(line);
-        log_.end(at, early);
+        log_.end(at, early, found);
         log_.peak_memory_bytes = memory;
+    }
+
+    void skipped(const json& line) {
+        const std::int64_t lines = count(line, "lines", 1);
+        log_.remarks.push_back({log_.last_step, std::to_string(lines) +
+                                                    " lines of the log could not be written: " +
+                                                    text_of(line, "reason")});
+    }
+
+    std::optional<evaluation> evaluated(const json& line) {
+        if (!line.contains("test_loss")) return std::nullopt;
+        return evaluation{.loss = loss(line, "test_loss"),
+                          .accuracy = share(line, "test_accuracy"),
+                          .examples = count(line, "test_examples")};
     }
 
     run_costs costs(const json& line) {
@@ -278,6 +292,12 @@ private:
         return value;
     }
 
+    static std::string quoted(std::string_view text) {
+        std::string out(1, '"');
+        out += shortened(text);
+        return out += '"';
+    }
+
     static std::string shortened(std::string_view text) {
         constexpr std::size_t longest = 40;
         std::string out;
@@ -288,7 +308,7 @@ private:
 
     [[noreturn]] void refuse_member(const std::string& name, const std::string& expected,
                                     const json& found) {
-        refuse("\"" + shortened(name) + "\" to be " + expected,
+        refuse(quoted(name) + " to be " + expected,
                found.is_structured()
                    ? std::string(found.type_name())
                    : shortened(found.dump(-1, ' ', true, json::error_handler_t::replace)));
@@ -303,30 +323,14 @@ private:
     std::vector<std::int64_t> tensor_bytes_;
 };
 
-/// A run from the log that json_lines wrote of it, named as the file is without its folder and
-/// extension. A log that goes on in the same file, with another run line, is one run. Where the
-/// last line is cut off, as by a crash, the run is what came before, and its remarks say so; a log
-/// of a run that still goes on can be read too.
-///   errors  throws io_failure, naming the file and the system's reason; malformed_log, naming
-///           file, line, what was expected and what found, also for a file without one whole
-///           line
-inline run_log read_json_lines(const std::filesystem::path& path) {
-    const auto fail = [&](const char* what) {
-        const std::error_code reason(errno, std::generic_category());
-        throw io_failure("read_json_lines: '" + path.string() + "' cannot be " + what + ": " +
-                         reason.message());
-    };
-    struct closer {
-        void operator()(std::FILE* file) const noexcept { std::fclose(file); }
-    };
-    const std::unique_ptr<std::FILE, closer> file(std::fopen(path.c_str(), "rb"));
-    if (!file) fail("opened");
-
+namespace detail {
+/// Nothing where there is no whole line.
+inline std::optional<run_log> read_lines(const std::filesystem::path& path, std::FILE* file) {
     json_lines_reader reader(path.string());
     std::string line;
     std::vector<char> block(1 << 16);
     while (true) {
-        const std::size_t got = std::fread(block.data(), 1, block.size(), file.get());
+        const std::size_t got = std::fread(block.data(), 1, block.size(), file);
         if (got == 0) break;
         std::string_view rest(block.data(), got);
         for (std::size_t end; (end = rest.find('\n')) != rest.npos; rest.remove_prefix(end + 1)) {
@@ -337,14 +341,50 @@ inline run_log read_json_lines(const std::filesystem::path& path) {
         line.append(rest);
         if (line.size() > json_lines_reader::line_bytes_max) reader.line(line);  // refuses it
     }
-    if (std::ferror(file.get()) != 0) fail("read");
+    if (std::ferror(file) != 0)
+        throw io_failure("read_json_lines: '" + path.string() +
+                         "' cannot be read: " + std::generic_category().message(errno));
+    if (reader.log().fits == 0) return std::nullopt;
     if (!line.empty()) reader.cut_line(line.size());
-    if (reader.log().fits == 0)
-        throw malformed_log(path.string(), 1, "an event \"run\"",
-                            reader.lines() == 0 ? "nothing" : "a part of a line");
     run_log log = reader.take();
     log.name = path.stem().string();
     return log;
+}
+
+struct file_closer {
+    void operator()(std::FILE* file) const noexcept { std::fclose(file); }
+};
+}  // namespace detail
+
+/// A run from the log that json_lines wrote of it, or nothing where there is no file, or no whole
+/// line in it: for a program that goes on where an earlier one ended, if there was one.
+///   errors  see read_json_lines
+inline std::optional<run_log> read_json_lines_if_there(const std::filesystem::path& path) {
+    const std::unique_ptr<std::FILE, detail::file_closer> file(std::fopen(path.c_str(), "rb"));
+    if (!file && errno == ENOENT) return std::nullopt;
+    if (!file)
+        throw io_failure("read_json_lines: '" + path.string() +
+                         "' cannot be opened: " + std::generic_category().message(errno));
+    return detail::read_lines(path, file.get());
+}
+
+/// A run from the log that json_lines wrote of it, named as the file is without its folder and
+/// extension. A log that goes on in the same file, with another run line, is one run. Where the
+/// last line is cut off, as by a crash, the run is what came before, and its remarks say so; a log
+/// of a run that still goes on can be read too.
+///   errors  throws io_failure, naming the file and the system's reason; malformed_log, naming
+///           file, line, what was expected and what found, also for a file without one whole
+///           line
+inline run_log read_json_lines(const std::filesystem::path& path) {
+    std::optional<run_log> log = read_json_lines_if_there(path);
+    if (log) return *std::move(log);
+    std::error_code reason;
+    if (!std::filesystem::exists(path, reason))
+        throw io_failure("read_json_lines: '" + path.string() + "' cannot be opened: " +
+                         std::generic_category().message(reason ? reason.value() : ENOENT));
+    throw malformed_log(
+        path.string(), 1, "an event \"run\"",
+        std::filesystem::file_size(path, reason) == 0 ? "nothing" : "a part of a line");
 }
 
 }  // namespace sotto

@@ -18,6 +18,7 @@
 #include "sotto/core/errors.hpp"
 #include "sotto/trainer/advice.hpp"
 #include "sotto/trainer/report_advice.hpp"
+#include "sotto/trainer/report_calibration.hpp"
 #include "sotto/trainer/report_costs.hpp"
 #include "sotto/trainer/report_curves.hpp"
 #include "sotto/trainer/report_style.hpp"
@@ -34,7 +35,11 @@ struct report_options {
     std::optional<network_link> link{};
     /// From `advise` with calibrated compressors; left out, what the runs measured is compared.
     std::optional<advice> advised{};
-    int reload_seconds = 0;  // the page reloads itself so often while a run goes on; 0: never
+    /// Calibrates the usual compressors when the report is written, if there is no advice: see
+    /// calibrated_advice. Takes seconds, and 16 bytes a weight besides the compressors' own memory.
+    bool calibrate = false;
+    int reload_seconds =
+        0;  // the page reloads itself so often while the last run goes on; 0: never
 };
 
 namespace reporting {
@@ -56,12 +61,12 @@ inline std::string configuration(std::span<const run_log> runs) {
     const auto table = [&](bool differing) {
         std::string rows;
         constexpr std::size_t rows_max = 400;
-        std::size_t shown = 0;
+        std::size_t count = 0;
         for (const std::string& name : names) {
             const auto& row = values.find(name)->second;
             const bool differs =
                 std::any_of(row.begin(), row.end(), [&](const auto& v) { return v != row[0]; });
-            if ((differing && !differs) || ++shown > rows_max) continue;
+            if ((differing && !differs) || ++count > rows_max) continue;
             rows += std::string("<tr") + (differs && !differing ? " class=\"differs\"" : "") +
                     "><th>" + escaped(name, 200) + "</th>";
             for (const std::string& value : row)
@@ -70,6 +75,8 @@ inline std::string configuration(std::span<const run_log> runs) {
             rows += "</tr>";
         }
         if (rows.empty()) return rows;
+        if (count > rows_max)
+            rows += "<tr><th>and " + std::to_string(count - rows_max) + " more</th></tr>";
         std::string head = "<thead><tr><th>option</th>";
         for (std::size_t i = 0; i < runs.size(); ++i)
             head += "<th>" + key(i) + escaped(runs[i].name, 40) + "</th>";
@@ -95,11 +102,17 @@ inline std::string remarks(std::span<const run_log> runs) {
         };
         constexpr std::size_t most = 50;
         for (std::size_t i = 0; i < std::min(run.remarks.size(), most); ++i)
-            add("after step " + counted(static_cast<double>(run.remarks[i].step)) + ", " +
+            add((run.remarks[i].step > 0
+                     ? "after step " + counted(static_cast<double>(run.remarks[i].step)) + ", "
+                     : std::string()) +
                     escaped(run.remarks[i].text, 500),
                 true);
         if (run.remarks.size() > most)
             add("and " + std::to_string(run.remarks.size() - most) + " more", true);
+        if (run.not_finite_from > 0)
+            add("the loss was not a finite number from step " +
+                    counted(static_cast<double>(run.not_finite_from)) + " on",
+                true);
         if (!run.ended)
             add("has not ended, or was ended by force; this is how far it is known", false);
         if (run.stopped_early) add("was stopped before its time by a callback", false);
@@ -112,8 +125,8 @@ inline std::string remarks(std::span<const run_log> runs) {
 
 /// The whole page.
 inline std::string page(std::span<const run_log> runs, const report_options& options) {
-    const bool going_on =
-        std::any_of(runs.begin(), runs.end(), [](const run_log& run) { return !run.ended; });
+    // Others may have been ended by force long ago, and never will.
+    const bool going_on = !runs.empty() && !runs.back().ended;
     std::string out =
         "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
         "content=\"width=device-width,initial-scale=1\"><meta name=\"color-scheme\" "
@@ -132,9 +145,12 @@ inline std::string page(std::span<const run_log> runs, const report_options& opt
     out += "<h2>What went over the wire</h2><div class=\"pair\">" + message_shares(runs) +
            totals(runs) + "</div>" + tensor_bytes(runs);
     if (options.advised)
-        out += advice_section(*options.advised, true, "from compressors measured on this machine");
+        out += advice_section(*options.advised, options.link.has_value() || !options.calibrate,
+                              "from compressors measured on this machine");
     else if (const auto measured = advice_from(runs, options.link.value_or(network_link{})))
         out += advice_section(*measured, options.link.has_value(), "from what these runs measured");
+    else
+        out += nothing_to_compare(runs, options.link);
     return out + configuration(runs) + "</main></body></html>\n";
 }
 
@@ -146,10 +162,17 @@ inline std::string page(std::span<const run_log> runs, const report_options& opt
 ///   cost    curves have at most 400 points, tables at most 400 rows: 3 runs of 100,000 steps make
 ///           less than 1 MiB
 ///   errors  throws io_failure, naming the file and the system's reason; an older report is then
-///           still there. invalid_option: see network_link
+///           still there. invalid_option: see network_link. With `calibrate`, see
+///           calibrated_advice
 inline void write_report(std::span<const run_log> runs, const std::filesystem::path& path,
                          const report_options& options = {}) {
     if (options.link) check_link("write_report", *options.link);
+    if (options.calibrate && !options.advised) {
+        report_options filled = options;
+        filled.advised = calibrated_advice(runs, options.link.value_or(network_link{}));
+        filled.calibrate = filled.advised.has_value();
+        return write_report(runs, path, filled);
+    }
     const std::string text = reporting::page(runs, options);
     const std::filesystem::path partial = path.string() + ".partial";
     const auto fail = [&](const char* what, int number) {

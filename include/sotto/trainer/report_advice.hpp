@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -17,40 +18,74 @@
 #include "sotto/trainer/report_summary.hpp"
 #include "sotto/trainer/report_text.hpp"
 #include "sotto/trainer/run_log.hpp"
+#include "sotto/wire/value_format.hpp"
 
 namespace sotto::reporting {
 
-/// What the runs themselves measured, as ways to send; computing is that of the dense run, or of
-/// the first. Without a dense run, whole gradients are added by the cost model alone. Nothing where
-/// there was one worker.
+/// The run whose steps other ways to send are compared with: the first of several workers that sent
+/// whole gradients; without one, the first of several workers.
+inline const run_log* compared_run(std::span<const run_log> runs) noexcept {
+    const run_log* first = nullptr;
+    for (const run_log& run : runs) {
+        if (run.about.world_size < 2 || run.steps == 0) continue;
+        if (sends_whole_gradients(run)) return &run;
+        if (!first) first = &run;
+    }
+    return first;
+}
+
+/// Messages of a step that wait for each other. The log tells what a tensor became, not how it
+/// went: vectors, and what has four or two bytes a value, are taken to have been summed, the rest
+/// to have been gathered by the way that suits the run's densest steps, as of its warm-up.
+inline double messages_of(const run_log& run) noexcept {
+    const auto [costs, steps] = run.steady();
+    const double share = costs.message_bytes / std::max(costs.dense_bytes, 1.0);
+    double densest = share;
+    for (const run_point& p : run.points)
+        densest = std::max(densest, p.message_bytes / std::max(p.dense_bytes, 1.0));
+    const double longer = share > 0.0 ? densest / share : 1.0;
+    const bool whole = sends_whole_gradients(run);
+    transfer_cost all;
+    for (const run_tensor& t : run.about.tensors) {
+        const auto size = static_cast<double>(t.size);
+        const double message = run.tensor_steps > 0 ? t.message_bytes : 4.0 * size * share;
+        const bool halves = message == 2.0 * size;
+        if (whole || halves || t.shape.size() < 2)
+            all += all_reduce_cost(t.size, run.about.world_size,
+                                   halves ? wire::value_format::fp16 : wire::value_format::fp32);
+        else if (t.size > 0)
+            all += all_gather_cost(message, run.about.world_size, longer * message > 32768.0);
+    }
+    return all.messages;
+}
+
+/// What a run of several workers measured, as a way to send.
+inline way_to_send way_of(const run_log& run, std::size_t number) {
+    const auto [costs, steps] = run.steady();
+    const auto count = static_cast<double>(std::max<std::int64_t>(steps, 1));
+    return {.name = run.name,
+            .compress_seconds = costs.compress / count,
+            .message_bytes = costs.message_bytes / count,
+            .transfer = {costs.bytes_sent / count, messages_of(run)},
+            .dense = sends_whole_gradients(run),
+            .run = static_cast<int>(number)};
+}
+
+/// What the runs themselves measured, as ways to send; computing is that of the run that the others
+/// are compared with. Without whole gradients, these are added by the cost model alone. Nothing
+/// where there was one worker, or one way.
 inline std::optional<advice> advice_from(std::span<const run_log> runs, const network_link& link) {
-    const run_log* first = dense_run(runs);
-    for (const run_log& run : runs)
-        if (!first && run.about.world_size > 1) first = &run;
-    if (!first || first->about.world_size < 2 || first->steps == 0) return std::nullopt;
+    const run_log* first = compared_run(runs);
+    if (!first) return std::nullopt;
     const int world = first->about.world_size;
-    const auto computing = [](const run_log& run) {
-        const auto [costs, steps] = run.steady();
-        return (costs.load + costs.compute + costs.apply) /
-               static_cast<double>(std::max<std::int64_t>(steps, 1));
-    };
-    const double compute = computing(*first);
     std::vector<way_to_send> ways;
     bool has_dense = false;
-    for (const run_log& run : runs) {
-        const bool whole = sends_whole_gradients(run);
-        if (run.about.world_size != world || run.steps == 0 || (whole && has_dense) ||
-            !same_tensors(run, *first))
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+        if (runs[i].about.world_size != world || runs[i].steps == 0 ||
+            !same_tensors(runs[i], *first) || (sends_whole_gradients(runs[i]) && has_dense))
             continue;
-        const auto [costs, steps] = run.steady();
-        const auto count = static_cast<double>(std::max<std::int64_t>(steps, 1));
-        const double others = world - 1;
-        ways.push_back({.name = run.name,
-                        .compress_seconds = costs.compress / count,
-                        .message_bytes = costs.message_bytes / count,
-                        .transfer = {costs.bytes_sent / count, whole ? 2.0 * others : others},
-                        .dense = whole});
-        has_dense |= whole;
+        ways.push_back(way_of(runs[i], i));
+        has_dense |= ways.back().dense;
     }
     if (!has_dense) {
         way_to_send whole{.name = "whole gradients", .dense = true};
@@ -60,7 +95,31 @@ inline std::optional<advice> advice_from(std::span<const run_log> runs, const ne
         }
         ways.insert(ways.begin(), std::move(whole));
     }
-    return ways.size() < 2 ? std::nullopt : std::optional(advise(compute, link, world, ways));
+    if (ways.size() < 2) return std::nullopt;
+    return advise(computing_seconds(*first), link, world, ways);
+}
+
+/// Where nothing can be compared: why, and what is known nevertheless.
+inline std::string nothing_to_compare(std::span<const run_log> runs,
+                                      const std::optional<network_link>& link) {
+    const bool several = std::any_of(runs.begin(), runs.end(),
+                                     [](const run_log& run) { return run.about.world_size > 1; });
+    const run_log* run = compared_run(runs);
+    std::string out = "<h2>Does it pay here?</h2><p class=\"soft\">";
+    if (!several)
+        return out + "There is nothing to compare: one worker has nobody to send gradients to.</p>";
+    if (!run) return out + "There is nothing to compare yet: no step was measured.</p>";
+    out +=
+        "There is nothing to compare: only whole gradients were sent. With its option calibrate "
+        "a report tries the usual compressors out on these tensors.";
+    if (link) {
+        const advice found = advise(computing_seconds(*run), *link, run->about.world_size,
+                                    std::array{way_of(*run, 0)});
+        out += " Over this link, " + bandwidth(link->bytes_per_second) + ", whole gradients take " +
+               seconds(found.steps[0].transfer_seconds) + " of a step of " +
+               seconds(found.steps[0].step_seconds) + ".";
+    }
+    return out + "</p>";
 }
 
 /// Step time against bandwidth, both logarithmic, with the link at hand and where the lines cross.
@@ -71,9 +130,9 @@ inline std::string crossover_chart(const advice& found, bool link_known) {
         return predicted_seconds(found.compute_seconds, found.steps[i].way, link);
     };
     double slowest = 125e3, fastest = 12.5e9;  // 1 Mbit/s to 100 Gbit/s
-    if (link_known) {
-        slowest = std::min(slowest, found.link.bytes_per_second);
-        fastest = std::max(fastest, found.link.bytes_per_second);
+    if (link_known) {                          // and what any network could be
+        slowest = std::clamp(found.link.bytes_per_second, 1.0, slowest);
+        fastest = std::clamp(found.link.bytes_per_second, fastest, 1e15);
     }
     // Whole gradients, what is advised, and what is best on slow links; but no two that look alike.
     std::vector<std::size_t> candidates(found.steps.size());
@@ -95,7 +154,10 @@ inline std::string crossover_chart(const advice& found, bool link_known) {
         if (order.size() < most_lines && std::none_of(order.begin(), order.end(), alike))
             order.push_back(i);
     }
-    const auto colour = [&](std::size_t k) { return found.steps.size() > 4 ? k : order[k]; };
+    const auto colour = [&](std::size_t k) {
+        const int run = found.steps[order[k]].way.run;
+        return run < 0 ? chart::grey + k : static_cast<std::size_t>(run);
+    };
     double least = step_at(order[0], fastest), most = least;
     for (const std::size_t i : order) {
         least = std::min(least, step_at(i, fastest));

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -124,7 +126,13 @@ public:
         return out + "</svg>";
     }
 
-    static std::string place(std::size_t colour) { return std::to_string(colour % 8); }
+    /// The class of a colour: eight of the palette, which come again, or the grey of what no run
+    /// of the page measured, in as many dashes.
+    static std::string place(std::size_t colour) {
+        return colour >= grey ? "g" + std::to_string((colour - grey) % 8)
+                              : std::to_string(colour % 8);
+    }
+    static constexpr std::size_t grey = std::numeric_limits<std::size_t>::max() / 2;
 
 private:
     struct named {
@@ -188,22 +196,28 @@ private:
     std::vector<named> names_;
 };
 
-/// At most `most` points that look the same: of each stretch the least and the greatest value, in
-/// their order.
+/// At most one and a half times `most` points that look the same: of each stretch the least and the
+/// greatest value and one that is not finite, so that lines break where they did, in their order.
 inline std::vector<dot> thinned(const std::vector<dot>& points, std::size_t most = 400) {
     if (points.size() <= most || most < 2) return points;
     std::vector<dot> out;
-    const std::size_t stretches = most / 2;
+    const std::size_t stretches = most / 2, none = points.size();
     for (std::size_t s = 0; s < stretches; ++s) {
-        const auto from =
-            points.begin() + static_cast<std::ptrdiff_t>(s * points.size() / stretches);
-        const auto to =
-            points.begin() + static_cast<std::ptrdiff_t>((s + 1) * points.size() / stretches);
-        const auto less = [](const dot& a, const dot& b) { return a.y < b.y; };
-        auto [low, high] = std::minmax_element(from, to, less);
-        if (high < low) std::swap(low, high);
-        out.push_back(*low);
-        if (high != low) out.push_back(*high);
+        std::size_t low = none, high = none, gap = none;
+        for (std::size_t i = s * none / stretches; i < (s + 1) * none / stretches; ++i) {
+            const double y = points[i].y;
+            if (!std::isfinite(y)) {
+                gap = i;
+                continue;
+            }
+            if (low == none || y < points[low].y) low = i;
+            if (high == none || y >= points[high].y) high = i;
+        }
+        std::array kept{low, high, gap};
+        std::sort(kept.begin(), kept.end());
+        const auto end = std::unique(kept.begin(), kept.end());
+        for (auto k = kept.begin(); k != end; ++k)
+            if (*k != none) out.push_back(points[*k]);
     }
     return out;
 }

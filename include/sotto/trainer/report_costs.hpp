@@ -90,7 +90,7 @@ inline std::string message_shares(std::span<const run_log> runs) {
         lines.push_back(std::move(line));
     }
     if (!(high > 0.0)) return {};
-    chart c("A worker’s message as a share of its gradient", axis_from_zero(last, counted), "steps",
+    chart c("A worker’s message as a share of its gradient", counting_axis(last), "steps",
             log_axis(std::pow(10.0, std::floor(std::log10(low) + 1e-9)), std::max(high, 1.0), 10.0,
                      [](double v) { return digits(100.0 * v, 1) + "\u202f%"; }));
     std::string says;
@@ -108,14 +108,6 @@ inline std::string shape_of(const run_tensor& t) {
     for (const std::int64_t extent : t.shape)
         out += (out.empty() ? "" : " × ") + std::to_string(extent);
     return out.empty() ? "scalar" : out;
-}
-
-/// Whether two runs have the same tensors, so that they fit into one table.
-inline bool same_tensors(const run_log& a, const run_log& b) noexcept {
-    return std::equal(a.about.tensors.begin(), a.about.tensors.end(), b.about.tensors.begin(),
-                      b.about.tensors.end(), [](const run_tensor& s, const run_tensor& t) {
-                          return s.name == t.name && s.shape == t.shape;
-                      });
 }
 
 /// The rows of one table: the largest tensors, and the others together.

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -15,6 +17,8 @@
 #include "sotto/trainer/run_log.hpp"
 
 namespace sotto::reporting {
+
+inline constexpr double no_number = std::numeric_limits<double>::quiet_NaN();
 
 /// What a curve is drawn against.
 enum class against { steps, time, sent };
@@ -43,7 +47,7 @@ inline axis axis_along(against what, std::span<const run_log> runs) {
     if (what == against::sent)
         return log_axis(std::min(low, std::max(high, 1.0)), std::max(high, 1.0), 4.0, bytes);
     if (what == against::time) return axis_from_zero(high);
-    return axis_from_zero(high, counted);
+    return counting_axis(high);
 }
 
 inline const char* name_of(against what) noexcept {
@@ -64,96 +68,111 @@ inline axis axis_of(const std::vector<double>& values, bool share) {
         high = std::max(high, v);
     }
     if (!(low <= high)) low = 0.0, high = 1.0;
-    if (share) {
-        axis a = linear_axis(low, high, {});
-        a.high = std::min(a.high, 1.0);
-        while (a.ticks.back() > a.high + 1e-9) a.ticks.pop_back();
-        const bool fine = a.ticks.size() > 1 && a.ticks[1] - a.ticks[0] < 0.0099;
-        a.label = [fine](double v) { return percent(v, fine ? 1 : 0); };
-        return a;
-    }
+    if (share) return share_axis(low, high);
     if (low > 0.0 && high > 20.0 * low)
         return log_axis(low, high, 10.0, [](double v) { return digits(v, 1); });
     return linear_axis(low, high);
 }
 
-/// A measure after every epoch, and before it, if it is one of steps, after every step.
+/// A measure after every epoch, nothing where it was not taken; before it, if it is one of steps,
+/// after every step.
 struct measure {
     const char* title;
-    double (*of_epoch)(const run_epoch&);
+    std::optional<double> (*of_epoch)(const run_epoch&);
     bool of_steps;
     bool share;
 };
 
-inline std::string drawn(std::span<const run_log> runs, const measure& what, against x) {
-    std::vector<double> values;
+/// What of a measure's values the axis has to show.
+inline std::vector<double> values_of(std::span<const run_log> runs, const measure& what) {
+    std::vector<double> values, steps;
     for (const run_log& run : runs) {
-        for (const run_epoch& e : run.epochs) values.push_back(what.of_epoch(e));
-        if (what.of_steps && run.epochs.size() < 2)
-            for (const run_point& p : run.points)
-                if (p.losses > 0) values.push_back(p.loss());
+        for (const run_epoch& e : run.epochs)
+            if (const auto value = what.of_epoch(e)) values.push_back(*value);
+        if (!what.of_steps) continue;
+        for (const run_point& p : run.points)
+            if (p.losses > 0 && std::isfinite(p.loss())) {
+                steps.push_back(p.loss());
+                if (run.epochs.size() < 2) values.push_back(p.loss());
+            }
     }
-    if (what.of_steps) {  // single steps may lie outside: all but the wildest 2 % are shown
-        std::vector<double> steps;
-        for (const run_log& run : runs)
-            for (const run_point& p : run.points)
-                if (p.losses > 0 && std::isfinite(p.loss())) steps.push_back(p.loss());
-        std::sort(steps.begin(), steps.end());
-        if (!steps.empty()) {
-            values.push_back(steps[steps.size() / 100]);
-            values.push_back(steps[steps.size() - 1 - steps.size() / 100]);
-        }
+    std::sort(steps.begin(), steps.end());
+    if (!steps.empty()) {  // single steps may lie outside: all but the wildest 2 % are shown
+        values.push_back(steps[steps.size() / 100]);
+        values.push_back(steps[steps.size() - 1 - steps.size() / 100]);
     }
-    chart c(what.title, axis_along(x, runs), name_of(x), axis_of(values, what.share));
+    return values;
+}
+
+/// The last dot of what was drawn, and whether the run went on from there to what cannot be drawn.
+struct drawn_end {
+    std::optional<dot> last{};
+    bool runs_away = false;
+};
+
+/// One run's curve, broken where the run was taken up again and where a value is not finite.
+template <class Stretches>
+void draw(chart& c, const Stretches& all, std::size_t colour, chart::weight how, auto&& value,
+          against x, drawn_end& end) {
+    std::vector<dot> line;
+    const auto flush = [&] {
+        c.line(thinned(line), colour, how);
+        line.clear();
+    };
+    std::int64_t part = 0;
+    for (const auto& each : all) {
+        const std::optional<double> y = value(each);
+        if (!y) continue;
+        if (std::exchange(part, each.part) != each.part) flush();
+        line.push_back({along(x, each), *y});
+        end.runs_away = !std::isfinite(*y);
+        if (!end.runs_away) end.last = line.back();
+    }
+    flush();
+}
+
+inline std::string drawn(std::span<const run_log> runs, const measure& what, against x) {
+    chart c(what.title, axis_along(x, runs), name_of(x),
+            axis_of(values_of(runs, what), what.share));
     std::string says;
     for (std::size_t i = 0; i < runs.size(); ++i) {
         const run_log& run = runs[i];
-        std::vector<dot> line, ends;
-        const auto draw = [&](chart::weight how) {
-            c.line(thinned(line), i, how);
-            if (!line.empty()) ends.push_back(line.back());
-            line.clear();
-        };
-        if (what.of_steps) {
-            std::int64_t part = 0;
-            for (const run_point& p : run.points) {
-                if (p.losses == 0 || !std::isfinite(p.loss())) continue;
-                if (std::exchange(part, p.part) != p.part) draw(chart::weight::faint);
-                line.push_back({along(x, p), p.loss()});
-            }
-            draw(chart::weight::faint);
-        }
-        std::int64_t part = 0;
-        bool drawn_before = false;
-        for (const run_epoch& e : run.epochs) {
-            const double y = what.of_epoch(e);
-            if (!std::isfinite(y)) continue;
-            if (std::exchange(part, e.part) != e.part && drawn_before) draw(chart::weight::normal);
-            drawn_before = true;
-            line.push_back({along(x, e), y});
-        }
-        draw(chart::weight::normal);
-        if (ends.empty()) continue;
-        c.name(ends.back(), run.name, i);
-        const double last = ends.back().y;
-        says += run.name + " ends at " + (what.share ? percent(last) : digits(last)) + " after " +
-                (x == against::sent   ? bytes(ends.back().x)
-                 : x == against::time ? seconds(ends.back().x)
-                                      : counted(ends.back().x) + " steps") +
-                ". ";
+        drawn_end end;
+        if (what.of_steps)
+            draw(
+                c, run.points, i, chart::weight::faint,
+                [](const run_point& p) {
+                    return std::optional(p.losses > 0 ? p.loss() : no_number);
+                },
+                x, end);
+        draw(c, run.epochs, i, chart::weight::normal, what.of_epoch, x, end);
+        if (!end.last) continue;
+        c.name(*end.last, run.name, i);
+        const std::string value = what.share ? percent(end.last->y) : digits(end.last->y);
+        const std::string after = x == against::sent   ? bytes(end.last->x)
+                                  : x == against::time ? seconds(end.last->x)
+                                                       : counted(end.last->x) + " steps";
+        says += run.name + (end.runs_away ? " was last a finite number, " : " ends at ") + value +
+                (end.runs_away ? "," : "") + " after " + after + ". ";
     }
     return says.empty() ? std::string() : c.svg(says);
 }
 
 /// Loss and accuracy against steps, seconds and bytes.
 inline std::string curves(std::span<const run_log> runs) {
+    using value = std::optional<double>;
     const measure measures[] = {
         {"Accuracy on unseen data",
-         [](const run_epoch& e) { return e.evaluated ? e.evaluated->accuracy : std::nan(""); },
+         [](const run_epoch& e) {
+             return e.evaluated && std::isfinite(e.evaluated->accuracy)
+                        ? value(e.evaluated->accuracy)
+                        : value();
+         },
          false, true},
-        {"Loss while training", [](const run_epoch& e) { return e.loss; }, true, false},
+        {"Loss while training",
+         [](const run_epoch& e) { return e.steps > 0 ? value(e.loss) : value(); }, true, false},
         {"Loss on unseen data",
-         [](const run_epoch& e) { return e.evaluated ? e.evaluated->loss : std::nan(""); }, false,
+         [](const run_epoch& e) { return e.evaluated ? value(e.evaluated->loss) : value(); }, false,
          false}};
     std::string out;
     for (const measure& what : measures) {

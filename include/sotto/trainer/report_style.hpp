@@ -98,6 +98,9 @@ h2{break-after:avoid}.charts{grid-template-columns:repeat(3,1fr)}
                "svg .band" + c + ",svg .n" + c + ",.m" + c + "{fill:" + colour + "}.card" + c +
                "{border-top-color:" + colour + "}.f" + std::to_string(i) + "{background:" + colour +
                "}";
+        const std::string g = ".cg" + std::to_string(i);  // grey
+        out += ".l" + g + "{stroke:var(--soft);stroke-dasharray:" + dashes[i] + "}svg .n" + g +
+               ",.m" + g + "{fill:var(--soft)}";
     }
     return out + ".fw{background:var(--wait)}" + rules;
 }

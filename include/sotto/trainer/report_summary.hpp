@@ -26,9 +26,23 @@ inline bool sends_whole_gradients(const run_log& run) noexcept {
     return run.total.dense_bytes > 0.0 && run.total.message_bytes >= 0.95 * run.total.dense_bytes;
 }
 
-inline const run_log* dense_run(std::span<const run_log> runs) noexcept {
-    const auto found = std::find_if(runs.begin(), runs.end(), sends_whole_gradients);
-    return found == runs.end() ? nullptr : &*found;
+/// Whether two runs have the same tensors, so that their bytes can be compared.
+inline bool same_tensors(const run_log& a, const run_log& b) noexcept {
+    return std::equal(a.about.tensors.begin(), a.about.tensors.end(), b.about.tensors.begin(),
+                      b.about.tensors.end(), [](const run_tensor& s, const run_tensor& t) {
+                          return s.name == t.name && s.shape == t.shape;
+                      });
+}
+
+/// The run that a run's totals are compared with: the first of as many workers, more than one, on
+/// the same tensors, that sent whole gradients; itself, perhaps. Both must be known whole.
+inline const run_log* dense_beside(std::span<const run_log> runs, const run_log& run) noexcept {
+    if (run.about.world_size < 2 || run.steps_missing > 0) return nullptr;
+    for (const run_log& other : runs)
+        if (other.about.world_size == run.about.world_size && other.steps_missing == 0 &&
+            sends_whole_gradients(other) && same_tensors(other, run))
+            return &other;
+    return nullptr;
 }
 
 /// The first epoch after which a run was as good as that.
@@ -42,6 +56,7 @@ inline const run_epoch* reached(const run_log& run, double accuracy) noexcept {
 inline std::optional<double> common_accuracy(std::span<const run_log> runs) noexcept {
     double common = 1.0;
     for (const run_log& run : runs) {
+        if (run.steps_missing > 0) continue;
         double best = -1.0;
         for (const run_epoch& e : run.epochs)
             if (e.evaluated) best = std::max(best, e.evaluated->accuracy);
@@ -70,8 +85,12 @@ inline std::string told_alone(const run_log& run) {
                bytes(run.total.bytes_sent) + "</b> in " + counted(static_cast<double>(run.steps)) +
                " steps; whole gradients would have been " + bytes(dense) + ", <b>" +
                times(dense / std::max(run.total.bytes_sent, 1.0)) + "</b> as much";
-    if (const run_epoch* e = run.last_evaluated())
-        out += ". Accuracy on unseen data: <b>" + percent(e->evaluated->accuracy) + "</b>";
+    if (const run_epoch* e = run.last_evaluated()) {
+        const auto [loss, accuracy, examples] = *e->evaluated;
+        out += std::isfinite(accuracy) ? ". Accuracy on unseen data: <b>" + percent(accuracy)
+                                       : ". Loss on unseen data: <b>" + digits(loss);
+        out += "</b>";
+    }
     return out + ".";
 }
 
@@ -84,11 +103,14 @@ inline std::string told_beside(const run_log& run, const run_log& dense) {
         "</b> than <b>" + escaped(dense.name, 80) + "</b> (" + bytes(run.total.bytes_sent) +
         " instead of " + bytes(dense.total.bytes_sent) + " a worker)";
     const run_epoch *a = run.last_evaluated(), *b = dense.last_evaluated();
-    if (a && b) {
+    if (a && b && std::isfinite(a->evaluated->accuracy) && std::isfinite(b->evaluated->accuracy)) {
         const double points = 100.0 * (a->evaluated->accuracy - b->evaluated->accuracy);
         out += ", ended at <b>" + percent(a->evaluated->accuracy) + "</b> accuracy instead of " +
                percent(b->evaluated->accuracy) + " (" + (points < 0.0 ? "−" : "+") +
                fixed(std::abs(points), 2) + " points)";
+    } else if (a && b) {
+        out += ", ended at a loss of <b>" + digits(a->evaluated->loss) +
+               "</b> on unseen data instead of " + digits(b->evaluated->loss);
     }
     out += " and took <b>" + seconds(run.seconds) + "</b> instead of " + seconds(dense.seconds);
     if (run.steps != dense.steps)
@@ -98,15 +120,17 @@ inline std::string told_beside(const run_log& run, const run_log& dense) {
 }
 
 inline std::string told(std::span<const run_log> runs) {
-    const run_log* dense = dense_run(runs);
     std::string out;
     constexpr std::size_t most = 4;
     for (std::size_t i = 0, said = 0; i < runs.size() && said < most; ++i) {
-        if (&runs[i] == dense && runs.size() > 1) continue;
-        const bool beside = dense && &runs[i] != dense && dense->about.world_size > 1 &&
-                            runs[i].about.world_size > 1;
+        const run_log* dense = dense_beside(runs, runs[i]);
+        const auto is_beside = [&](const run_log& other) {
+            return &other != &runs[i] && dense_beside(runs, other) == &runs[i];
+        };
+        if (dense == &runs[i] && std::any_of(runs.begin(), runs.end(), is_beside)) continue;
         out += "<p class=\"says\">" +
-               (beside ? told_beside(runs[i], *dense) : told_alone(runs[i])) + "</p>";
+               (dense && dense != &runs[i] ? told_beside(runs[i], *dense) : told_alone(runs[i])) +
+               "</p>";
         ++said;
     }
     return out;
@@ -120,9 +144,11 @@ inline std::string card(const run_log& run, std::size_t colour) {
         out += "<div><dt>" + what + "</dt><dd>" + value + "</dd></div>";
     };
     const run_epoch* tested = run.last_evaluated();
-    if (tested)
+    if (tested && std::isfinite(tested->evaluated->accuracy))
         number(percent(tested->evaluated->accuracy),
                "accuracy on unseen data, loss " + digits(tested->evaluated->loss));
+    else if (tested)
+        number(digits(tested->evaluated->loss), "loss on unseen data");
     else
         number(run.epochs.empty() ? "–" : digits(run.epochs.back().loss), "loss while training");
     number(seconds(run.seconds),
@@ -155,18 +181,20 @@ inline std::string cards(std::span<const run_log> runs) {
     return out + "</div>";
 }
 
-/// What it took until every run was equally good.
+/// What it took until every run was equally good; runs of which a part is not known are left out.
 inline std::string equal_accuracy(std::span<const run_log> runs) {
     const auto common = common_accuracy(runs);
-    if (runs.size() < 2 || !common) return {};
-    std::string out =
-        "<div class=\"scroll\"><table><caption>To reach " + percent(*common) +
-        " accuracy on unseen data, which all runs did (looked at after every "
-        "epoch)</caption><thead>"
-        "<tr><th>run</th><th>steps</th><th>time</th><th>sent by a worker</th></tr></thead>";
+    const auto whole = std::count_if(runs.begin(), runs.end(),
+                                     [](const run_log& run) { return run.steps_missing == 0; });
+    if (whole < 2 || !common) return {};
+    std::string out = "<div class=\"scroll\"><table><caption>To reach " + percent(*common) +
+                      " accuracy on unseen data, which all runs did" +
+                      (whole < std::ssize(runs) ? " that are known from their first step on" : "") +
+                      " (looked at after every epoch)</caption><thead><tr><th>run</th>"
+                      "<th>steps</th><th>time</th><th>sent by a worker</th></tr></thead>";
     for (std::size_t i = 0; i < runs.size(); ++i) {
         const run_epoch* e = reached(runs[i], *common);
-        if (!e) continue;
+        if (!e || runs[i].steps_missing > 0) continue;
         out += "<tr><th>" + key(i) + escaped(runs[i].name, 60) + "</th><td>" +
                counted(static_cast<double>(e->step)) + "</td><td>" + seconds(e->seconds) +
                "</td><td>" + bytes(e->bytes_sent) + "</td></tr>";

@@ -117,6 +117,7 @@ inline std::string bandwidth(double bytes_per_second) {
 
 inline std::string seconds(double value) {
     const double size = std::abs(value);
+    if (!(size < 1e10)) return digits(value) + "\u202fs";  // centuries, or no number
     if (size >= 7200.0)
         return fixed(std::floor(value / 3600.0), 0) + "\u202fh " +
                fixed(std::floor(std::fmod(value, 3600.0) / 60.0), 0) + "\u202fmin";

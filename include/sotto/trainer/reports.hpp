@@ -13,7 +13,7 @@ namespace sotto {
 /// How good a model is on some examples.
 struct evaluation {
     double loss = 0.0;      // mean over the examples: the model's own loss, else the cross-entropy
-    double accuracy = 0.0;  // share whose largest logit is the label
+    double accuracy = 0.0;  // share whose largest logit is the label; NaN where there are no labels
     std::int64_t examples = 0;
 };
 

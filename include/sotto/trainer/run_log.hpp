@@ -98,7 +98,8 @@ struct run_point {
     }
 };
 
-/// One epoch_report. `seconds` and `bytes_sent` are of the whole run up to its end.
+/// One epoch_report, or, without steps, what `fit` found out after the last one. `seconds` and
+/// `bytes_sent` are of the whole run up to its end.
 struct run_epoch {
     std::int64_t epoch = 0;
     std::int64_t step = 0;   // completed, over all epochs
@@ -162,11 +163,16 @@ public:
     bool ended = false;              // the last `fit` returned
     bool stopped_early = false;
     std::int64_t tensor_steps = 0;  // over which the tensors' bytes were averaged
+    /// Done before or between those that are known here: seconds and costs are without them.
+    std::int64_t steps_missing = 0;
+    std::int64_t not_finite_from = 0;  // no loss was a finite number since; 0: the last was one
 
     /// Takes the memory for all points now.
     void reserve() { points.reserve(points_max); }
 
     void begin(start known) {
+        if (known.steps_before > last_step) miss(known.steps_before);
+        if (not_finite_from > known.steps_before) not_finite_from = 0;
         about = std::move(known);
         tensor_sums_.assign(about.tensors.size(), 0.0);
         tensor_steps = 0;
@@ -174,7 +180,7 @@ public:
         pending_ = {};                                // paid for, though no epoch tells of it
         if (about.steps_before < last_step) ++part_;  // taken up again at an earlier state
         last_step = epoch_from_ = about.steps_before;
-        ended = stopped_early = false;
+        ended = stopped_early = told_ = false;
         ++fits;
     }
 
@@ -197,6 +203,8 @@ public:
             point.losses = 1;
             point.loss_sum = point.loss_min = point.loss_max = s.loss;
         }
+        judge(s.loss, s.number);
+        told_ = true;
         last_step = s.number;
         append(point);
         average(s);
@@ -208,6 +216,7 @@ public:
         total.add(pending_, -1.0);
         total.add(e.costs);
         pending_ = {};
+        if (!std::exchange(told_, false)) judge(e.loss, e.step);
         if (e.step > last_step) {  // steps that no line told of
             steps += e.step - last_step;
             last_step = e.step;
@@ -220,10 +229,22 @@ public:
         epochs.push_back(std::move(e));
     }
 
-    void end(double seconds_since_begin, bool early) noexcept {
+    void end(double seconds_since_begin, bool early,
+             const std::optional<evaluation>& evaluated = {}) {
         seconds = begun_ + seconds_since_begin;
         ended = true;
         stopped_early = early;
+        if (!evaluated) return;
+        // Most often the last epoch's own. Where training was stopped, or had nothing left to do,
+        // the model was measured after its report.
+        if (epochs.empty() || epochs.back().step != last_step)
+            epochs.push_back({.epoch = epochs.empty() ? 0 : epochs.back().epoch,
+                              .step = last_step,
+                              .part = part_,
+                              .seconds = seconds,
+                              .bytes_sent = total.bytes_sent,
+                              .loss = std::numeric_limits<double>::quiet_NaN()});
+        if (!epochs.back().evaluated) epochs.back().evaluated = evaluated;
     }
 
     /// The last evaluation, if there was one.
@@ -242,6 +263,23 @@ public:
     }
 
 private:
+    /// The run goes on after a step that is not known here.
+    void miss(std::int64_t steps_before) {
+        const std::int64_t missing = steps_before - last_step;
+        steps_missing += missing;
+        remarks.push_back({last_step, (last_step == 0 ? "the first " : "the next ") +
+                                          std::to_string(missing) +
+                                          (missing == 1 ? " step is" : " steps are") +
+                                          " not in this log; seconds and bytes are without them"});
+    }
+
+    void judge(double loss, std::int64_t after) noexcept {
+        if (std::isfinite(loss))
+            not_finite_from = 0;
+        else if (not_finite_from == 0)
+            not_finite_from = after;
+    }
+
     /// Puts a point behind the others; when there is no room, halves their number first.
     void append(const run_point& point) {
         if (!points.empty()) {
@@ -288,9 +326,18 @@ private:
     run_costs pending_;            // of steps since the last epoch's line
     std::int64_t epoch_from_ = 0;  // steps before the epoch that is under way
     std::int64_t part_ = 0;
+    bool told_ = false;  // a step's line came since the last epoch's
     std::int64_t stride_ = 1;
     std::vector<double> tensor_sums_;
     double tensor_epoch_ = 0.0;
 };
+
+/// Seconds of a step that are neither compressing nor waiting, as the run goes on: what `advise`
+/// asks for. 0 before there was a step.
+inline double computing_seconds(const run_log& run) noexcept {
+    const auto [costs, steps] = run.steady();
+    return (costs.load + costs.compute + costs.apply) /
+           static_cast<double>(std::max<std::int64_t>(steps, 1));
+}
 
 }  // namespace sotto

@@ -18,6 +18,11 @@ class run_recorder {
 public:
     explicit run_recorder(std::string name = "this run") { log_.name = std::move(name); }
 
+    /// Goes on with what an earlier process did of the run.
+    run_recorder(std::string name, run_log earlier) : log_(std::move(earlier)) {
+        log_.name = std::move(name);
+    }
+
     const run_log& log() const noexcept { return log_; }
 
     void on_begin(const run_info& info) {
@@ -67,7 +72,7 @@ public:
     }
 
     void on_end(const fit_report& report) {
-        log_.end(report.seconds, report.stopped_early);
+        log_.end(report.seconds, report.stopped_early, report.evaluated);
         log_.peak_memory_bytes = static_cast<double>(peak_memory_bytes());
     }
 

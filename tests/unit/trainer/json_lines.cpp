@@ -2,15 +2,22 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <limits>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include <nlohmann/json.hpp>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "sotto/compressors/dgc.hpp"
@@ -23,11 +30,41 @@ using namespace sotto;
 
 namespace {
 
+/// While it lives no file of this process grows beyond so many bytes: a disk that is full.
+class full_at {
+public:
+    explicit full_at(std::uintmax_t bytes) {
+        ::getrlimit(RLIMIT_FSIZE, &before_);
+        rlimit small = before_;
+        small.rlim_cur = static_cast<rlim_t>(bytes);
+        handler_ = std::signal(SIGXFSZ, SIG_IGN);
+        ::setrlimit(RLIMIT_FSIZE, &small);
+    }
+    ~full_at() {
+        ::setrlimit(RLIMIT_FSIZE, &before_);
+        std::signal(SIGXFSZ, handler_);
+    }
+
+private:
+    rlimit before_{};
+    void (*handler_)(int) = nullptr;
+};
+
+std::vector<write_failure> complaints;
+void collect(const write_failure& failure) {
+    complaints.push_back(failure);
+}
+
 /// A file of this name that is gone with the object.
 struct scratch_file {
     std::filesystem::path path = std::filesystem::temp_directory_path() /
                                  ("sotto_json_lines_" + std::to_string(::getpid()) + ".jsonl");
     ~scratch_file() { std::filesystem::remove(path); }
+
+    std::string text() const {
+        std::ifstream in(path, std::ios::binary);
+        return {std::istreambuf_iterator<char>(in), {}};
+    }
 
     std::vector<nlohmann::json> lines() const {
         std::vector<nlohmann::json> parsed;
@@ -156,8 +193,8 @@ TEST_CASE("steps can be left out, and what is no number is null") {
         const layout nothing;
         log.on_begin({.parameters = &nothing});
         for (std::int64_t step = 1; step <= 7; ++step)
-            log.on_step({.step = step,
-                         .round = {.loss = std::numeric_limits<double>::quiet_NaN()}});
+            log.on_step(
+                {.step = step, .round = {.loss = std::numeric_limits<double>::quiet_NaN()}});
     }
     const auto lines = file.lines();
     REQUIRE(lines.size() == 3);
@@ -176,7 +213,7 @@ TEST_CASE("a file that cannot be opened is named with the system's reason") {
     CHECK_FALSE(std::filesystem::exists("run.jsonl"));
 }
 
-TEST_CASE("a device that is full is a failure, not a shorter log") {
+TEST_CASE("a device that is full when fit begins is a failure, not a shorter log") {
     if (!std::filesystem::exists("/dev/full")) {
         MESSAGE("skipped: there is no /dev/full");
         return;
@@ -186,4 +223,123 @@ TEST_CASE("a device that is full is a failure, not a shorter log") {
     CHECK_THROWS_WITH_AS(log.on_begin({.parameters = &nothing}),
                          "json_lines: '/dev/full' cannot be written: No space left on device",
                          io_failure);
+}
+
+TEST_CASE("a disk that fills up in the middle costs lines, which are counted, and no training") {
+    const layout nothing;
+    const auto step = [](std::int64_t number) { return step_report{.step = number}; };
+    constexpr std::size_t enough = 1000;  // stands for one line and a part of the next
+    for (const std::size_t room : {std::size_t{0}, std::size_t{1}, std::size_t{50}, enough}) {
+        const scratch_file file;
+        complaints.clear();
+        json_lines log(file.path, {.on_failure = collect});
+        log.on_begin({.parameters = &nothing});
+        const std::uintmax_t begun = std::filesystem::file_size(file.path);
+        log.on_step(step(1));
+        const std::uintmax_t before = std::filesystem::file_size(file.path);
+        const std::uintmax_t most = before + (room < enough ? room : before - begun + 5);
+        {
+            const full_at limit(most);
+            for (std::int64_t s = 2; s <= 5; ++s) log.on_step(step(s));
+            log.on_epoch({.epoch = 1, .step = 5});
+        }
+        CHECK(std::filesystem::file_size(file.path) <= most);
+        REQUIRE(complaints.size() == 1);  // not one for every line
+        CHECK(complaints[0].step == (room < enough ? 2 : 3));
+        CHECK(complaints[0].reason ==
+              "json_lines: '" + file.path.string() + "' cannot be written: File too large");
+        log.on_step(step(6));
+        {
+            const full_at limit(std::filesystem::file_size(file.path));
+            log.on_end({.step = 6});
+        }
+        CHECK(complaints.size() == 2);  // it had worked again
+        log.on_begin({.steps_before = 6, .parameters = &nothing});
+        const auto lines = file.lines();  // each is whole
+        std::vector<std::string> events;
+        for (const auto& line : lines) events.push_back(line.at("event"));
+        std::vector<std::string> expected{"run", "step"};
+        if (room == enough) expected.push_back("step");
+        expected.insert(expected.end(), {"skipped", "step", "skipped", "run"});
+        CHECK(events == expected);
+        const auto& skipped = lines[expected.size() - 4];
+        CHECK(skipped["lines"] == (room < enough ? 5 : 4));
+        CHECK(skipped["reason"] == "File too large");
+        CHECK(lines[expected.size() - 3]["step"] == 6);
+        CHECK(lines[expected.size() - 2]["lines"] == 1);
+    }
+}
+
+TEST_CASE("training goes on while its log cannot be written") {
+    const scratch_file file;
+    complaints.clear();
+    std::int64_t steps_done = 0;
+    run_in_process(2, [&](in_process& transport) {
+        testing::number_model model;
+        trainer trainer{model, all_reduce{}, transport, {.batch_size = 4}};
+        json_lines log(file.path, {.on_failure = collect});
+        std::optional<full_at> limit;
+        const auto fill_up = [&](const step_report& report) {
+            if (transport.rank() == 0 && report.step == 2)
+                limit.emplace(std::filesystem::file_size(file.path));
+        };
+        const fit_report report = trainer.fit(testing::numbered{48}, epochs{1}, log, fill_up);
+        if (transport.rank() == 0) steps_done = report.steps;
+    });
+    CHECK(steps_done == 6);
+    CHECK(complaints.size() == 1);
+    CHECK(file.lines().size() == 3);
+}
+
+TEST_CASE("the log of a run that goes on after a crash goes on too, wherever it was cut") {
+    const layout nothing;
+    const auto step = [](json_lines& log, std::int64_t number) {
+        log.on_step({.step = number, .round = {.bytes_sent = 10}});
+    };
+    const scratch_file file;
+    {
+        json_lines log(file.path);
+        log.on_begin({.parameters = &nothing});
+        step(log, 1);
+        step(log, 2);
+    }
+    const std::string whole = file.text();
+    const std::vector<std::size_t> ends = [&] {
+        std::vector<std::size_t> found;
+        for (std::size_t i = 0; i < whole.size(); ++i)
+            if (whole[i] == '\n') found.push_back(i + 1);
+        return found;
+    }();
+    REQUIRE(ends.size() == 3);
+    for (std::size_t cut = 0; cut <= whole.size(); ++cut) {
+        std::ofstream(file.path, std::ios::binary) << whole.substr(0, cut);
+        {
+            json_lines log(file.path);
+            CHECK(file.text().size() == cut);  // a rank that writes nothing leaves it alone
+            log.on_begin({.steps_before = 1, .parameters = &nothing});
+            step(log, 2);
+        }
+        const auto kept =
+            std::count_if(ends.begin(), ends.end(), [cut](std::size_t end) { return end <= cut; });
+        const auto lines = file.lines();
+        REQUIRE(std::ssize(lines) == kept + 2);
+        CHECK(lines[static_cast<std::size_t>(kept)]["event"] == "run");
+        CHECK(lines.back()["step"] == 2);
+    }
+    {
+        json_lines log(file.path);
+        log.on_begin({.parameters = &nothing});  // from the beginning: another run
+    }
+    CHECK(file.lines().size() == 1);
+}
+
+TEST_CASE("a last line longer than what is read at once is cut off whole") {
+    const layout nothing;
+    const scratch_file file;
+    for (const std::size_t length : std::array<std::size_t, 4>{65535, 65536, 65537, 200'000}) {
+        std::ofstream(file.path, std::ios::binary) << "{}\n" << std::string(length, 'x');
+        json_lines log(file.path);
+        log.on_begin({.steps_before = 1, .parameters = &nothing});
+        CHECK(file.lines().size() == 2);
+    }
 }

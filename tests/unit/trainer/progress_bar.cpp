@@ -52,11 +52,14 @@ TEST_CASE("without a terminal only the lines that stay are written") {
         second.epoch = 2;
         second.evaluated = evaluation{.loss = 0.25, .accuracy = 0.9375};
         bar.on_epoch(second);
+        second.evaluated->accuracy = std::numeric_limits<double>::quiet_NaN();  // without labels
+        bar.on_epoch(second);
     });
     CHECK(text ==
           "epoch  1/12  loss 1.5000  sent 3.0 KiB (gradient / 4.0)  2.0 s\n"
           "epoch  2/12  loss 1.5000  test loss 0.2500  accuracy 93.75 %  sent 3.0 KiB "
-          "(gradient / 4.0)  2.0 s\n");
+          "(gradient / 4.0)  2.0 s\n"
+          "epoch  2/12  loss 1.5000  test loss 0.2500  sent 3.0 KiB (gradient / 4.0)  2.0 s\n");
 }
 
 TEST_CASE("a run bounded by steps shows no number of epochs") {

@@ -2,12 +2,14 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <cstddef>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <unistd.h>
@@ -209,6 +211,76 @@ TEST_CASE("a log that is appended to keeps what was in it; text that is no UTF-8
         anew.on_begin({.parameters = &nothing});
     }
     CHECK(read_json_lines(file.path).fits == 1);
+}
+
+TEST_CASE("an evaluation after the last epoch's report is read, and one without labels") {
+    const std::string end =
+        R"({"event":"end","epochs":0,"steps":1,"step":1,"seconds_since_start":2.0,"stopped_early":)"
+        R"(true,"loss":0.5,"test_loss":0.125,"test_accuracy":0.5,"test_examples":4,)" +
+        costs(12) + "}\n";
+    const run_log log = parse(run_line + step_line(1) + end);
+    REQUIRE(log.last_evaluated() != nullptr);
+    CHECK(log.last_evaluated()->evaluated->loss == 0.125);
+    CHECK(log.last_evaluated()->evaluated->accuracy == 0.5);
+    CHECK(log.last_evaluated()->step == 1);
+    CHECK(refusal(run_line + with(end, "0.5,\"test_examples", "1.5,\"test_examples")) ==
+          "line 2: expected \"test_accuracy\" to be a number from 0 to 1, found 1.5");
+
+    const run_log unlabelled =
+        parse(run_line + with(end, "0.5,\"test_examples", "null,\"test_examples"));
+    CHECK(std::isnan(unlabelled.last_evaluated()->evaluated->accuracy));
+    CHECK(unlabelled.last_evaluated()->evaluated->loss == 0.125);
+}
+
+TEST_CASE("a run that stops before its last epoch was evaluated is evaluated in log and recorder") {
+    const scratch_file file;
+    run_log live;
+    run_in_process(2, [&](in_process& transport) {
+        testing::number_model model;
+        trainer trainer{model, all_reduce{}, transport, {.batch_size = 4}};
+        const auto stop = [](const epoch_report& epoch) {
+            return epoch.epoch == 1 ? verdict::stop : verdict::go_on;
+        };
+        json_lines log(file.path);
+        run_recorder recorder;
+        trainer.fit(testing::numbered{24}, epochs{4}, evaluate_on{testing::numbered{5}, 2}, stop,
+                    log, recorder);
+        if (transport.rank() == 0) live = recorder.log();
+    });
+    const run_log read = read_json_lines(file.path);
+    for (const run_log* log : {&std::as_const(live), &read}) {
+        CHECK(log->stopped_early);
+        REQUIRE(log->epochs.size() == 1);
+        REQUIRE(log->epochs[0].evaluated);
+        CHECK(log->epochs[0].evaluated->loss == 2.0);           // the mean of 0..4
+        CHECK(std::isnan(log->epochs[0].evaluated->accuracy));  // it has no labels
+    }
+}
+
+TEST_CASE("lines that could not be written are a remark") {
+    const run_log log =
+        parse(run_line + step_line(1) +
+              "{\"event\":\"skipped\",\"lines\":7,\"reason\":\"File too large\"}\n" + step_line(9));
+    REQUIRE(log.remarks.size() == 1);
+    CHECK(log.remarks[0].step == 1);
+    CHECK(log.remarks[0].text == "7 lines of the log could not be written: File too large");
+    CHECK(log.steps == 9);  // the ninth stands for those that are not told
+    CHECK(refusal(run_line + "{\"event\":\"skipped\",\"lines\":0,\"reason\":\"\"}\n")
+              .starts_with("line 2: expected \"lines\" to be a whole number from 1 to"));
+}
+
+TEST_CASE("a log that may be there") {
+    const scratch_file file;
+    CHECK_FALSE(read_json_lines_if_there(file.path));
+    file.write("");
+    CHECK_FALSE(read_json_lines_if_there(file.path));
+    file.write(run_line.substr(0, 20));
+    CHECK_FALSE(read_json_lines_if_there(file.path));
+    file.write(run_line);
+    CHECK(read_json_lines_if_there(file.path)->fits == 1);
+    file.write("hello\n");
+    CHECK_THROWS_AS(read_json_lines_if_there(file.path), malformed_log);
+    CHECK_THROWS_AS(read_json_lines_if_there(std::filesystem::temp_directory_path()), io_failure);
 }
 
 TEST_CASE("a file that is not there is named with the system's reason") {

@@ -5,129 +5,14 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <limits>
-#include <span>
 #include <string>
-#include <string_view>
-#include <utility>
 #include <vector>
 
-#include <unistd.h>
-
-#include "sotto/compressors/dgc.hpp"
-#include "sotto/strategies/all_reduce.hpp"
-#include "sotto/trainer/html_report.hpp"
-#include "sotto/trainer/trainer.hpp"
-#include "sotto/transports/run_in_process.hpp"
-#include "support/numbers.hpp"
+#include "support/made_up_run.hpp"
 
 using namespace sotto;
-
-namespace {
-
-struct scratch_file {
-    std::filesystem::path path = std::filesystem::temp_directory_path() /
-                                 ("sotto_report_" + std::to_string(::getpid()) + ".html");
-    ~scratch_file() { std::filesystem::remove(path); }
-    std::string text() const {
-        std::ifstream in(path, std::ios::binary);
-        return {std::istreambuf_iterator<char>(in), {}};
-    }
-    bool partial_is_left() const { return std::filesystem::exists(path.string() + ".partial"); }
-};
-
-/// A run of four workers; each message is the gradient's part `share`.
-run_log made_up(std::string name, std::int64_t steps, double share, double accuracy) {
-    run_log log;
-    log.name = std::move(name);
-    log.begin({.world_size = 4,
-               .options = {{"trainer.seed", "7"}, {"share", std::to_string(share)}},
-               .tensors = {{.name = "w", .shape = {100, 10}, .size = 1000},
-                           {.name = "b", .shape = {10}, .size = 10}}});
-    const std::vector<std::int64_t> tensor_bytes{static_cast<std::int64_t>(4000 * share), 40};
-    const double message = static_cast<double>(tensor_bytes[0] + 40);
-    const double sent = (share < 0.95 ? 3.0 : 1.5) * message;
-    const std::int64_t an_epoch = std::max<std::int64_t>(steps / 10, 1);
-    for (std::int64_t s = 1; s <= steps; ++s) {
-        const double at = 0.01 * static_cast<double>(s);
-        log.add(run_log::step{.number = s,
-                              .epoch = static_cast<double>(s - 1) / static_cast<double>(an_epoch),
-                              .seconds = at,
-                              .loss = 2.0 / (1.0 + at) + 0.1 * static_cast<double>(s * 37 % 11),
-                              .costs = {.examples = 32,
-                                        .load = 0.001,
-                                        .compute = 0.004,
-                                        .compress = share < 0.95 ? 0.001 : 0.0,
-                                        .wait = 0.003,
-                                        .apply = 0.001,
-                                        .dense_bytes = 4040,
-                                        .message_bytes = message,
-                                        .bytes_sent = sent,
-                                        .bytes_received = sent},
-                              .tensor_message_bytes = tensor_bytes});
-        if (s % an_epoch != 0) continue;
-        const auto count = static_cast<double>(an_epoch);
-        const double reached = accuracy * (1.0 - 0.3 / (1.0 + at));
-        log.add(run_epoch{.epoch = s / an_epoch,
-                          .step = s,
-                          .seconds = at,
-                          .loss = 2.0 / (1.0 + at),
-                          .evaluated = evaluation{2.1 / (1.0 + at), reached, 100},
-                          .costs = {.examples = 32 * count,
-                                    .load = 0.001 * count,
-                                    .compute = 0.004 * count,
-                                    .compress = (share < 0.95 ? 0.001 : 0.0) * count,
-                                    .wait = 0.003 * count,
-                                    .apply = 0.001 * count,
-                                    .dense_bytes = 4040 * count,
-                                    .message_bytes = message * count,
-                                    .bytes_sent = sent * count,
-                                    .bytes_received = sent * count}});
-    }
-    log.end(0.01 * static_cast<double>(steps), false);
-    return log;
-}
-
-/// What is wrong with the markup: tags that are not closed in order, text outside of escapes.
-std::string fault_of(std::string_view html) {
-    std::vector<std::string> open;
-    for (std::size_t i = 0; i < html.size();) {
-        if (html[i] != '<') {
-            ++i;
-            continue;
-        }
-        const std::size_t end = html.find('>', i);
-        if (end == html.npos) return "a tag without an end";
-        const std::string_view tag = html.substr(i + 1, end - i - 1);
-        i = end + 1;
-        if (tag.starts_with("!doctype")) continue;
-        const bool closes = tag.starts_with('/');
-        const std::string name(
-            tag.substr(closes ? 1 : 0, tag.find_first_of(" /", 1) - (closes ? 1 : 0)));
-        if (closes) {
-            const std::string closed(tag.substr(1));
-            if (open.empty() || open.back() != closed) return "unexpected </" + closed + ">";
-            open.pop_back();
-        } else if (!tag.ends_with('/') && name != "meta" && name != "link") {
-            open.push_back(name);
-            if (name == "style") i = html.find("</style>", i);
-        }
-    }
-    return open.empty() ? "" : "<" + open.back() + "> is not closed";
-}
-
-std::string page(const std::vector<run_log>& runs, const report_options& options = {}) {
-    return reporting::page(runs, options);
-}
-
-bool has(const std::string& text, std::string_view part) {
-    return text.find(part) != std::string::npos;
-}
-
-}  // namespace
+using testing::fault_of, testing::has, testing::made_up, testing::page;
 
 TEST_CASE("a report says what was saved and what it cost, and its markup is whole") {
     const std::string text =
@@ -212,133 +97,113 @@ TEST_CASE("remarks, early ends and a link are in the report") {
     CHECK(fault_of(text) == "");
 }
 
-TEST_CASE("predictions come from what the runs measured") {
-    const std::vector<run_log> runs{made_up("dense", 40, 1.0, 0.9), made_up("run", 40, 0.05, 0.9)};
-    const network_link link{.bytes_per_second = 1e5, .latency_seconds = 0.001};
-    const auto found = reporting::advice_from(runs, link);
+TEST_CASE("a run is compared with whole gradients of as many workers on the same tensors") {
+    const auto dense_of = [](std::vector<run_log> runs, std::size_t i) {
+        const run_log* found = reporting::dense_beside(runs, runs[i]);
+        return found ? found - runs.data() : -1;
+    };
+    run_log one_worker = made_up("alone", 40, 1.0, 0.9), other = made_up("other", 40, 1.0, 0.9),
+            part = made_up("part", 40, 1.0, 0.9);
+    one_worker.about.world_size = 1;
+    other.about.tensors[0].shape = {10, 100};
+    part.steps_missing = 3;
+    const run_log dense = made_up("dense", 40, 1.0, 0.9), sparse = made_up("dgc", 40, 0.05, 0.9);
+    CHECK(dense_of({one_worker, other, part, dense, sparse}, 4) == 3);
+    CHECK(dense_of({one_worker, other, part, dense, sparse}, 3) == 3);
+    CHECK(dense_of({one_worker, other, part, dense, sparse}, 2) == -1);
+    CHECK(dense_of({one_worker, other, part, dense, sparse}, 0) == -1);
+    CHECK(dense_of({one_worker, other, part, sparse}, 3) == -1);
+    const std::string text = page({one_worker, sparse, dense});
+    CHECK(has(text, "<b>alone</b>: one worker, which had nothing to send"));
+    CHECK(has(text, "fewer bytes</b> than <b>dense</b>"));
+    CHECK_FALSE(has(text, "than <b>alone</b>"));
+    CHECK_FALSE(has(text, "<b>dense</b>: each of 4"));  // told beside the other
+    CHECK(has(page({dense, other}), "<b>dense</b>: each of 4"));
+    // Advice is for the workers of whom whole gradients were measured.
+    run_log eight = sparse;
+    eight.about.world_size = 8;
+    const std::vector<run_log> runs{one_worker, eight, sparse, dense};
+    const auto found = reporting::advice_from(runs, {});
     REQUIRE(found);
-    CHECK(found->compute_seconds / 0.006 == doctest::Approx(1.0));
-    CHECK(1e3 * found->steps[0].step_seconds == doctest::Approx(6 + 60.6 + 6 * 1));
-    CHECK(1e3 * found->steps[1].step_seconds == doctest::Approx(7 + 7.2 + 3 * 1));
-    // Alone, it is compared with what the cost model says of whole gradients.
-    const auto alone = reporting::advice_from(std::span(runs).last(1), link);
-    REQUIRE(alone);
-    CHECK(alone->steps[0].way.name == "whole gradients");
-    CHECK(alone->steps[0].way.transfer.bytes ==
-          doctest::Approx(all_reduce_cost(1000, 4).bytes + all_reduce_cost(10, 4).bytes));
-    CHECK_FALSE(reporting::advice_from(std::span(runs).first(1), link));
+    CHECK(found->world_size == 4);
+    REQUIRE(found->steps.size() == 2);
+    CHECK(found->steps[found->dense].way.name == "dense");
 }
 
-TEST_CASE("ticks are round, few and inside") {
-    for (const auto& [low, high] :
-         {std::pair(0.0, 1.0), std::pair(0.013, 0.97), std::pair(-3.0, 8.5), std::pair(5.0, 5.0),
-          std::pair(0.0, 0.0), std::pair(1e-9, 1e9)}) {
-        const reporting::axis a = reporting::linear_axis(low, high);
-        CHECK(a.ticks.size() >= 2);
-        CHECK(a.ticks.size() <= 7);
-        CHECK(a.low <= low);
-        CHECK(a.high >= high);
-        for (std::size_t i = 1; i < a.ticks.size(); ++i) CHECK(a.ticks[i] > a.ticks[i - 1]);
-    }
-    const auto plain = [](double v) { return reporting::digits(v, 1); };
-    for (const auto& [low, high] :
-         {std::pair(1e-3, 1e3), std::pair(0.4, 3.0), std::pair(1.0, 1e12), std::pair(2.0, 2.0)}) {
-        const reporting::axis a = reporting::log_axis(low, high, 10.0, plain);
-        CHECK(a.ticks.size() >= 2);
-        CHECK(a.ticks.size() <= 7);
-        CHECK(a.place(low) == doctest::Approx(0.0));
-        CHECK(a.place(a.high) == doctest::Approx(1.0));
-        CHECK_FALSE(a.shows(0.0));
-    }
+TEST_CASE("a run of which a part is not known is not set beside others") {
+    run_log part = made_up("part", 40, 0.05, 0.9);
+    part.steps_missing = 100;
+    part.remarks.push_back({0, "the first 100 steps are not in this log"});
+    const run_log dense = made_up("dense", 40, 1.0, 0.9), dgc = made_up("dgc", 40, 0.01, 0.9);
+    const std::string two = page({dense, part}), three = page({dense, dgc, part});
+    CHECK(has(two, "part</span>: the first 100 steps are not in this log"));
+    CHECK_FALSE(has(two, "fewer bytes</b> than"));
+    CHECK_FALSE(has(two, "accuracy on unseen data, which all runs did"));
+    CHECK(has(three, "which all runs did that are known from their first step on"));
+    CHECK(has(three, "<b>dgc</b> sent <b>"));
+    CHECK_FALSE(has(three, "<b>part</b> sent <b>"));
+    CHECK(fault_of(three) == "");
 }
 
-TEST_CASE("thinned curves keep their extremes") {
+TEST_CASE("a model without labels is told by its loss, not as right in 0 % of all cases") {
+    std::vector<run_log> runs{made_up("dense", 40, 1.0, 0.9), made_up("dgc", 40, 0.05, 0.9)};
+    for (run_log& run : runs)
+        for (run_epoch& e : run.epochs)
+            e.evaluated->accuracy = std::numeric_limits<double>::quiet_NaN();
+    const std::string text = page(runs), alone = page({runs[0]});
+    CHECK(has(text, "loss on unseen data"));
+    CHECK(has(text, ", ended at a loss of <b>1.50</b> on unseen data instead of 1.50"));
+    CHECK(has(alone, ". Loss on unseen data: <b>1.50</b>"));
+    CHECK_FALSE(has(text, "0.00\u202f%"));
+    CHECK_FALSE(has(text, "ccuracy on unseen data"));
+    CHECK(fault_of(text) == "");
+}
+
+TEST_CASE("a run that diverges is seen to: its curve breaks off, and a remark says where") {
+    const double nan = std::numeric_limits<double>::quiet_NaN();
+    run_log log;
+    log.name = "away";
+    log.begin({.world_size = 2});
+    for (std::int64_t s = 1; s <= 6; ++s) {
+        log.add(run_log::step{.number = s, .seconds = double(s), .loss = s <= 4 ? double(s) : nan});
+        if (s % 2 == 0)
+            log.add(run_epoch{.epoch = s / 2,
+                              .step = s,
+                              .seconds = double(s),
+                              .loss = s <= 4 ? double(s) : nan,
+                              .evaluated = evaluation{s <= 4 ? 1.0 : nan, 0.5, 1}});
+    }
+    const std::string text = page({log});
+    CHECK(has(text,
+              "<span class=\"bad\">away</span>: the loss was not a finite number from step 5 on"));
+    CHECK(has(text, "away was last a finite number, 4.00, after 4 steps."));
+    CHECK(fault_of(text) == "");
+
+    // What cannot be drawn interrupts the line, also where it is thinned.
     std::vector<reporting::dot> points;
-    for (int i = 0; i < 10'000; ++i) points.push_back({double(i), double(i % 7)});
-    points[4321].y = 100.0;
-    points[1234].y = -100.0;
-    const auto thin = reporting::thinned(points, 200);
-    CHECK(thin.size() <= 200);
-    double least = 0.0, most = 0.0, last = -1.0;
-    for (const reporting::dot& p : thin) {
-        least = std::min(least, p.y);
-        most = std::max(most, p.y);
-        CHECK(p.x > last);
-        last = p.x;
-    }
-    CHECK(least == -100.0);
-    CHECK(most == 100.0);
-    CHECK(reporting::thinned(points, 20'000).size() == points.size());
+    for (int i = 0; i < 10'000; ++i)
+        points.push_back({double(i), i / 100 % 10 == 5 ? nan : double(i % 7)});
+    reporting::chart c("", reporting::axis_from_zero(10'000), "", reporting::linear_axis(0, 7));
+    c.line(reporting::thinned(points, 1000), 0, reporting::chart::weight::normal);
+    const std::string svg = c.svg("");
+    const std::string path = svg.substr(svg.find("class=\"l c0\""));
+    const std::string drawn = path.substr(0, path.find("/>"));
+    CHECK(std::count(drawn.begin(), drawn.end(), 'M') == 11);  // pieces between ten gaps
+    CHECK(reporting::thinned(points, 1000).size() <= 1500);
 }
 
-TEST_CASE("numbers are written for people") {
-    CHECK(reporting::bytes(0.0) == "0\u202fB");
-    CHECK(reporting::bytes(1536.0) == "1.50\u202fKiB");
-    CHECK(reporting::bytes(1024.0 * 1024.0) == "1\u202fMiB");
-    CHECK(reporting::seconds(0.00025) == "250\u202fµs");
-    CHECK(reporting::seconds(61.5) == "61.5\u202fs");
-    CHECK(reporting::seconds(3725.0) == "62\u202fmin 5\u202fs");
-    CHECK(reporting::seconds(86400.0) == "24\u202fh 0\u202fmin");
-    CHECK(reporting::bandwidth(125e6) == "1\u202fGbit/s");
-    CHECK(reporting::counted(1234567.0) == "1\u202f234\u202f567");
-    CHECK(reporting::percent(0.96154) == "96.15\u202f%");
-    CHECK(reporting::times(1.04) == "1.0\u202f×");
-    CHECK(reporting::fixed(-0.0001, 2) == "0.00");
-    CHECK(reporting::digits(0.012345) == "0.0123");
-    CHECK(reporting::digits(std::numeric_limits<double>::infinity()) == "∞");
+TEST_CASE("a log that was ended by force, beside a run that has ended, reloads nothing") {
+    run_log crashed = made_up("crashed", 20, 1.0, 0.9), run = made_up("run", 20, 0.05, 0.9);
+    crashed.ended = false;
+    const report_options options{.reload_seconds = 30};
+    CHECK_FALSE(has(page({crashed, run}, options), "http-equiv"));
+    CHECK(has(page({run, crashed}, options), "http-equiv"));
 }
 
-TEST_CASE("a report that cannot be written names file and reason and leaves the old one") {
-    CHECK_THROWS_WITH_AS(write_report(made_up("a", 10, 1.0, 0.5), "/nowhere/report.html"),
-                         "write_report: '/nowhere/report.html' cannot be opened for writing: No "
-                         "such file or directory",
-                         io_failure);
-    CHECK_THROWS_AS(write_report(made_up("a", 10, 1.0, 0.5), "r.html",
-                                 {.link = network_link{.bytes_per_second = -1.0}}),
-                    invalid_option);
-    const scratch_file file;
-    write_report(made_up("a", 10, 1.0, 0.5), file.path);
-    const std::string before = file.text();
-    CHECK(before.ends_with("</html>\n"));
-    CHECK_FALSE(file.partial_is_left());
-    if (!std::filesystem::exists("/dev/full")) {
-        MESSAGE("skipped: there is no /dev/full");
-        return;
-    }
-    std::filesystem::create_symlink("/dev/full", file.path.string() + ".partial");
-    CHECK_THROWS_WITH_AS(
-        write_report(made_up("b", 10, 1.0, 0.5), file.path),
-        ("write_report: '" + file.path.string() + "' cannot be written: No space left on device")
-            .c_str(),
-        io_failure);
-    CHECK(file.text() == before);
-    CHECK_FALSE(file.partial_is_left());
-}
-
-TEST_CASE("a report is there while training goes on, by rank 0 alone, and reloads itself") {
-    const scratch_file file;
-    std::vector<std::string> meanwhile;
-    run_in_process(2, [&](in_process& transport) {
-        testing::number_model model;
-        trainer trainer{model, all_reduce{sgd{}, dgc{}}, transport, {.batch_size = 4}};
-        html_report report(file.path, {.name = "live", .every_seconds = 60.0, .every_epochs = 2});
-        const auto look = [&](const epoch_report&) {
-            if (transport.rank() == 0) meanwhile.push_back(file.text());
-        };
-        trainer.fit(testing::numbered{24}, epochs{3}, evaluate_on{testing::numbered{5}}, report,
-                    look);
-        CHECK(report.log().fits == (transport.rank() == 0 ? 1 : 0));
-    });
-    REQUIRE(meanwhile.size() == 3);
-    CHECK(meanwhile[0].find("0 steps") != std::string::npos);  // written when fit began
-    CHECK(meanwhile[1].find("6 steps") != std::string::npos);  // and after the second epoch
-    CHECK(meanwhile[2] == meanwhile[1]);
-    for (const std::string& text : meanwhile) {
-        CHECK(has(text, "http-equiv=\"refresh\" content=\"60\""));
-        CHECK(fault_of(text) == "");
-    }
-    CHECK_FALSE(has(file.text(), "refresh"));
-    CHECK(has(file.text(), "9 steps"));
-    CHECK_THROWS_AS(html_report("r.html", {.every_seconds = -1.0}), invalid_option);
-    CHECK_THROWS_AS(html_report("r.html", {.every_epochs = -1}), invalid_option);
+TEST_CASE("options that find no room are counted") {
+    run_log log = made_up("run", 20, 1.0, 0.9);  // workers, seed, share
+    for (int i = 0; i < 405; ++i)
+        log.about.options.push_back({"option" + std::to_string(i), std::to_string(i)});
+    CHECK(has(page({log}), "<tr><th>and 8 more</th></tr>"));
+    CHECK_FALSE(has(page({made_up("run", 20, 1.0, 0.9)}), " more</th>"));
 }

@@ -171,3 +171,93 @@ TEST_CASE("losses that are no numbers leave the others as they are") {
     CHECK(log.points[1].losses == 0);
     CHECK(log.points[2].loss() == 2.0);
 }
+
+TEST_CASE("steps that are not in a log are counted, and said") {
+    run_log log;
+    log.begin(two_tensors(40));
+    CHECK(log.steps_missing == 40);
+    REQUIRE(log.remarks.size() == 1);
+    CHECK(log.remarks[0].step == 0);
+    CHECK(log.remarks[0].text ==
+          "the first 40 steps are not in this log; seconds and bytes are without them");
+    log.add(step_of(41));
+    log.begin(two_tensors(41));
+    CHECK(log.steps_missing == 40);
+    log.begin(two_tensors(42));  // between two calls of fit, one that this log was not given to
+    CHECK(log.steps_missing == 41);
+    CHECK(log.remarks[1].step == 41);
+    CHECK(log.remarks[1].text ==
+          "the next 1 step is not in this log; seconds and bytes are without them");
+    log.begin(two_tensors(30));  // taken up again
+    CHECK(log.steps_missing == 41);
+    CHECK(log.steps == 1);
+}
+
+TEST_CASE("what the model was found to be at the end of fit is kept, where no epoch tells of it") {
+    const evaluation found{.loss = 0.5, .accuracy = 0.75, .examples = 8};
+    run_log log;
+    log.begin(two_tensors());
+    log.add(step_of(1));
+    log.add(run_epoch{.epoch = 1, .step = 1, .seconds = 1.0, .loss = 2.0});
+    log.end(1.5, true, found);
+    REQUIRE(log.epochs.size() == 1);  // stopped after an epoch that was not evaluated
+    CHECK(log.last_evaluated()->evaluated->accuracy == 0.75);
+    CHECK(log.epochs[0].loss == 2.0);
+
+    log.begin(two_tensors(1));
+    log.add(step_of(2));
+    log.end(0.5, false, evaluation{.loss = 0.25, .accuracy = 1.0, .examples = 8});
+    REQUIRE(log.epochs.size() == 2);  // no epoch told of the second step
+    CHECK(log.epochs[1].step == 2);
+    CHECK(log.epochs[1].steps == 0);
+    CHECK(log.epochs[1].seconds == 2.0);
+    CHECK(log.last_evaluated()->evaluated->accuracy == 1.0);
+    CHECK(log.steady().second == 1);
+
+    run_log resumed;  // with nothing left to do
+    resumed.begin(two_tensors(7));
+    resumed.end(0.125, false, found);
+    REQUIRE(resumed.last_evaluated() != nullptr);
+    CHECK(resumed.last_evaluated()->step == 7);
+    CHECK(resumed.steps == 0);
+    resumed.begin(two_tensors(7));
+    resumed.end(0.125, false, found);
+    CHECK(resumed.epochs.size() == 1);
+}
+
+TEST_CASE("from where on no loss was finite is known to the step, however points are merged") {
+    const double nan = std::numeric_limits<double>::quiet_NaN();
+    run_log log;
+    log.begin(two_tensors());
+    log.add(step_of(1, nan));
+    CHECK(log.not_finite_from == 1);
+    log.add(step_of(2));
+    CHECK(log.not_finite_from == 0);
+    const auto last = 3 * static_cast<std::int64_t>(run_log::points_max);
+    for (std::int64_t s = 3; s <= last; ++s) log.add(step_of(s, s < 5001 ? 1.0 : nan));
+    log.add(run_epoch{.epoch = 1, .step = last, .loss = nan});
+    CHECK(log.not_finite_from == 5001);
+    log.begin(two_tensors(5000));
+    CHECK(log.not_finite_from == 0);
+
+    run_log thin;  // lines of epochs alone
+    thin.begin(two_tensors());
+    thin.add(run_epoch{.epoch = 1, .step = 10, .loss = 1.0});
+    thin.add(run_epoch{.epoch = 2, .step = 20, .loss = nan});
+    CHECK(thin.not_finite_from == 20);
+    thin.add(run_epoch{.epoch = 3, .step = 30, .loss = 1.0});
+    CHECK(thin.not_finite_from == 0);
+}
+
+TEST_CASE("computing is what is neither compressing nor waiting, of a step of the last epoch") {
+    run_log log;
+    CHECK(computing_seconds(log) == 0.0);
+    log.begin(two_tensors());
+    log.add(step_of(1));
+    CHECK(computing_seconds(log) == 0.25);
+    log.add(run_epoch{
+        .epoch = 1,
+        .step = 2,
+        .costs = {.load = 1.0, .compute = 2.0, .compress = 32.0, .wait = 64.0, .apply = 4.0}});
+    CHECK(computing_seconds(log) == 3.5);
+}

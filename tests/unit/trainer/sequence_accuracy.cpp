@@ -1,14 +1,17 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <numeric>
+#include <type_traits>
 #include <vector>
 
 #include "sotto/data/text_set.hpp"
 #include "sotto/models/character_lstm.hpp"
 #include "sotto/trainer/evaluator.hpp"
 #include "sotto/transports/run_in_process.hpp"
+#include "support/numbers.hpp"
 
 TEST_CASE("accuracy on sequences is the share of their positions, however ranks divide them") {
     const sotto::data::text_set text("abracadabra, abracadabra, abracadabra!", {.length = 5});
@@ -45,5 +48,20 @@ TEST_CASE("accuracy on sequences is the share of their positions, however ranks 
                 CHECK(found.loss == doctest::Approx(loss).epsilon(1e-6));
                 CHECK(found.examples == size);
             }
+        });
+}
+
+TEST_CASE("a model without labels has a loss, and an accuracy that is no number") {
+    for (const int world : {1, 3})
+        sotto::run_in_process(world, [&](auto& transport) {
+            sotto::testing::number_model model;
+            std::vector<float> parameters(static_cast<std::size_t>(model.layout().size()));
+            sotto::evaluator<decltype(model), std::remove_cvref_t<decltype(transport)>> measure(
+                2, transport);
+            const sotto::evaluation found =
+                measure.shared(model, parameters, sotto::testing::numbered{5}, transport);
+            CHECK(found.loss == 2.0);  // the mean of 0..4
+            CHECK(found.examples == 5);
+            CHECK(std::isnan(found.accuracy));
         });
 }
