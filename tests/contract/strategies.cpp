@@ -100,7 +100,7 @@ TEST_CASE_TEMPLATE_DEFINE("it makes no difference what the messages go through",
         CHECK(over_threads[rank].same_state(inner[rank]));
     }
 }
-TEST_CASE_TEMPLATE_APPLY(transports_agree, testing::every_strategy);
+TEST_CASE_TEMPLATE_APPLY(transports_agree, testing::strategies_of_each_kind);
 
 TEST_CASE_TEMPLATE_DEFINE("every compressor keeps replicas alike, in any order of announcement", C,
                           compressors_agree) {

@@ -53,4 +53,12 @@ using every_strategy = std::tuple<
     all_reduce<sgd, sparsified<random_k, momentum_corrected, warm_up>, collectives::ring>,
     all_reduce<sgd, sparsified<random_k, momentum_corrected, warm_up>, collectives::all_gather>>;
 
+/// One for each way to exchange: sums, sums of chosen entries, gathered messages, one after the
+/// other. Where every strategy would say no more, over transports of one kind, and takes minutes to
+/// compile.
+using strategies_of_each_kind = std::tuple<
+    all_reduce<sgd, none>, all_reduce<momentum_sgd, none, collectives::ring>,
+    all_reduce<scheduled<sgd, cosine>, fp16>, all_reduce<sgd, dgc>,
+    all_reduce<sgd, sparsified<random_k, momentum_corrected, warm_up>, collectives::ring>>;
+
 }  // namespace sotto::testing

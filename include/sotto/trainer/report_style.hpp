@@ -72,7 +72,8 @@ ul.notes{margin:0 0 14px;padding-left:20px}.bad{color:var(--bad);font-weight:600
 details{margin:6px 0}summary{cursor:pointer;color:var(--soft)}
 @media(max-width:560px){body{padding:14px 14px 40px;font-size:14px}.says{font-size:16px}
 .big dd{font-size:21px}th,td{padding-right:10px}.rows{grid-template-columns:1fr max-content}
-.rows .bar{grid-column:1/-1;grid-row:auto}.rows .bar+*{grid-row:auto}}
+.rows .bar{grid-column:1/-1;grid-row:auto}.rows .bar+*{grid-row:auto}
+.options th:first-child{overflow-wrap:anywhere;min-width:8em}.options td.text{min-width:10em}}
 @media print{body{max-width:none;padding:0;font-size:11px}.card,svg,tr{break-inside:avoid}
 h2{break-after:avoid}.charts{grid-template-columns:repeat(3,1fr)}
 *{print-color-adjust:exact;-webkit-print-color-adjust:exact}})";
