@@ -15,7 +15,7 @@ namespace sotto::kernels {
 struct shifted_planes {
     const float* planes = nullptr;
     const std::int32_t* shifts = nullptr;
-    std::int64_t depth = 0;  // rows
+    std::int64_t depth = 0;  // rows, at least 1
     const std::int32_t* places = nullptr;
     std::int64_t octets = 0;   // columns, by eights
     bool pairs_touch = false;  // places[g + 1] is places[g] + 8 for every even g

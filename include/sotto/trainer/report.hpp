@@ -80,7 +80,8 @@ inline std::string configuration(std::span<const run_log> runs) {
         std::string head = "<thead><tr><th>option</th>";
         for (std::size_t i = 0; i < runs.size(); ++i)
             head += "<th>" + key(i) + escaped(runs[i].name, 40) + "</th>";
-        return "<div class=\"scroll\"><table class=\"options\">" + head + "</tr></thead>" + rows + "</table></div>";
+        return "<div class=\"scroll\"><table class=\"options\">" + head + "</tr></thead>" + rows +
+               "</table></div>";
     };
     std::string out = "<h2>Configuration and seed</h2>";
     if (runs.size() > 1) {

@@ -126,7 +126,7 @@ TEST_CASE("products with shifted planes equal the plain loops, for every set of 
     for (const auto set :
          {instruction_set::baseline, instruction_set::avx2, instruction_set::avx512}) {
         if (set > best) continue;
-        for (const std::int64_t depth : {0, 1, 3, 5, 6, 7, 27})
+        for (const std::int64_t depth : {1, 3, 5, 6, 7, 27})
             for (std::int64_t octets = 1; octets <= 13; ++octets)
                 for (const std::int64_t rows : {1, 2, 4, 7, 8, 9, 16})
                     for (const bool touching : {false, true}) {
