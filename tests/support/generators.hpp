@@ -15,6 +15,14 @@ inline std::vector<float> normal_values(std::int64_t n, std::uint64_t seed) {
     return values;
 }
 
+/// Between -1 and 1.
+inline std::vector<float> uniform_values(std::int64_t n, std::uint64_t seed) {
+    random_stream random(seed);
+    std::vector<float> values(static_cast<std::size_t>(n));
+    for (float& value : values) value = random.uniform(-1.0f, 1.0f);
+    return values;
+}
+
 /// Small integers: sums of thousands of them are exact in a float, in any order.
 inline std::vector<float> integer_values(std::int64_t n, std::uint64_t seed) {
     random_stream random(seed);

@@ -21,6 +21,9 @@ struct add_two_rectified {
         a = a < 0.0f ? decltype(a + b){} : a;
     }
 };
+struct multiply_two {
+    SOTTO_INLINE static void apply(auto& a, const auto& b) noexcept { a = a * b; }
+};
 struct second_where_first_is_positive {
     SOTTO_INLINE static void apply(auto& a, const auto& b) noexcept {
         a = a > 0.0f ? b : decltype(a + b){};
@@ -87,6 +90,12 @@ inline void copy_rows(const float* from, float* to, std::int64_t rows, std::int6
 /// to = a + b
 inline void sum(std::span<const float> a, std::span<const float> b, std::span<float> to) noexcept {
     run_widest<detail::each_pair<detail::add_two>>(a.data(), b.data(), to.data(), to.size());
+}
+
+/// to = a * b
+inline void product(std::span<const float> a, std::span<const float> b,
+                    std::span<float> to) noexcept {
+    run_widest<detail::each_pair<detail::multiply_two>>(a.data(), b.data(), to.data(), to.size());
 }
 
 /// to = max(0, a + b); a NaN stays one.

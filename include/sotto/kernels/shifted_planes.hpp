@@ -15,7 +15,7 @@ namespace sotto::kernels {
 struct shifted_planes {
     const float* planes = nullptr;
     const std::int32_t* shifts = nullptr;
-    std::int64_t depth = 0;  // rows, at least 1
+    std::int64_t depth = 0;  // rows
     const std::int32_t* places = nullptr;
     std::int64_t octets = 0;   // columns, by eights
     bool pairs_touch = false;  // places[g + 1] is places[g] + 8 for every even g
@@ -85,7 +85,9 @@ struct multiply_shifted {
                                    const float* weights, const float* start, float* out,
                                    std::int64_t rows) noexcept {
         for (std::int64_t row = 0; row < rows; row += Rows) {
-            const std::int64_t block = row / packed_rows, inside = row % packed_rows;
+            // Without depth there are no weights, and no place among them.
+            const std::int64_t block = row / packed_rows,
+                               inside = x.depth > 0 ? row % packed_rows : 0;
             tile<Lanes, Rows, Columns, Touching>(x, octet,
                                                  weights + block * x.depth * packed_rows + inside,
                                                  start + row, out + row * x.octets * 8, rows - row);

@@ -81,31 +81,35 @@ SOTTO_INLINE void tanh_lanes(const floats<Lanes>& x, floats<Lanes>& to) noexcept
     to = x < 0.0f ? size : 0.0f - size;
 }
 
-struct sigmoid {
+template <class Function>
+struct each_value {
     template <instruction_set Set>
     SOTTO_INLINE static void run(const float* x, float* y, std::size_t count) noexcept {
         constexpr int lanes = lanes_of(Set);
         for (std::size_t i = 0; i < count; i += lanes) {
             floats<lanes> value;
             load_some<lanes>(value, x + i, count - i);
-            sigmoid_lanes<lanes>(value, value);
+            Function::template apply<lanes>(value);
             store_some<lanes>(value, y + i, count - i);
         }
     }
 };
 
-struct tanh {
-    template <instruction_set Set>
-    SOTTO_INLINE static void run(const float* x, float* y, std::size_t count) noexcept {
-        constexpr int lanes = lanes_of(Set);
-        for (std::size_t i = 0; i < count; i += lanes) {
-            floats<lanes> value;
-            load_some<lanes>(value, x + i, count - i);
-            tanh_lanes<lanes>(value, value);
-            store_some<lanes>(value, y + i, count - i);
-        }
+struct sigmoid_of {
+    template <int Lanes>
+    SOTTO_INLINE static void apply(floats<Lanes>& value) noexcept {
+        sigmoid_lanes<Lanes>(value, value);
     }
 };
+using sigmoid = each_value<sigmoid_of>;
+
+struct tanh_of {
+    template <int Lanes>
+    SOTTO_INLINE static void apply(floats<Lanes>& value) noexcept {
+        tanh_lanes<Lanes>(value, value);
+    }
+};
+using tanh = each_value<tanh_of>;
 
 }  // namespace detail
 

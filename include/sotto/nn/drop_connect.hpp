@@ -4,13 +4,13 @@
 #include <span>
 #include <string>
 
+#include "sotto/kernels/elementwise.hpp"
 #include "sotto/nn/affine.hpp"
 #include "sotto/nn/blueprint.hpp"
 #include "sotto/nn/buffer.hpp"
 #include "sotto/nn/dense.hpp"
 #include "sotto/nn/dropout.hpp"
 #include "sotto/nn/pass.hpp"
-#include "sotto/nn/rows.hpp"
 #include "sotto/nn/shape.hpp"
 
 namespace sotto::nn {
@@ -73,8 +73,7 @@ private:
     std::int64_t size() const noexcept { return sum_.weight().size; }
 
     void mask(std::span<const float> from, std::span<float> to) const {
-        detail::map_row(from.data(), mask_.first(size()).data(), to.data(), size(),
-                        [](float x, float factor) { return x * factor; });
+        kernels::product(from, mask_.first(size()), to);
     }
     // As the last pass saw them.
     std::span<const float> weights(std::span<const float> parameters) const {

@@ -7,10 +7,10 @@
 
 #include "sotto/core/errors.hpp"
 #include "sotto/core/random.hpp"
+#include "sotto/kernels/elementwise.hpp"
 #include "sotto/nn/blueprint.hpp"
 #include "sotto/nn/buffer.hpp"
 #include "sotto/nn/pass.hpp"
-#include "sotto/nn/rows.hpp"
 #include "sotto/nn/shape.hpp"
 
 namespace sotto::nn {
@@ -66,7 +66,7 @@ public:
         const auto size = static_cast<std::int64_t>(in.size());
         const std::span<float> mask = mask_.take(size), out = out_.take(size);
         detail::draw_mask(rate_, at.random.split(name_), mask);
-        multiply(in, mask, out);
+        kernels::product(in, mask, out);
         return out;
     }
 
@@ -76,17 +76,12 @@ public:
         if (!needs_in_gradient_) return {};
         const auto size = static_cast<std::int64_t>(in.size());
         const std::span<float> in_gradient = in_gradient_.take(size);
-        multiply(out_gradient, mask_.first(size), in_gradient);
+        kernels::product(out_gradient, mask_.first(size), in_gradient);
         return in_gradient;
     }
 
 private:
     friend struct dropout;
-
-    static void multiply(std::span<const float> a, std::span<const float> b, std::span<float> to) {
-        detail::map_row(a.data(), b.data(), to.data(), static_cast<std::int64_t>(to.size()),
-                        [](float x, float factor) { return x * factor; });
-    }
 
     shape shape_;
     double rate_ = 0.0;

@@ -9,16 +9,13 @@
 #include <span>
 #include <vector>
 
-#include "sotto/core/random.hpp"
+#include "support/generators.hpp"
 
 namespace kernels = sotto::kernels;
 
 namespace {
 std::vector<float> uniform(std::size_t n, std::uint64_t seed) {
-    std::vector<float> values(n);
-    sotto::random_stream random{seed};
-    for (float& x : values) x = random.uniform(-1.0f, 1.0f);
-    return values;
+    return sotto::testing::uniform_values(static_cast<std::int64_t>(n), seed);
 }
 }  // namespace
 
@@ -27,17 +24,21 @@ TEST_CASE("sums and masks equal the plain loops, bit for bit, at every length an
         for (const std::size_t shift : {0u, 1u, 3u}) {
             const auto a = uniform(n + shift, 1), b = uniform(n + shift, 2);
             const auto part = [&](auto& values) { return std::span(values).subspan(shift, n); };
-            std::vector<float> plain(n + shift + 1, 42.0f), cut(plain), where(plain);
-            std::vector<float> same_plain(plain), same_cut(plain), same_where(plain);
+            std::vector<float> plain(n + shift + 1, 42.0f), times(plain), cut(plain), where(plain);
+            std::vector<float> same_plain(plain), same_times(plain), same_cut(plain),
+                same_where(plain);
             kernels::sum(part(a), part(b), part(plain));
+            kernels::product(part(a), part(b), part(times));
             kernels::rectified_sum(part(a), part(b), part(cut));
             kernels::where_positive(part(a), part(b), part(where));
             for (std::size_t i = shift; i < n + shift; ++i) {
                 same_plain[i] = a[i] + b[i];
+                same_times[i] = a[i] * b[i];
                 same_cut[i] = a[i] + b[i] < 0.0f ? 0.0f : a[i] + b[i];
                 same_where[i] = a[i] > 0.0f ? b[i] : 0.0f;
             }
             CHECK(plain == same_plain);
+            CHECK(times == same_times);
             CHECK(cut == same_cut);
             CHECK(where == same_where);
         }

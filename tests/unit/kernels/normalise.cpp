@@ -8,16 +8,13 @@
 #include <span>
 #include <vector>
 
-#include "sotto/core/random.hpp"
+#include "support/generators.hpp"
 
 namespace kernels = sotto::kernels;
 
 namespace {
 std::vector<float> uniform(std::size_t n, std::uint64_t seed) {
-    std::vector<float> values(n);
-    sotto::random_stream random{seed};
-    for (float& x : values) x = random.uniform(-1.0f, 1.0f);
-    return values;
+    return sotto::testing::uniform_values(static_cast<std::int64_t>(n), seed);
 }
 }  // namespace
 

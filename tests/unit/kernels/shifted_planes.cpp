@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "sotto/core/random.hpp"
+#include "support/generators.hpp"
 
 namespace kernels = sotto::kernels;
 using kernels::instruction_set;
@@ -15,13 +15,6 @@ using kernels::instruction_set;
 namespace {
 
 using floats = std::vector<float>;
-
-floats uniform(std::int64_t n, std::uint64_t seed) {
-    floats values(static_cast<std::size_t>(n));
-    sotto::random_stream random{seed};
-    for (float& x : values) x = random.uniform(-1.0f, 1.0f);
-    return values;
-}
 
 std::size_t at(std::int64_t i) {
     return static_cast<std::size_t>(i);
@@ -45,10 +38,10 @@ struct problem {
             places.push_back(touching && g % 2 == 1 ? places.back() + 8
                                                     : static_cast<std::int32_t>(9 * g));
         plane = 50 + 9 * octets + 8;
-        planes = uniform(images * plane, 1);
-        weights = uniform(rows * depth, 2);
-        start = uniform(kernels::packed_size(rows, 1), 3);
-        results = uniform(images * rows * octets * 8, 4);
+        planes = sotto::testing::uniform_values(images * plane, 1);
+        weights = sotto::testing::uniform_values(rows * depth, 2);
+        start = sotto::testing::uniform_values(kernels::packed_size(rows, 1), 3);
+        results = sotto::testing::uniform_values(images * rows * octets * 8, 4);
     }
 
     kernels::shifted_planes view(std::int64_t image) const {
@@ -126,7 +119,7 @@ TEST_CASE("products with shifted planes equal the plain loops, for every set of 
     for (const auto set :
          {instruction_set::baseline, instruction_set::avx2, instruction_set::avx512}) {
         if (set > best) continue;
-        for (const std::int64_t depth : {1, 3, 5, 6, 7, 27})
+        for (const std::int64_t depth : {0, 1, 3, 5, 6, 7, 27})
             for (std::int64_t octets = 1; octets <= 13; ++octets)
                 for (const std::int64_t rows : {1, 2, 4, 7, 8, 9, 16})
                     for (const bool touching : {false, true}) {

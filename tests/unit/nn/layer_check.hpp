@@ -12,6 +12,7 @@
 #include "sotto/core/random.hpp"
 #include "sotto/nn/layer.hpp"
 #include "support/allocation_count.hpp"
+#include "support/generators.hpp"
 
 namespace nn_test {
 
@@ -34,10 +35,7 @@ inline floats spaced(std::int64_t n, std::uint64_t seed) {
 }
 
 inline floats uniform(std::int64_t n, std::uint64_t seed) {
-    floats values(count(n));
-    sotto::random_stream random{seed};
-    for (float& x : values) x = random.uniform(-1.0f, 1.0f);
-    return values;
+    return sotto::testing::uniform_values(n, seed);
 }
 
 inline double dot(std::span<const float> a, std::span<const float> b) {
