@@ -121,10 +121,7 @@ private:
     template <class T>
     T parsed(result<T> found) const {
         if (!found)
-            throw damaged(path_, "header",
-                          "at byte " + std::to_string(found.why().offset) + " expected " +
-                              found.why().expected + ", found " +
-                              std::to_string(found.why().found));
+            throw damaged(path_, "header", found.why().text());
         return std::move(*found);
     }
 

@@ -174,7 +174,7 @@ inline result<file_header> parse_header(byte_view start) {
     header.data_begin = file_header::length_bytes + *length;
     const auto found = static_cast<std::int64_t>(start.size());
     if (found < header.data_begin)
-        return fault{found, "as many bytes of header as the first 8 say", found};
+        return fault{found, "bytes, up to the end of the header", found, header.data_begin};
 
     const std::string_view text(reinterpret_cast<const char*>(start.data()),
                                 static_cast<std::size_t>(header.data_begin));

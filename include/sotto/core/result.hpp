@@ -16,15 +16,20 @@ struct fault {
     std::int64_t offset = 0;    // bytes from the start of what was parsed
     const char* expected = "";  // a literal, such as "an index below the tensor's size"
     std::int64_t found = 0;     // the value that was found instead
+    std::int64_t count = -1;    // of what was expected, if a count of it was: "`count` `expected`"
+
+    std::string text() const {
+        return "at byte " + std::to_string(offset) + " expected " +
+               (count < 0 ? std::string() : std::to_string(count) + " ") + expected + ", found " +
+               std::to_string(found);
+    }
 };
 
 /// Bytes that do not follow their format. Nothing of them took effect.
 class malformed : public error {
 public:
     malformed(const std::string& where, const fault& why)
-        : error(errc::malformed, where + ": at byte " + std::to_string(why.offset) + " expected " +
-                                     why.expected + ", found " + std::to_string(why.found)),
-          why_(why) {}
+        : error(errc::malformed, where + ": " + why.text()), why_(why) {}
 
     const fault& why() const noexcept { return why_; }
 

@@ -52,7 +52,7 @@ public:
                 ended_ = true;
             else if (state == Z_BUF_ERROR ||
                      (state == Z_OK && used_ == file_.size() && unpacked < want))
-                return fault{at(), "more gzip data", at()};
+                return fault{at(), "more bytes of packed data", 0};
             else if (state != Z_OK)
                 return fault{at(), "valid gzip data", state};
         }

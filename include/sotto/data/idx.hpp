@@ -67,7 +67,7 @@ inline result<idx_array> parse_idx(byte_view file) {
     if (!header) return header.why();
     const auto available = static_cast<std::int64_t>(file.size());
     if (available < header->file_bytes())
-        return fault{available, "as many values as the header promises: more bytes", available};
+        return fault{available, "bytes, as the header says", available, header->file_bytes()};
     if (available > header->file_bytes())
         return fault{header->file_bytes(), "the end of the file", available};
     return idx_array{*header, file.subspan(static_cast<std::size_t>(header->header_bytes))};

@@ -46,8 +46,8 @@ inline result<bytes> unpack_idx(byte_view packed) {
     const auto values = unpacking.read(std::span(all).subspan(first.size()));
     if (!values) return values.why();
     if (*values != header->values)
-        return fault{header->header_bytes + *values,
-                     "as many values as the header promises: more bytes", *values};
+        return fault{header->header_bytes + *values, "values, as the header says", *values,
+                     header->values};
     const auto end = unpacking.finish();
     if (!end) return end.why();
     return all;
@@ -88,7 +88,7 @@ inline labelled_set read_idx(const std::filesystem::path& images_path,
     if (labels.header.extents[0] != n)
         throw malformed(labels_path.string() + " (for the " + std::to_string(n) + " images of " +
                             images_path.string() + ")",
-                        {4, "one label for each image", labels.header.extents[0]});
+                        {4, "labels, one for each image", labels.header.extents[0], n});
 
     const auto as_number = [](std::byte byte) { return std::to_integer<std::uint8_t>(byte); };
     std::vector<std::uint8_t> pixels(images.values.size());
