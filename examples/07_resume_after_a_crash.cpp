@@ -2,6 +2,8 @@
 
 #include <sotto/sotto.hpp>
 
+#include <CLI/CLI.hpp>
+
 #include <sys/types.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -10,7 +12,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
-#include <string_view>
 #include <vector>
 
 namespace {
@@ -67,7 +68,12 @@ outcome train(const job& job, const std::filesystem::path& folder, bool dies = f
 
 int main(int argc, char** argv) {
     job job;
-    if (argc > 1 && std::string_view(argv[1]) == "--quick") job.steps = 120, job.dies_after = 70;
+    bool quick = false;
+    CLI::App app{"Trains, is killed, is started again, and compares the end with that of an "
+                 "undisturbed run."};
+    app.add_flag("--quick", quick, "120 steps in place of 300");
+    CLI11_PARSE(app, argc, argv);
+    if (quick) job.steps = 120, job.dies_after = 70;
     const std::filesystem::path folder = "resume_after_a_crash_checkpoints";
     std::filesystem::remove_all(folder);
 

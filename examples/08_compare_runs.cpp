@@ -18,7 +18,7 @@
 namespace {
 
 struct settings {
-    std::vector<std::string> logs;
+    std::vector<std::filesystem::path> logs;
     std::string report = "compare_runs.html";
     double megabits = 100.0, latency_ms = 1.0;
     bool quick = false;
@@ -38,7 +38,7 @@ void train(const std::string& log, auto strategy, const settings& chosen) {
 }
 
 /// Three short runs, for whoever has no logs yet.
-std::vector<std::string> make_logs(const settings& chosen) {
+std::vector<std::filesystem::path> make_logs(const settings& chosen) {
     train("whole_gradients.jsonl", sotto::all_reduce{sotto::momentum_sgd{.learning_rate = 0.1}},
           chosen);
     train("gradient_dropping.jsonl",
@@ -67,9 +67,9 @@ std::string quality(const sotto::run_log& run) {
 }
 
 int compare(const settings& chosen) {
-    std::vector<sotto::run_log> runs;
-    for (const std::string& log : chosen.logs.empty() ? make_logs(chosen) : chosen.logs)
-        runs.push_back(sotto::read_json_lines(log));
+    const std::vector<std::filesystem::path> logs =
+        chosen.logs.empty() ? make_logs(chosen) : chosen.logs;
+    const std::vector<sotto::run_log> runs = sotto::read_json_lines(logs);
     for (const sotto::run_log& run : runs)
         std::printf("%-28s %6lld steps %10.2f s %12.2f MiB sent   %s\n", run.name.c_str(),
                     static_cast<long long>(run.steps), run.seconds,

@@ -63,7 +63,14 @@ void check(const Strategy& strategy) {
     run_in_process(2, [&](in_process& transport) {
         testing::remembering_model model;
         trainer trainer{model, strategy, transport, {.batch_size = 4, .seed = 7}};
-        trainer.fit(testing::numbered{70}, steps{7}, checkpoints{scratch.path()});
+        double loss = 0.0;  // of the epoch under way, summed over examples
+        std::int64_t examples = 0;
+        trainer.fit(testing::numbered{70}, steps{7}, checkpoints{scratch.path()},
+                    [&](const step_report& report) {
+                        loss += report.round.loss * static_cast<double>(report.round.examples);
+                        examples += report.round.examples;
+                    });
+        REQUIRE(examples == 28);
         for (int rank = 0; rank < 2; ++rank) {
             if (rank == transport.rank()) {
                 const auto expect = [&](const std::string& name, const char* type,
@@ -99,6 +106,10 @@ void check(const Strategy& strategy) {
                     }
                 };
                 trainer.state().visit(visitor{own, expect});
+                expect("state/" + own + "/epoch/examples", "int64", "",
+                       bytes_of(std::span<const std::int64_t>(&examples, 1)));
+                expect("state/" + own + "/epoch/loss", "float64", "",
+                       bytes_of(std::span<const double>(&loss, 1)));
                 configuration = trainer.description();
             }
             transport.agree(true);

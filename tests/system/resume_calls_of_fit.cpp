@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -98,6 +99,36 @@ struct stopper {
 };
 
 }  // namespace
+
+TEST_CASE("an epoch that was interrupted reports the loss of all of it") {
+    // Losses of every epoch, as a callback sees them, and where one of them ends training.
+    const auto program = [](std::vector<double>& losses) {
+        return [&losses](auto& fit, int rank, memory_files files) {
+            const auto note = [&, rank](const epoch_report& report) {
+                if (rank == 0) losses.push_back(report.loss);
+                return report.loss < 0.0 ? verdict::stop : verdict::go_on;
+            };
+            fit(numbered{70}, epochs{4}, into(files, {.every_steps = 1}), note);
+        };
+    };
+    std::vector<double> expected;
+    memory_files undisturbed;
+    const left_behind whole =
+        run(undisturbed, [&](auto& fit, int rank) { program(expected)(fit, rank, undisturbed); });
+    REQUIRE(expected.size() == 4);
+    REQUIRE(whole.step == 24);
+    for (std::int64_t step = 1; step <= whole.step; ++step) {
+        CAPTURE(step);
+        memory_files files;
+        std::vector<double> before, after;
+        run(
+            files, [&](auto& fit, int rank) { program(before)(fit, rank, files); }, step);
+        run(files, [&](auto& fit, int rank) { program(after)(fit, rank, files); });
+        REQUIRE(after.size() <= expected.size());
+        CHECK(std::equal(after.rbegin(), after.rend(), expected.rbegin()));
+        CHECK(before.size() + after.size() >= expected.size());
+    }
+}
 
 TEST_CASE("ten calls of fit for an epoch each are ten epochs, wherever the program is killed") {
     check_every_kill([](auto& fit, int, memory_files files) {

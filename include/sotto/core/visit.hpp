@@ -17,6 +17,7 @@ enum class kept : std::uint8_t { alike, apart };
 struct idle_visitor {
     void operator()(std::string_view, std::span<float>, kept = kept::alike) const noexcept {}
     void operator()(std::string_view, std::int64_t&, kept = kept::alike) const noexcept {}
+    void operator()(std::string_view, double&, kept = kept::alike) const noexcept {}
 };
 
 /// A state that shows what is to be saved of it by `visit(field)`.

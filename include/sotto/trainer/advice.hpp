@@ -84,6 +84,7 @@ inline std::string reason(const advice& found) {
     using reporting::seconds;
     const predicted_step& dense = found.steps[found.dense];
     const predicted_step& best = found.steps[found.best];
+    const std::string network = "a network of " + reporting::bandwidth(found.link.bytes_per_second);
     const auto on_network = [&dense] {
         const double part = dense.transfer_seconds, whole = dense.step_seconds;
         return reporting::percent(whole > 0.0 ? part / whole : 0.0, 0);
@@ -94,9 +95,8 @@ inline std::string reason(const advice& found) {
         return "Use " + best.way.name + ": a step takes " + seconds(best.step_seconds) +
                " instead of " + seconds(dense.step_seconds) + " (" +
                reporting::times(dense.step_seconds / best.step_seconds) +
-               " as fast), because whole gradients would spend " + on_network() +
-               " of it on the network and compressing costs " + seconds(best.way.compress_seconds) +
-               ".";
+               " as fast), because whole gradients would spend " + on_network() + " of it on " +
+               network + " and compressing costs " + seconds(best.way.compress_seconds) + ".";
     std::size_t other = found.dense;  // the fastest of the others
     double below = 0.0;
     for (std::size_t i = 0; i < found.steps.size(); ++i) {
@@ -106,7 +106,7 @@ inline std::string reason(const advice& found) {
         below = std::max(below, std::min(found.steps[i].pays_below_bytes_per_second, 1e18));
     }
     const std::string spent = "Send whole gradients: they spend " + on_network() + " of a step (" +
-                              seconds(dense.transfer_seconds) + ") on the network";
+                              seconds(dense.transfer_seconds) + ") on " + network;
     if (other == found.dense) return spent + ", and no other way was given to compare them with.";
     const predicted_step& next = found.steps[other];
     const double saved = dense.transfer_seconds - next.transfer_seconds;
@@ -118,7 +118,7 @@ inline std::string reason(const advice& found) {
               ", a gain below 5\u202f%";
     else if (saved > 0.0)
         why = "Send whole gradients: " + next.way.name + " would save " + seconds(saved) +
-              " of a step on the network, but compressing costs " + seconds(paid) + " more";
+              " of a step on " + network + ", but compressing costs " + seconds(paid) + " more";
     else
         why = spent + ", and " + next.way.name + ", the fastest of the others, no less";
     return why + (below > 0.0 && below < 1e18

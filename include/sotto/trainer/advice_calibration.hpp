@@ -121,13 +121,14 @@ private:
 /// Measures on this machine what a compressor costs a rank: encoding its own gradient, and decoding
 /// the messages of all N, for gradients of normally distributed numbers.
 ///   cost    rounds + 2 rounds; 16 bytes a weight besides the compressor's own memory
-///   errors  invalid_option: no rounds, no ranks; what the compressor's bind throws
+///   errors  invalid_option: no rounds, no ranks, no weights; what the compressor's bind throws
 template <compressor Compressor>
 way_to_send calibrate(std::string name, const Compressor& options, const layout& tensors,
                       int world_size, calibration_options how = {}) {
     if (how.rounds < 1 || world_size < 1)
         throw invalid_option("calibrate: " + std::to_string(how.rounds) + " rounds for " +
                              std::to_string(world_size) + " ranks; at least 1 of each is needed");
+    if (tensors.size() == 0) throw invalid_option("calibrate: the layout has no weights");
     std::vector<float> gradient(static_cast<std::size_t>(tensors.size()));
     random_stream random(how.seed);
     for (float& g : gradient) g = static_cast<float>(0.01 * random.normal());

@@ -24,7 +24,8 @@ inline void complain_of_checkpoint(const checkpoint_report& report) {
 struct checkpoint_options {
     std::optional<std::int64_t> every_steps{};   // whichever is due first;
     std::optional<std::int64_t> every_epochs{};  // with neither, after every epoch
-    std::int64_t keep = 2;                       // generations: the newest may turn out damaged
+    std::int64_t keep = 2;  // generations: the newest may turn out damaged. While one is written,
+                            // there must be room for one more
     // Called on rank 0; null: nothing is. Callbacks with on_checkpoint are told everywhere, anyway.
     void (*on_failure)(const checkpoint_report&) = complain_of_checkpoint;
 

@@ -38,6 +38,20 @@ private:
     }
 };
 
+/// What a rank has learnt in the epoch under way.
+struct learnt_so_far {
+    double loss = 0.0;  // sum over the examples
+    std::int64_t examples = 0;
+
+    void add(double mean_loss, std::int64_t more) noexcept {
+        loss += mean_loss * static_cast<double>(more);
+        examples += more;
+    }
+    double mean() const noexcept {
+        return loss / static_cast<double>(std::max<std::int64_t>(examples, 1));
+    }
+};
+
 /// What an epoch is read from.
 struct data_source {
     std::int64_t examples = 0;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "sotto/core/errors.hpp"
+#include "sotto/trainer/line_file.hpp"
 #include "sotto/trainer/report.hpp"
 #include "sotto/trainer/report_calibration.hpp"
 #include "sotto/trainer/run_recorder.hpp"
@@ -32,7 +33,8 @@ struct html_report_options {
 };
 
 /// Writes a run's report at the end of `fit`, and while it goes on, so that it can be looked at at
-/// any time: the page then reloads itself. Rank 0 alone. Given to `fit` again, it goes on with the
+/// any time: the page then reloads itself. Its folder is made when `fit` begins, where there is
+/// none. Rank 0 alone. Given to `fit` again, it goes on with the
 /// same run. Once training is under way, a report that cannot be written does not end it:
 /// on_failure is called, the older one stays, and the next is tried when it is due.
 ///   cost    a step as run_recorder; a report O(points and tensors), of all runs, and its file
@@ -65,6 +67,7 @@ public:
         options_.earlier.reset();
         recorder_.on_begin(info);
         next_ = options_.every_seconds;
+        (void)detail::make_folder_of(path_);  // without one, writing fails and says why
         write();  // now, not after hours of training: can it be written?
     }
 

@@ -28,7 +28,8 @@ struct json_lines_options {
     void (*on_failure)(const write_failure&) = complain_of_writing;
 };
 
-/// Writes a run to a file, one JSON object a line, each with its "event" first:
+/// Writes a run to a file, whose folder is made where there is none, one JSON object a line, each
+/// with its "event" first:
 ///   run     rank, world_size, epochs asked for, examples of this rank and steps an epoch, step;
 ///           options and tensors of the whole run. First
 ///   step    step (counted from 1), epoch (passes over the data when it began, with their

@@ -15,6 +15,14 @@
 
 namespace sotto::detail {
 
+/// Makes the folder that a file is to be in, and those around it, where they are not there.
+inline std::error_code make_folder_of(const std::filesystem::path& file) {
+    std::error_code reason;
+    const std::filesystem::path folder = file.parent_path();
+    if (!folder.empty()) std::filesystem::create_directories(folder, reason);
+    return reason;
+}
+
 /// A file that grows by lines, and holds whole ones alone: what a crash or a full disk left of a
 /// line is cut off before the next one is written.
 ///   errors  answers the system's reason, nothing where it worked; the file is then closed, and the
@@ -25,8 +33,9 @@ public:
 
     const std::filesystem::path& path() const noexcept { return path_; }
 
-    /// Whether it can be opened for writing. What is in it stays as it is.
+    /// Whether it can be opened for writing. What is in it stays as it is; its folder is made.
     std::error_code try_out() const {
+        if (const std::error_code reason = make_folder_of(path_)) return reason;
         return file(std::fopen(path_.c_str(), "ab")) ? std::error_code{} : system_reason();
     }
 

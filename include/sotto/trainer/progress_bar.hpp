@@ -14,7 +14,8 @@ namespace sotto {
 
 /// Shows how rank 0 is doing. On a terminal: one line for the epoch under way, redrawn at most ten
 /// times a second, and one line for every epoch report, which stays. Where the output is not a
-/// terminal: no line is redrawn, the lines for epochs are written. Other ranks write nothing.
+/// terminal: no line is redrawn, the lines for epochs are written. A run that was resumed says
+/// first where it goes on. Other ranks write nothing.
 class progress_bar {
 public:
     explicit progress_bar(std::FILE* out = stderr) noexcept : out_(out) {}
@@ -32,6 +33,7 @@ public:
                                               static_cast<double>(info.steps_an_epoch) -
                                           static_cast<double>(info.rounds_before));
         next_ = 0.0;
+        if (shown_ && info.resumed) tell_of_resuming(info);
     }
 
     void on_step(const step_report& report) noexcept {
@@ -76,6 +78,17 @@ public:
     }
 
 private:
+    void tell_of_resuming(const run_info& info) const noexcept {
+        const auto step = static_cast<long long>(info.steps_before);
+        if (info.epochs == 0 || info.steps_max == 0)
+            std::fprintf(out_, "nothing left to do after step %lld\n", step);
+        else
+            std::fprintf(out_, "goes on after step %lld%s\n", step,
+                         info.begins_anew ? ", with a new epoch: the one that was under way was "
+                                            "of other data"
+                                          : "");
+    }
+
     struct short_text {
         char text[24];
     };

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cmath>
@@ -10,6 +11,7 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -385,6 +387,20 @@ inline run_log read_json_lines(const std::filesystem::path& path) {
     throw malformed_log(
         path.string(), 1, "an event \"run\"",
         std::filesystem::file_size(path, reason) == 0 ? "nothing" : "a part of a line");
+}
+
+/// Several of them, told apart: where two files have one name, those runs have their folder's
+/// before it.
+inline std::vector<run_log> read_json_lines(std::span<const std::filesystem::path> paths) {
+    std::vector<run_log> runs;
+    for (const auto& path : paths) runs.push_back(read_json_lines(path));
+    std::vector<std::string> names;
+    for (const run_log& run : runs) names.push_back(run.name);
+    for (std::size_t i = 0; i < runs.size(); ++i)
+        if (std::count(names.begin(), names.end(), names[i]) > 1)
+            runs[i].name =
+                (paths[i].lexically_normal().parent_path().filename() / names[i]).string();
+    return runs;
 }
 
 }  // namespace sotto

@@ -107,7 +107,7 @@ inline std::string remarks(std::span<const run_log> runs) {
                      ? "after step " + counted(static_cast<double>(run.remarks[i].step)) + ", "
                      : std::string()) +
                     escaped(run.remarks[i].text, 500),
-                true);
+                run.remarks[i].bad);
         if (run.remarks.size() > most)
             add("and " + std::to_string(run.remarks.size() - most) + " more", true);
         if (run.not_finite_from > 0)
@@ -117,7 +117,8 @@ inline std::string remarks(std::span<const run_log> runs) {
         if (!run.ended)
             add("has not ended, or was ended by force; this is how far it is known", false);
         if (run.stopped_early) add("was stopped before its time by a callback", false);
-        if (run.fits > 1) add("took " + std::to_string(run.fits) + " calls of fit", false);
+        if (const std::int64_t calls = run.fits - run.interruptions; calls > 1)
+            add("took " + std::to_string(calls) + " calls of fit", false);
         if (!run.epochs.empty() && !run.epochs.back().complete)
             add("ended inside epoch " + std::to_string(run.epochs.back().epoch), false);
     }
@@ -149,7 +150,8 @@ inline std::string page(std::span<const run_log> runs, const report_options& opt
         out += advice_section(*options.advised, options.link.has_value() || !options.calibrate,
                               "from compressors measured on this machine");
     else if (const auto measured = advice_from(runs, options.link.value_or(network_link{})))
-        out += advice_section(*measured, options.link.has_value(), "from what these runs measured");
+        out += advice_section(*measured, options.link.has_value(),
+                              "from what these runs measured" + not_compared(runs, *measured));
     else
         out += nothing_to_compare(runs, options.link);
     return out + configuration(runs) + "</main></body></html>\n";

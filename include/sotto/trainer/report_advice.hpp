@@ -99,6 +99,19 @@ inline std::optional<advice> advice_from(std::span<const run_log> runs, const ne
     return advise(computing_seconds(*first), link, world, ways);
 }
 
+/// The runs that an advice from their measures says nothing of: empty, or in brackets.
+inline std::string not_compared(std::span<const run_log> runs, const advice& found) {
+    std::string names;
+    for (std::size_t i = 0; i < runs.size(); ++i)
+        if (std::none_of(found.steps.begin(), found.steps.end(), [i](const predicted_step& step) {
+                return step.way.run == static_cast<int>(i);
+            }))
+            names += (names.empty() ? "" : ", ") + escaped(runs[i].name, 40);
+    if (names.empty()) return names;
+    return " (without " + names +
+           ": other tensors, another number of workers or whole gradients again)";
+}
+
 /// Where nothing can be compared: why, and what is known nevertheless.
 inline std::string nothing_to_compare(std::span<const run_log> runs,
                                       const std::optional<network_link>& link) {
@@ -145,14 +158,22 @@ inline std::string crossover_chart(const advice& found, bool link_known) {
         return step_at(a, slowest) < step_at(b, slowest);
     });
     std::vector<std::size_t> order;
+    std::vector<std::string> names;  // of a line, and of the first that would lie on it
     for (const std::size_t i : candidates) {
         constexpr std::size_t most_lines = 4;
-        const auto alike = [&](std::size_t j) {
+        const auto like = std::find_if(order.begin(), order.end(), [&](std::size_t j) {
             return found.steps.size() > most_lines &&
                    std::abs(std::log(step_at(i, slowest) / step_at(j, slowest))) < 0.7;
-        };
-        if (order.size() < most_lines && std::none_of(order.begin(), order.end(), alike))
+        });
+        const std::string& name = found.steps[i].way.name;
+        if (like == order.end()) {
+            if (order.size() == most_lines) continue;
             order.push_back(i);
+            names.push_back(name);
+        } else if (std::string& both = names[static_cast<std::size_t>(like - order.begin())];
+                   both == found.steps[*like].way.name) {
+            both += " / " + name;
+        }
     }
     const auto colour = [&](std::size_t k) {
         const int run = found.steps[order[k]].way.run;
@@ -180,7 +201,7 @@ inline std::string crossover_chart(const advice& found, bool link_known) {
             line.push_back({8.0 * rate, step_at(order[k], rate)});
         }
         c.line(line, colour(k), chart::weight::normal);
-        c.name(line[4], found.steps[order[k]].way.name, colour(k));
+        c.name(line[4], names[k], colour(k));
     }
     for (std::size_t k = 0; k < order.size(); ++k) {
         const std::size_t i = order[k];

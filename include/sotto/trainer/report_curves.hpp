@@ -110,7 +110,8 @@ struct drawn_end {
     bool runs_away = false;
 };
 
-/// One run's curve, broken where the run was taken up again and where a value is not finite.
+/// One run's curve, broken where it would go back, as where steps were done again, and where a
+/// value is not finite.
 template <class Stretches>
 void draw(chart& c, const Stretches& all, std::size_t colour, chart::weight how, auto&& value,
           against x, drawn_end& end) {
@@ -119,12 +120,12 @@ void draw(chart& c, const Stretches& all, std::size_t colour, chart::weight how,
         c.line(thinned(line), colour, how);
         line.clear();
     };
-    std::int64_t part = 0;
     for (const auto& each : all) {
         const std::optional<double> y = value(each);
         if (!y) continue;
-        if (std::exchange(part, each.part) != each.part) flush();
-        line.push_back({along(x, each), *y});
+        const dot next{along(x, each), *y};
+        if (!line.empty() && next.x < line.back().x) flush();
+        line.push_back(next);
         end.runs_away = !std::isfinite(*y);
         if (!end.runs_away) end.last = line.back();
     }

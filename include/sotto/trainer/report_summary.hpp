@@ -14,6 +14,12 @@
 
 namespace sotto::reporting {
 
+/// "each of N workers", as long as there were always as many.
+inline std::string each_worker(const run_log& run) {
+    return run.changed_world ? std::string("a worker")
+                             : "each of " + std::to_string(run.about.world_size) + " workers";
+}
+
 /// What one worker would have sent by whole gradients: the least that any all-reduce can.
 ///   math    2 (N - 1) / N of the gradients as floats
 inline double sent_by_whole_gradients(const run_log& run, const run_costs& costs) noexcept {
@@ -37,9 +43,10 @@ inline bool same_tensors(const run_log& a, const run_log& b) noexcept {
 /// The run that a run's totals are compared with: the first of as many workers, more than one, on
 /// the same tensors, that sent whole gradients; itself, perhaps. Both must be known whole.
 inline const run_log* dense_beside(std::span<const run_log> runs, const run_log& run) noexcept {
-    if (run.about.world_size < 2 || run.steps_missing > 0) return nullptr;
+    const auto is_known = [](const run_log& r) { return r.steps_missing == 0 && !r.changed_world; };
+    if (run.about.world_size < 2 || !is_known(run)) return nullptr;
     for (const run_log& other : runs)
-        if (other.about.world_size == run.about.world_size && other.steps_missing == 0 &&
+        if (is_known(other) && other.about.world_size == run.about.world_size &&
             sends_whole_gradients(other) && same_tensors(other, run))
             return &other;
     return nullptr;
@@ -81,9 +88,10 @@ inline std::string told_alone(const run_log& run) {
         out += "one worker, which had nothing to send, took " + seconds(run.seconds) + " for " +
                counted(static_cast<double>(run.steps)) + " steps";
     else
-        out += "each of " + std::to_string(run.about.world_size) + " workers sent <b>" +
-               bytes(run.total.bytes_sent) + "</b> in " + counted(static_cast<double>(run.steps)) +
-               " steps; whole gradients would have been " + bytes(dense) + ", <b>" +
+        out += each_worker(run) + " sent <b>" + bytes(run.total.bytes_sent) + "</b> in " +
+               counted(static_cast<double>(run.steps)) + " steps";
+    if (run.about.world_size > 1 && !run.changed_world)
+        out += "; whole gradients would have been " + bytes(dense) + ", <b>" +
                times(dense / std::max(run.total.bytes_sent, 1.0)) + "</b> as much";
     if (const run_epoch* e = run.last_evaluated()) {
         const auto [loss, accuracy, examples] = *e->evaluated;
@@ -163,10 +171,12 @@ inline std::string card(const run_log& run, std::size_t colour) {
             sent_by_whole_gradients(run, steady) / std::max(steady.bytes_sent, 1.0);
         number(
             bytes(run.total.bytes_sent),
-            "sent by each of " + std::to_string(run.about.world_size) + " workers, " +
+            "sent by " + each_worker(run) + ", " +
                 bytes(steady.bytes_sent / static_cast<double>(std::max<std::int64_t>(steps, 1))) +
                 " a step in the last epoch");
-        if (sends_whole_gradients(run))
+        if (run.changed_world)
+            number(std::to_string(run.about.world_size), "workers in the end, others before");
+        else if (sends_whole_gradients(run))
             number(times(ratio), "whole gradients, as a ring all-reduce sends them");
         else
             number(times(ratio), "fewer bytes than whole gradients by a ring; " + times(later) +

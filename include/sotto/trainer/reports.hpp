@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 
@@ -28,6 +29,8 @@ struct run_info {
     std::int64_t epochs_before = 0;  // completed in earlier calls of fit
     std::int64_t rounds_before = 0;  // steps of the epoch that the last call left in the middle
     std::int64_t steps_before = 0;   // of all epochs
+    bool resumed = false;            // an earlier process began this call of fit
+    bool begins_anew = false;        // the epoch that was under way: its data are not these
     const layout* parameters = nullptr;
     std::string description{};  // every option of the run, a line each
 };
@@ -43,14 +46,14 @@ struct step_report {
 /// One pass over the data, or what one call of `fit` did of it. Times and bytes are this rank's;
 /// loss and evaluation are everybody's.
 struct epoch_report {
-    std::int64_t epoch = 0;  // counted from 1
-    bool complete = true;    // false: `fit` ended inside it; the next call reports the rest
-    std::int64_t step = 0;   // completed, over all epochs
-    double seconds = 0.0;    // since `fit` began
-    double loss = 0.0;       // mean over the epoch's examples of all ranks, while they were learnt
-    std::int64_t examples = 0;
+    std::int64_t epoch = 0;     // counted from 1
+    bool complete = true;       // false: `fit` ended inside it; the next call reports it again
+    std::int64_t step = 0;      // completed, over all epochs
+    double seconds = 0.0;       // since `fit` began
+    double loss = 0.0;          // mean over `examples`, while they were learnt
+    std::int64_t examples = 0;  // of all ranks in the epoch so far, by earlier calls of `fit` too
     std::optional<evaluation> evaluated{};
-    round_report total{};  // of this epoch's rounds
+    round_report total{};  // of the epoch's rounds in this call
 };
 
 /// A checkpoint that was written after a step, or was not.
@@ -70,7 +73,7 @@ struct fit_report {
     std::int64_t step = 0;  // completed, over all calls
     double seconds = 0.0;
     bool stopped_early = false;
-    double loss = 0.0;  // of the last epoch_report
+    double loss = std::numeric_limits<double>::quiet_NaN();  // of the last epoch_report, if any
     std::optional<evaluation> evaluated{};
     round_report total{};
     std::int64_t checkpoints = 0;  // written

@@ -301,6 +301,14 @@ private:
             std::memcpy(field.memory.data(), &sum, sizeof sum);
             return;
         }
+        if (field.type == checkpoint::dtype::f64) {
+            double sum = 0.0, more = 0.0;
+            std::memcpy(&sum, field.memory.data(), sizeof sum);
+            std::memcpy(&more, room_.data(), sizeof more);
+            sum += more;
+            std::memcpy(field.memory.data(), &sum, sizeof sum);
+            return;
+        }
         std::vector<float> sum(field.memory.size() / sizeof(float)), more(sum.size());
         copy(field.memory, std::as_writable_bytes(std::span(sum)));
         copy(room_, std::as_writable_bytes(std::span(more)));

@@ -28,11 +28,12 @@ namespace sotto::detail {
 template <class Model, class State, class Transport>
 class run_keeper {
 public:
-    run_keeper(Model& model, State& state, std::span<float> parameters, Transport& through,
-               const std::string& configuration, std::uint64_t seed)
+    run_keeper(Model& model, State& state, std::span<float> parameters, learnt_so_far& learnt,
+               Transport& through, const std::string& configuration, std::uint64_t seed)
         : model_(model),
           state_(state),
           parameters_(parameters),
+          learnt_(learnt),
           through_(through),
           configuration_(configuration),
           seed_(seed) {}
@@ -60,7 +61,7 @@ public:
     void require_folder(Extra& extra, const run_place& place) {
         if constexpr (saves<Extra>) {
             through_.at({.round = place.step, .phase = "preparing checkpoints"});
-            const auto fields = fields_of(model_, state_, parameters_);
+            const auto fields = fields_of(model_, state_, parameters_, learnt_);
             auto files = extra.files();
             const auto name = full_name(extra.folder());
             const bool is_ours = std::ranges::count(ours_, name) != 0;
@@ -79,7 +80,7 @@ public:
             if (last ? is_saved(extra.folder(), place.step) : !extra.due(place.step, completed))
                 return;
             through_.at({.round = place.step, .phase = "saving a checkpoint"});
-            const auto fields = fields_of(model_, state_, parameters_);
+            const auto fields = fields_of(model_, state_, parameters_, learnt_);
             auto files = extra.files();
             const auto name = full_name(extra.folder());
             checkpoint_report report =
@@ -106,7 +107,7 @@ public:
     resume_report restore(const std::filesystem::path& folder, bool required,
                           const resume_options& options, Files& files, run_place& place) {
         through_.at({.round = place.step, .phase = "resuming"});
-        const auto fields = fields_of(model_, state_, parameters_);
+        const auto fields = fields_of(model_, state_, parameters_, learnt_);
         run_reader reader(through_, fields);
         const resume_report report =
             reader.read(files, folder, required, configuration_, place, torn_);
@@ -153,6 +154,7 @@ private:
     Model& model_;
     State& state_;
     std::span<float> parameters_;
+    learnt_so_far& learnt_;
     Transport& through_;
     const std::string& configuration_;
     std::uint64_t seed_;

@@ -117,6 +117,7 @@ struct run_epoch {
 struct run_remark {
     std::int64_t step = 0;
     std::string text;
+    bool bad = true;  // something is wrong, or missing
 };
 
 /// One run as data, whichever way it came here: from a log's lines or from the trainer itself.
@@ -152,6 +153,8 @@ public:
     std::string name;
     start about{};  // of the last `fit`
     std::int64_t fits = 0;
+    std::int64_t interruptions = 0;  // of them, those that another had to go on with
+    bool changed_world = false;      // they were not all of as many ranks
     std::vector<run_point> points{};
     std::vector<run_epoch> epochs{};
     std::vector<run_remark> remarks{};
@@ -171,6 +174,7 @@ public:
     void reserve() { points.reserve(points_max); }
 
     void begin(start known) {
+        if (fits > 0) go_on(known);
         if (known.steps_before > last_step) miss(known.steps_before);
         if (not_finite_from > known.steps_before) not_finite_from = 0;
         about = std::move(known);
@@ -263,6 +267,25 @@ public:
     }
 
 private:
+    /// Another call of `fit`: worth a word unless it does what the last one left to be done.
+    void go_on(const start& known) {
+        const std::int64_t again = std::max<std::int64_t>(last_step - known.steps_before, 0);
+        const bool other_world = known.world_size != about.world_size;
+        if (!ended) ++interruptions;
+        changed_world |= other_world;
+        if (ended && again == 0 && !other_world) return;
+        std::string text = ended ? "went on" : "was interrupted, and went on";
+        text += " after step " + std::to_string(known.steps_before);
+        if (again > 0)
+            text +=
+                ", " + std::to_string(again) + (again == 1 ? " step" : " steps") + " done twice";
+        if (other_world)
+            text += ", with " + std::to_string(known.world_size) +
+                    (known.world_size == 1 ? " worker" : " workers") + " instead of " +
+                    std::to_string(about.world_size);
+        remarks.push_back({last_step, std::move(text), false});
+    }
+
     /// The run goes on after a step that is not known here.
     void miss(std::int64_t steps_before) {
         const std::int64_t missing = steps_before - last_step;

@@ -18,6 +18,7 @@
 #include "sotto/core/layout.hpp"
 #include "sotto/core/visit.hpp"
 #include "sotto/models/gradient_source.hpp"
+#include "sotto/trainer/fit_progress.hpp"
 
 namespace sotto::detail {
 
@@ -56,6 +57,13 @@ public:
              std::as_writable_bytes(std::span(&count, 1))},
             how);
     }
+    void operator()(std::string_view name, double& value, kept how = kept::alike) const {
+        add({std::string(name),
+             {},
+             checkpoint::dtype::f64,
+             std::as_writable_bytes(std::span(&value, 1))},
+            how);
+    }
 
 private:
     void add(saved_field field, kept how) const {
@@ -80,7 +88,8 @@ concept shows_its_state = requires(State& state, field_visitor field) {
 };
 
 template <class Model, shows_its_state State>
-saved_fields fields_of(Model& model, State& state, std::span<float> parameters) {
+saved_fields fields_of(Model& model, State& state, std::span<float> parameters,
+                       learnt_so_far& learnt) {
     saved_fields fields;
     const auto tensors = [](const layout& all, std::span<float> values) {
         std::vector<saved_field> list;
@@ -92,7 +101,10 @@ saved_fields fields_of(Model& model, State& state, std::span<float> parameters) 
     fields.parameters = tensors(model.layout(), parameters);
     if constexpr (with_buffers<Model>)
         fields.buffers = tensors(model.buffer_layout(), model.buffers());
-    state.visit(field_visitor(fields));
+    const field_visitor show(fields);
+    state.visit(show);
+    show("epoch/loss", learnt.loss, kept::apart);
+    show("epoch/examples", learnt.examples, kept::apart);
     return fields;
 }
 

@@ -129,7 +129,8 @@ public:
         report.path = (folder / checkpoint::file_name(place_.step)).string();
         tidings told;
         if (through_.rank() == 0) {
-            const bytes header = checkpoint::format_header(plan(configuration, seed));
+            const checkpoint::file_header planned = plan(configuration, seed);
+            const bytes header = checkpoint::format_header(planned);
             checkpoint::file_writer<Files> file(files, folder, place_.step, keep, damaged);
             file.write_header(header);
             for (const auto* part :
@@ -139,7 +140,10 @@ public:
                 collect(rank, file);
             told.code = file.finish() ? 0 : static_cast<std::int64_t>(errc::io);
             told.number = file.bytes_written();
-            told.say(file.problem());
+            if (told.code != 0)
+                told.say(file.problem() + " (a file of " +
+                         std::to_string(std::ssize(header) + planned.data_bytes()) +
+                         " bytes, beside those that are there)");
         } else {
             for (int rank = 1; rank < through_.size() && through_.agree(true); ++rank)
                 if (rank == through_.rank()) hand_over();

@@ -70,9 +70,9 @@ public:
           chance_(options.seed, state_, transport),
           evaluator_(checked(options).batch_size, transport),
           buffers_(model, transport),
-          learnt_(static_cast<std::size_t>(transport.size())),
+          learnt_of_ranks_(static_cast<std::size_t>(transport.size())),
           description_(describe(strategy)),
-          keeper_(model, state_, parameters_, transport, description_, options.seed) {
+          keeper_(model, state_, parameters_, learnt_, transport, description_, options.seed) {
         require_agreement(transport, description_);
         model.initialise(parameters_, chance_.of_group("parameters"));
         if (!chance_.one_start()) return;
@@ -244,9 +244,10 @@ private:
                               options_.shuffle);
         const bool resumed = keeper_.resumes();
         fit_ = keeper_.next_fit();
+        bool begins_anew = false;
         if (!fit_.ends(length)) {
             if constexpr (saveable) (keeper_.require_folder(extras, place()), ...);
-            resume_or_begin({data.size(), sampler.examples(), own});
+            begins_anew = !goes_on_with({data.size(), sampler.examples(), own});
         }
         keeper_.begin_fit(fit_);
         const run_info info{.rank = transport_.rank(),
@@ -258,6 +259,8 @@ private:
                             .epochs_before = epoch_,
                             .rounds_before = round_,
                             .steps_before = step_,
+                            .resumed = resumed && !fit_.passed,
+                            .begins_anew = begins_anew,
                             .parameters = &tensors(),
                             .description = description_};
         (calling::begin(extras, info), ...);
@@ -298,6 +301,7 @@ private:
                 if (complete) ++epoch_, round_ = 0;
                 ++whole.steps, ++fit_.steps;
                 accumulate(total, round);
+                learnt_.add(round.loss, round.examples);
                 [[maybe_unused]] const step_report report{
                     .step = step_, .epoch = at, .seconds = seconds(), .round = round};
                 (calling::step(extras, report), ...);
@@ -308,11 +312,12 @@ private:
 
             const bool last = fit_.ends(length);
             if (last) conducting::finish(state_, std::span<float>(parameters_));
-            epoch_report report = loss_of_all(total);
+            epoch_report report = loss_of_all();
             report.epoch = number;
             report.complete = complete;
             report.step = step_;
             report.total = total;
+            if (complete) learnt_ = {};
             (evaluate_if_asked(extras, report, last), ...);
             report.seconds = seconds();
             whole.loss = report.loss;
@@ -395,17 +400,17 @@ private:
     }
 
     /// The mean loss of what was learnt in an epoch: by everybody, where ranks learn in step.
-    epoch_report loss_of_all(const round_report& total) {
-        learnt all{total.loss * static_cast<double>(total.examples), total.examples};
+    epoch_report loss_of_all() {
+        detail::learnt_so_far all = learnt_;
         if constexpr (Strategy::synchronous) {
             collectives::all_gather_values(
-                transport_, learnt{all}, std::span(learnt_),
+                transport_, learnt_, std::span(learnt_of_ranks_),
                 {channels::evaluation, 1, static_cast<std::uint64_t>(step_)});
             all = {};
-            for (const learnt& l : learnt_) all.loss += l.loss, all.examples += l.examples;
+            for (const detail::learnt_so_far& l : learnt_of_ranks_)
+                all.loss += l.loss, all.examples += l.examples;
         }
-        const auto examples = static_cast<double>(std::max<std::int64_t>(all.examples, 1));
-        return {.loss = all.loss / examples, .examples = all.examples};
+        return {.loss = all.mean(), .examples = all.examples};
     }
 
     std::string describe(const Strategy& strategy) const {
@@ -420,20 +425,17 @@ private:
         return text.text();
     }
 
-    struct learnt {
-        double loss = 0.0;
-        std::int64_t examples = 0;
-    };
-
     /// An epoch that an earlier call left in the middle goes on only over the same data: ranks that
     /// learn in step all resume it, or none does.
-    void resume_or_begin(const detail::data_source& now) {
+    bool goes_on_with(const detail::data_source& now) {
+        bool goes_on = true;
         if (round_ > 0) {
-            bool resumes = source_.is(now);
-            if constexpr (Strategy::synchronous) resumes = transport_.agree(resumes);
-            if (!resumes) ++epoch_, round_ = 0;
+            goes_on = source_.is(now);
+            if constexpr (Strategy::synchronous) goes_on = transport_.agree(goes_on);
+            if (!goes_on) ++epoch_, round_ = 0, learnt_ = {};
         }
         source_ = now;
+        return goes_on;
     }
 
     /// Whether this rank is there to serve others; without examples anywhere nobody could train.
@@ -454,7 +456,8 @@ private:
     evaluator<Model, Transport> evaluator_;
     detail::model_buffers<Model, Transport> buffers_;
     typename Model::batch_type batch_;
-    std::vector<learnt> learnt_;
+    detail::learnt_so_far learnt_;  // in the epoch after those completed
+    std::vector<detail::learnt_so_far> learnt_of_ranks_;
     std::string description_;
     std::uint64_t evaluations_ = 0;
     std::int64_t step_ = 0;       // rounds completed in all

@@ -15,7 +15,7 @@ struct write_failure {
 
 /// Says so on standard error.
 inline void complain_of_writing(const write_failure& failure) {
-    std::fprintf(stderr, "after step %lld: %s; training goes on\n",
+    std::fprintf(stderr, "after step %lld: %s; that does not stop training\n",
                  static_cast<long long>(failure.step), failure.reason.c_str());
 }
 

@@ -81,6 +81,23 @@ TEST_CASE("a second call of fit goes on counting") {
     CHECK(text.starts_with("epoch  3/5 "));
 }
 
+TEST_CASE("a run that was resumed says where it goes on, or that it is over") {
+    const auto said = [](const run_info& info) {
+        return written([&](progress_bar& bar) { bar.on_begin(info); });
+    };
+    run_info info{.epochs = 3, .steps_max = 9, .steps_an_epoch = 10, .steps_before = 20};
+    CHECK(said(info).empty());
+    info.resumed = true;
+    CHECK(said(info) == "goes on after step 20\n");
+    info.begins_anew = true;
+    CHECK(said(info) == "goes on after step 20, with a new epoch: the one that was under way was "
+                        "of other data\n");
+    info.epochs = 0;
+    CHECK(said(info) == "nothing left to do after step 20\n");
+    info.rank = 1;
+    CHECK(said(info).empty());
+}
+
 TEST_CASE("a loss that runs away keeps the columns") {
     const std::string text = written([](progress_bar& bar) {
         bar.on_begin({.epochs = 1, .steps_an_epoch = 10});

@@ -283,6 +283,21 @@ TEST_CASE("a log that may be there") {
     CHECK_THROWS_AS(read_json_lines_if_there(std::filesystem::temp_directory_path()), io_failure);
 }
 
+TEST_CASE("logs of one name are told apart by their folders, which json_lines makes") {
+    const std::filesystem::path root = std::filesystem::temp_directory_path() /
+                                       ("sotto_logs_" + std::to_string(::getpid()));
+    const std::vector<std::filesystem::path> logs{root / "a" / "run.jsonl", root / "b/run.jsonl",
+                                                  root / "b" / "other.jsonl"};
+    const layout nothing;
+    for (const auto& log : logs) json_lines(log).on_begin({.parameters = &nothing});
+    const std::vector<run_log> runs = read_json_lines(logs);
+    std::filesystem::remove_all(root);
+    REQUIRE(runs.size() == 3);
+    CHECK(runs[0].name == "a/run");
+    CHECK(runs[1].name == "b/run");
+    CHECK(runs[2].name == "other");
+}
+
 TEST_CASE("a file that is not there is named with the system's reason") {
     CHECK_THROWS_WITH_AS(
         read_json_lines("/nowhere/run.jsonl"),

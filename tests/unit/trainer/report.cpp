@@ -6,7 +6,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "support/made_up_run.hpp"
@@ -94,6 +97,7 @@ TEST_CASE("remarks, early ends and a link are in the report") {
     CHECK(has(text, "was stopped before its time"));
     CHECK(has(text, "this link"));
     CHECK(has(text, "Use run: a step takes"));
+    CHECK(has(text, "on a network of 800\u202fkbit/s and compressing costs"));
     CHECK(fault_of(text) == "");
 }
 
@@ -128,6 +132,50 @@ TEST_CASE("a run is compared with whole gradients of as many workers on the same
     CHECK(found->world_size == 4);
     REQUIRE(found->steps.size() == 2);
     CHECK(found->steps[found->dense].way.name == "dense");
+}
+
+TEST_CASE("a run of changing numbers of workers is told without comparing what cannot be") {
+    run_log run = made_up("run", 40, 0.05, 0.9);
+    run.ended = false;
+    run_log::start fewer = run.about;
+    fewer.world_size = 2;
+    fewer.steps_before = 32;
+    run.begin(std::move(fewer));
+    run.end(0.5, false);
+    const std::string text = page({run, made_up("dense", 40, 1.0, 0.9)});
+    CHECK(has(text, "<b>run</b>: a worker sent"));
+    CHECK_FALSE(has(text, "<b>run</b> sent"));
+    CHECK(has(text, "workers in the end, others before"));
+    CHECK(has(text, "was interrupted, and went on after step 32, 8 steps done twice, with 2 "
+                    "workers instead of 4"));
+    CHECK_FALSE(has(text, "calls of fit"));
+    CHECK_FALSE(has(page({run}), "each of 2 workers"));
+    CHECK(fault_of(text) == "");
+}
+
+TEST_CASE("a curve goes on where its run went on, and breaks where steps were done again") {
+    const auto pieces_of = [](std::int64_t steps_before, std::int64_t next_epoch_ends) {
+        run_log run = made_up("run", 40, 1.0, 0.9);
+        const std::size_t known = run.epochs.size();
+        run.ended = false;
+        run_log::start again = run.about;
+        again.steps_before = steps_before;
+        run.begin(std::move(again));
+        run_epoch next = run.epochs[known - 1];
+        next.step = next_epoch_ends;
+        run.add(next);
+        const reporting::measure accuracy{
+            "Accuracy", [](const run_epoch& e) { return std::optional(e.evaluated->accuracy); },
+            false, true};
+        const std::string drawn =
+            reporting::drawn(std::span(&run, 1), accuracy, reporting::against::steps);
+        std::size_t pieces = 0;
+        for (std::size_t at = 0; (at = drawn.find("class=\"l", at)) != drawn.npos; ++at) ++pieces;
+        return pieces;
+    };
+    CHECK(pieces_of(40, 44) == 1);
+    CHECK(pieces_of(38, 44) == 1);  // no epoch's end was done again
+    CHECK(pieces_of(30, 36) == 2);
 }
 
 TEST_CASE("a run of which a part is not known is not set beside others") {

@@ -235,7 +235,8 @@ TEST_CASE("a resumed epoch is reported in two parts, and counts for the call tha
         REQUIRE(parts.size() == 3);
         CHECK((parts[0].epoch == 1 && !parts[0].complete && parts[0].examples == 24));
         CHECK(parts[0].evaluated.has_value());
-        CHECK((parts[1].epoch == 1 && parts[1].complete && parts[1].examples == 16));
+        CHECK(parts[1].total.examples == 8);  // of this rank, in this call
+        CHECK((parts[1].epoch == 1 && parts[1].complete && parts[1].examples == 40));
         CHECK((parts[2].epoch == 2 && parts[2].complete && parts[2].examples == 40));
     }, {.batch_size = 4});
 }
