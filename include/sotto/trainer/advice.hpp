@@ -84,7 +84,10 @@ inline std::string reason(const advice& found) {
     using reporting::seconds;
     const predicted_step& dense = found.steps[found.dense];
     const predicted_step& best = found.steps[found.best];
-    const std::string network = "a network of " + reporting::bandwidth(found.link.bytes_per_second);
+    std::string network = "a network of " + reporting::bandwidth(found.link.bytes_per_second);
+    if (found.link.latency_seconds > 0.0)
+        network += " and " + seconds(found.link.latency_seconds) + " a message";
+    network += " between " + std::to_string(found.world_size) + " workers";
     const auto on_network = [&dense] {
         const double part = dense.transfer_seconds, whole = dense.step_seconds;
         return reporting::percent(whole > 0.0 ? part / whole : 0.0, 0);
@@ -95,7 +98,7 @@ inline std::string reason(const advice& found) {
         return "Use " + best.way.name + ": a step takes " + seconds(best.step_seconds) +
                " instead of " + seconds(dense.step_seconds) + " (" +
                reporting::times(dense.step_seconds / best.step_seconds) +
-               " as fast), because whole gradients would spend " + on_network() + " of it on " +
+               " as fast), because whole gradients would spend " + on_network() + " of theirs on " +
                network + " and compressing costs " + seconds(best.way.compress_seconds) + ".";
     std::size_t other = found.dense;  // the fastest of the others
     double below = 0.0;

@@ -33,7 +33,8 @@ struct html_report_options {
 };
 
 /// Writes a run's report at the end of `fit`, and while it goes on, so that it can be looked at at
-/// any time: the page then reloads itself. Its folder is made when `fit` begins, where there is
+/// any time: the page then reloads itself. A call of `fit` that an earlier process had completed
+/// leaves the report as it is. Its folder is made when `fit` begins, where there is
 /// none. Rank 0 alone. Given to `fit` again, it goes on with the
 /// same run. Once training is under way, a report that cannot be written does not end it:
 /// on_failure is called, the older one stays, and the next is tried when it is due.
@@ -60,7 +61,7 @@ public:
     const run_log& log() const noexcept { return recorder_.log(); }
 
     void on_begin(const run_info& info) {
-        writes_ = info.rank == 0;
+        writes_ = info.rank == 0 && !info.is_over();
         if (!writes_) return;
         if (options_.earlier && log().fits == 0 && info.steps_before > 0)
             recorder_ = run_recorder(options_.name, *std::move(options_.earlier));

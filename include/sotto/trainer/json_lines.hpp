@@ -30,7 +30,7 @@ struct json_lines_options {
 
 /// Writes a run to a file, whose folder is made where there is none, one JSON object a line, each
 /// with its "event" first:
-///   run     rank, world_size, epochs asked for, examples of this rank and steps an epoch, step;
+///   run     rank, world_size, epochs left to do, examples of this rank and steps an epoch, step;
 ///           options and tensors of the whole run. First
 ///   step    step (counted from 1), epoch (passes over the data when it began, with their
 ///           fraction), rank_loss (mean over this rank's batch), costs of the step,
@@ -44,7 +44,8 @@ struct json_lines_options {
 ///           costs of this `fit`, peak_memory_bytes. Last
 /// `step` counts those completed over all calls of `fit`. A log that is given to `fit` again goes
 /// on in its file, with a run line; so does that of a run which goes on with an earlier process's,
-/// after `resume`: what a crash left of a last line is cut off. All but the run and skipped lines
+/// after `resume`: what a crash left of a last line is cut off. A call of `fit` that an earlier
+/// process had completed adds nothing. All but the run and skipped lines
 /// have seconds_since_start. Costs are this rank's: examples; load_, compute_, compress_, wait_ and
 /// apply_seconds; dense_bytes (gradients as floats), message_bytes (what they became, once),
 /// bytes_sent and bytes_received (on the wire, every copy counted). What is not a finite number is
@@ -66,7 +67,7 @@ public:
     }
 
     void on_begin(const run_info& info) {
-        writes_ = info.rank == 0 || options_.every_rank;
+        writes_ = (info.rank == 0 || options_.every_rank) && !info.is_over();
         if (!writes_) return;
         if (!begun_) {
             if (info.rank != 0)

@@ -80,7 +80,7 @@ public:
 private:
     void tell_of_resuming(const run_info& info) const noexcept {
         const auto step = static_cast<long long>(info.steps_before);
-        if (info.epochs == 0 || info.steps_max == 0)
+        if (info.is_over())
             std::fprintf(out_, "nothing left to do after step %lld\n", step);
         else
             std::fprintf(out_, "goes on after step %lld%s\n", step,

@@ -163,7 +163,7 @@ private:
         e.evaluated = evaluated(line);
         const double memory = memory_of(line);
         log_.add(std::move(e));
-        log_.peak_memory_bytes = memory;
+        log_.peak_memory_bytes = std::max(log_.peak_memory_bytes, memory);
     }
 
     void checkpoint(const json& line) {
@@ -180,14 +180,16 @@ private:
         const std::optional<evaluation> found = evaluated(line);
         const double memory = memory_of(line);
         log_.end(at, early, found);
-        log_.peak_memory_bytes = memory;
+        log_.peak_memory_bytes = std::max(log_.peak_memory_bytes, memory);
     }
 
     void skipped(const json& line) {
         const std::int64_t lines = count(line, "lines", 1);
         log_.remarks.push_back({log_.last_step, std::to_string(lines) +
                                                     " lines of the log could not be written: " +
-                                                    text_of(line, "reason")});
+                                                    text_of(line, "reason") +
+                                                    "; bytes and seconds are estimates there"});
+        log_.leave_hole();
     }
 
     std::optional<evaluation> evaluated(const json& line) {
@@ -389,17 +391,30 @@ inline run_log read_json_lines(const std::filesystem::path& path) {
         std::filesystem::file_size(path, reason) == 0 ? "nothing" : "a part of a line");
 }
 
-/// Several of them, told apart: where two files have one name, those runs have their folder's
-/// before it.
+/// Several of them, told apart: where files have one name, those runs have as many of the folders
+/// before it as it takes.
 inline std::vector<run_log> read_json_lines(std::span<const std::filesystem::path> paths) {
     std::vector<run_log> runs;
     for (const auto& path : paths) runs.push_back(read_json_lines(path));
-    std::vector<std::string> names;
-    for (const run_log& run : runs) names.push_back(run.name);
+    const auto named = [&](std::size_t i, std::size_t folders) {
+        std::error_code ignored;
+        std::filesystem::path folder =
+            std::filesystem::absolute(paths[i], ignored).lexically_normal().parent_path();
+        std::filesystem::path name = paths[i].stem();
+        for (; folders > 0 && folder.has_filename(); --folders, folder = folder.parent_path())
+            name = folder.filename() / name;
+        return name.string();
+    };
+    constexpr std::size_t most = 64;  // the same file twice has one name for ever
     for (std::size_t i = 0; i < runs.size(); ++i)
-        if (std::count(names.begin(), names.end(), names[i]) > 1)
-            runs[i].name =
-                (paths[i].lexically_normal().parent_path().filename() / names[i]).string();
+        for (std::size_t folders = 0; folders < most; ++folders) {
+            runs[i].name = named(i, folders);
+            bool alone = true;
+            for (std::size_t j = 0; j < runs.size(); ++j)
+                alone = alone && (j == i || named(j, folders) != runs[i].name);
+            if (alone) break;
+            if (folders + 1 == most) runs[i].name = paths[i].stem().string();
+        }
     return runs;
 }
 

@@ -115,7 +115,7 @@ inline std::string remarks(std::span<const run_log> runs) {
                     counted(static_cast<double>(run.not_finite_from)) + " on",
                 true);
         if (!run.ended)
-            add("has not ended, or was ended by force; this is how far it is known", false);
+            add("goes on, or was ended by force; this is how far it is known", false);
         if (run.stopped_early) add("was stopped before its time by a callback", false);
         if (const std::int64_t calls = run.fits - run.interruptions; calls > 1)
             add("took " + std::to_string(calls) + " calls of fit", false);

@@ -171,7 +171,8 @@ inline std::string crossover_chart(const advice& found, bool link_known) {
             order.push_back(i);
             names.push_back(name);
         } else if (std::string& both = names[static_cast<std::size_t>(like - order.begin())];
-                   both == found.steps[*like].way.name) {
+                   both == found.steps[*like].way.name &&
+                   std::abs(std::log(step_at(i, slowest) / step_at(*like, slowest))) < 0.05) {
             both += " / " + name;
         }
     }

@@ -201,11 +201,10 @@ inline std::string totals(std::span<const run_log> runs) {
     row("message ratio",
         [&](const run_log& r) { return ratio(r.total.dense_bytes, r.total.message_bytes); });
     row("whole gradients by a ring would send",
-        [](const run_log& r) { return bytes(sent_by_whole_gradients(r, r.total)); });
+        [](const run_log& r) { return bytes(r.total.ring_bytes); });
     row("sent on the wire, all copies", [](const run_log& r) { return bytes(r.total.bytes_sent); });
-    row("wire ratio", [&](const run_log& r) {
-        return ratio(sent_by_whole_gradients(r, r.total), r.total.bytes_sent);
-    });
+    row("wire ratio",
+        [&](const run_log& r) { return ratio(r.total.ring_bytes, r.total.bytes_sent); });
     row("received", [](const run_log& r) { return bytes(r.total.bytes_received); });
     row("parameters", [](const run_log& r) {
         double size = 0.0;
@@ -223,7 +222,9 @@ inline std::string totals(std::span<const run_log> runs) {
         "workers.";
     for (const run_log& run : runs) {
         const double n = run.about.world_size;
-        if (n < 2.0 || sends_whole_gradients(run) || !(run.total.message_bytes > 0.0)) continue;
+        if (n < 2.0 || run.changed_world || sends_whole_gradients(run) ||
+            !(run.total.message_bytes > 0.0))
+            continue;
         const double ring = 2.0 * (n - 1.0) / n;
         why += " In <b>" + escaped(run.name, 60) + "</b> with " + fixed(n, 0) +
                " workers a gradient of 1 MiB would put " + digits(ring) +
@@ -232,7 +233,7 @@ inline std::string totals(std::span<const run_log> runs) {
                times(run.total.dense_bytes / run.total.message_bytes) + " about " +
                times(run.total.dense_bytes / run.total.message_bytes * 2.0 / n) +
                " is left where all is gathered, and measured were " +
-               ratio(sent_by_whole_gradients(run, run.total), run.total.bytes_sent) + ".";
+               ratio(run.total.ring_bytes, run.total.bytes_sent) + ".";
         break;
     }
     return "<div><div class=\"scroll\"><table><thead>" + head + "</tr></thead>" + rows +

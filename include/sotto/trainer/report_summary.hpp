@@ -14,17 +14,10 @@
 
 namespace sotto::reporting {
 
-/// "each of N workers", as long as there were always as many.
+/// "each of N workers": of as many as there were in the end.
 inline std::string each_worker(const run_log& run) {
-    return run.changed_world ? std::string("a worker")
-                             : "each of " + std::to_string(run.about.world_size) + " workers";
-}
-
-/// What one worker would have sent by whole gradients: the least that any all-reduce can.
-///   math    2 (N - 1) / N of the gradients as floats
-inline double sent_by_whole_gradients(const run_log& run, const run_costs& costs) noexcept {
-    const double ranks = run.about.world_size;
-    return 2.0 * (ranks - 1.0) / ranks * costs.dense_bytes;
+    return (run.changed_world ? "each of, in the end, " : "each of ") +
+           std::to_string(run.about.world_size) + " workers";
 }
 
 /// Whether messages are the gradients themselves: what others are compared with.
@@ -82,15 +75,16 @@ inline std::string key(std::size_t colour) {
 
 /// One run in the words that somebody would tell it in.
 inline std::string told_alone(const run_log& run) {
-    const double dense = sent_by_whole_gradients(run, run.total);
+    const double dense = run.total.ring_bytes;
     std::string out = "<b>" + escaped(run.name, 80) + "</b>: ";
+    if (run.steps == 0) return out + "no step was measured yet.";
     if (run.about.world_size < 2)
         out += "one worker, which had nothing to send, took " + seconds(run.seconds) + " for " +
                counted(static_cast<double>(run.steps)) + " steps";
     else
         out += each_worker(run) + " sent <b>" + bytes(run.total.bytes_sent) + "</b> in " +
                counted(static_cast<double>(run.steps)) + " steps";
-    if (run.about.world_size > 1 && !run.changed_world)
+    if (run.about.world_size > 1)
         out += "; whole gradients would have been " + bytes(dense) + ", <b>" +
                times(dense / std::max(run.total.bytes_sent, 1.0)) + "</b> as much";
     if (const run_epoch* e = run.last_evaluated()) {
@@ -161,22 +155,17 @@ inline std::string card(const run_log& run, std::size_t colour) {
         number(run.epochs.empty() ? "–" : digits(run.epochs.back().loss), "loss while training");
     number(seconds(run.seconds),
            counted(static_cast<double>(run.steps)) + " steps, " +
-               counted(run.total.examples * run.about.world_size / std::max(run.seconds, 1e-9)) +
-               " examples/s");
+               counted(run.total.examples_of_all / std::max(run.seconds, 1e-9)) + " examples/s");
     if (run.about.world_size > 1) {
         const auto [steady, steps] = run.steady();
-        const double ratio =
-            sent_by_whole_gradients(run, run.total) / std::max(run.total.bytes_sent, 1.0);
-        const double later =
-            sent_by_whole_gradients(run, steady) / std::max(steady.bytes_sent, 1.0);
+        const double ratio = run.total.ring_bytes / std::max(run.total.bytes_sent, 1.0);
+        const double later = steady.ring_bytes / std::max(steady.bytes_sent, 1.0);
         number(
             bytes(run.total.bytes_sent),
             "sent by " + each_worker(run) + ", " +
                 bytes(steady.bytes_sent / static_cast<double>(std::max<std::int64_t>(steps, 1))) +
                 " a step in the last epoch");
-        if (run.changed_world)
-            number(std::to_string(run.about.world_size), "workers in the end, others before");
-        else if (sends_whole_gradients(run))
+        if (sends_whole_gradients(run))
             number(times(ratio), "whole gradients, as a ring all-reduce sends them");
         else
             number(times(ratio), "fewer bytes than whole gradients by a ring; " + times(later) +

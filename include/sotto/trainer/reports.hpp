@@ -33,6 +33,9 @@ struct run_info {
     bool begins_anew = false;        // the epoch that was under way: its data are not these
     const layout* parameters = nullptr;
     std::string description{};  // every option of the run, a line each
+
+    /// An earlier process had done all of this call of `fit`.
+    bool is_over() const noexcept { return resumed && (epochs == 0 || steps_max == 0); }
 };
 
 /// One step of this rank.

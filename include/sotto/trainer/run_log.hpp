@@ -21,6 +21,9 @@ struct run_costs {
     double examples = 0.0;
     double load = 0.0, compute = 0.0, compress = 0.0, wait = 0.0, apply = 0.0;
     double dense_bytes = 0.0, message_bytes = 0.0, bytes_sent = 0.0, bytes_received = 0.0;
+    // With the ranks that there were: examples of all of them, and what one would have sent by
+    // whole gradients, the least that any all-reduce can: 2 (N - 1) / N of them as floats.
+    double examples_of_all = 0.0, ring_bytes = 0.0;
 
     double seconds() const noexcept { return load + compute + compress + wait + apply; }
 
@@ -43,6 +46,8 @@ private:
         change(message_bytes, other.message_bytes);
         change(bytes_sent, other.bytes_sent);
         change(bytes_received, other.bytes_received);
+        change(examples_of_all, other.examples_of_all);
+        change(ring_bytes, other.ring_bytes);
     }
 };
 
@@ -177,9 +182,10 @@ public:
         if (fits > 0) go_on(known);
         if (known.steps_before > last_step) miss(known.steps_before);
         if (not_finite_from > known.steps_before) not_finite_from = 0;
-        about = std::move(known);
+        const std::vector<run_tensor> before = std::exchange(about, std::move(known)).tensors;
         tensor_sums_.assign(about.tensors.size(), 0.0);
-        tensor_steps = 0;
+        tensor_epoch_ = -1.0;  // the next step's begins anew
+        keep_bytes_of(before);
         begun_ = seconds;
         pending_ = {};                                // paid for, though no epoch tells of it
         if (about.steps_before < last_step) ++part_;  // taken up again at an earlier state
@@ -188,7 +194,8 @@ public:
         ++fits;
     }
 
-    void add(const step& s) {
+    void add(step s) {
+        complete(s.costs);
         // A log may leave steps out: one that is there stands for those before it.
         const std::int64_t stands_for = std::max<std::int64_t>(s.number - last_step, 1);
         const auto times = static_cast<double>(stands_for);
@@ -216,9 +223,12 @@ public:
 
     /// `e.seconds` is since its `fit` began; `steps`, `part` and `bytes_sent` are filled in here.
     void add(run_epoch e) {
+        complete(e.costs);
         // The epoch's own sum replaces what its steps, some perhaps left out, added up to.
-        total.add(pending_, -1.0);
-        total.add(e.costs);
+        if (!std::exchange(has_hole_, false)) {
+            total.add(pending_, -1.0);
+            total.add(e.costs);
+        }
         pending_ = {};
         if (!std::exchange(told_, false)) judge(e.loss, e.step);
         if (e.step > last_step) {  // steps that no line told of
@@ -266,7 +276,17 @@ public:
         return {total, steps};
     }
 
+    /// Lines of the log are missing here: steps that come stand for those before them, but no
+    /// epoch's sum can be set against its steps'.
+    void leave_hole() noexcept { has_hole_ = true; }
+
 private:
+    void complete(run_costs& costs) const noexcept {
+        const double ranks = about.world_size;
+        costs.examples_of_all = ranks * costs.examples;
+        costs.ring_bytes = 2.0 * (ranks - 1.0) / ranks * costs.dense_bytes;
+    }
+
     /// Another call of `fit`: worth a word unless it does what the last one left to be done.
     void go_on(const start& known) {
         const std::int64_t again = std::max<std::int64_t>(last_step - known.steps_before, 0);
@@ -330,6 +350,20 @@ private:
         points.resize(kept);
     }
 
+    /// What is known of tensors holds until steps tell of them again.
+    void keep_bytes_of(const std::vector<run_tensor>& before) noexcept {
+        const auto same = [](const run_tensor& a, const run_tensor& b) {
+            return a.name == b.name && a.shape == b.shape;
+        };
+        if (!std::equal(before.begin(), before.end(), about.tensors.begin(), about.tensors.end(),
+                        same)) {
+            tensor_steps = 0;
+            return;
+        }
+        for (std::size_t t = 0; t < before.size(); ++t)
+            about.tensors[t].message_bytes = before[t].message_bytes;
+    }
+
     void average(const step& s) noexcept {
         if (s.tensor_message_bytes.size() != tensor_sums_.size()) return;
         const double epoch = std::floor(s.epoch);
@@ -349,7 +383,8 @@ private:
     run_costs pending_;            // of steps since the last epoch's line
     std::int64_t epoch_from_ = 0;  // steps before the epoch that is under way
     std::int64_t part_ = 0;
-    bool told_ = false;  // a step's line came since the last epoch's
+    bool told_ = false;      // a step's line came since the last epoch's
+    bool has_hole_ = false;  // lines are missing since then
     std::int64_t stride_ = 1;
     std::vector<double> tensor_sums_;
     double tensor_epoch_ = 0.0;

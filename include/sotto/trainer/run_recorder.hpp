@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -62,7 +63,8 @@ public:
                            .loss = report.loss,
                            .evaluated = report.evaluated,
                            .costs = costs_of(report.total)});
-        log_.peak_memory_bytes = static_cast<double>(peak_memory_bytes());
+        log_.peak_memory_bytes =
+            std::max(log_.peak_memory_bytes, static_cast<double>(peak_memory_bytes()));
     }
 
     void on_checkpoint(const checkpoint_report& report) {
@@ -73,7 +75,8 @@ public:
 
     void on_end(const fit_report& report) {
         log_.end(report.seconds, report.stopped_early, report.evaluated);
-        log_.peak_memory_bytes = static_cast<double>(peak_memory_bytes());
+        log_.peak_memory_bytes =
+            std::max(log_.peak_memory_bytes, static_cast<double>(peak_memory_bytes()));
     }
 
 private:

@@ -120,8 +120,8 @@ TEST_CASE("a step is compute, compress, bytes over bandwidth, messages and a vot
     CHECK(
         found.sentence ==
         "Use sparse: a step takes 2.95\u202fs instead of 6.08\u202fs (2.1\u202f× as fast), because "
-        "whole gradients would spend 67\u202f% of it on a network of "
-          "8\u202fkbit/s and compressing costs "
+        "whole gradients would spend 67\u202f% of theirs on a network of "
+        "8\u202fkbit/s and 10\u202fms a message between 4 workers and compressing costs "
         "500\u202fms.");
     // Equal where (4000 - 400) / B = 0.5 - 3 * 0.01.
     CHECK(found.steps[1].pays_below_bytes_per_second == Approx(3600.0 / 0.47));
@@ -146,7 +146,7 @@ TEST_CASE("a fast link is told to send whole gradients, and from where on compre
     CHECK(found.best == found.dense);
     CHECK(found.sentence ==
           "Send whole gradients: sparse would save 990\u202fµs of a step on a network of "
-          "8\u202fMbit/s, but "
+          "8\u202fMbit/s between 2 workers, but "
           "compressing costs 1\u202fs more; compression breaks even below 7.92\u202fkbit/s.");
     // A gain below 5 % is not worth it either, nor is sending less than what is as fast.
     const std::array sparser{dense_way(1000.0), sparse_way(20.0, 0.0), sparse_way(10.0, 0.0)};
@@ -166,27 +166,26 @@ TEST_CASE("whole gradients are advised for the reason that decided") {
     // The network takes 90 % of a step, and yet compressing costs more than it saves there.
     CHECK(said({dense_way(9000.0), sparse_way(1000.0, 20.0), sparse_way(100.0, 9.5)}) ==
           "Send whole gradients: sparse would save 8.90\u202fs of a step on a network of "
-          "8\u202fkbit/s, but compressing "
+          "8\u202fkbit/s between 2 workers, but compressing "
           "costs 9.50\u202fs more; compression breaks even below 7.49\u202fkbit/s.");
     // What whole gradients cost to be packed and added up is not counted against the others.
     std::vector<way_to_send> packed{dense_way(1000.0), sparse_way(500.0, 1.25)};
     packed[0].compress_seconds = 0.5;
     CHECK(said(packed) ==
           "Send whole gradients: sparse would save 500\u202fms of a step on a network of "
-          "8\u202fkbit/s, but compressing "
+          "8\u202fkbit/s between 2 workers, but compressing "
           "costs 750\u202fms more; compression breaks even below 5.33\u202fkbit/s.");
     CHECK(said({dense_way(100.0), sparse_way(80.0, 0.0)}) ==
           "Send whole gradients: they spend 9\u202f% of a step (100\u202fms) on a network of "
-          "8\u202fkbit/s, and "
+          "8\u202fkbit/s between 2 workers, and "
           "with sparse it would take 1.08\u202fs instead of 1.10\u202fs, a gain below 5\u202f%.");
     CHECK(said({dense_way(100.0), sparse_way(300.0, 0.0)}) ==
           "Send whole gradients: they spend 9\u202f% of a step (100\u202fms) on a network of "
-          "8\u202fkbit/s, and "
+          "8\u202fkbit/s between 2 workers, and "
           "sparse, the fastest of the others, no less.");
-    CHECK(
-        said({dense_way(100.0)}) ==
-        "Send whole gradients: they spend 9\u202f% of a step (100\u202fms) on a network of "
-        "8\u202fkbit/s, and no other way was given to compare them with.");
+    CHECK(said({dense_way(100.0)}) ==
+          "Send whole gradients: they spend 9\u202f% of a step (100\u202fms) on a network of "
+          "8\u202fkbit/s between 2 workers, and no other way was given to compare them with.");
 }
 
 TEST_CASE("what cannot be advised on is refused by name") {

@@ -333,6 +333,23 @@ TEST_CASE("the log of a run that goes on after a crash goes on too, wherever it 
     CHECK(file.lines().size() == 1);
 }
 
+TEST_CASE("a run that was over when its program began again adds nothing to its log") {
+    const scratch_file file;
+    const layout nothing;
+    run_info info{.epochs = 2, .steps_max = 4, .parameters = &nothing};
+    const auto lines_after = [&](const run_info& begun) {
+        json_lines log(file.path);
+        log.on_begin(begun);
+        log.on_end({});
+        return file.lines().size();
+    };
+    CHECK(lines_after(info) == 2);
+    info.steps_before = 4, info.epochs = 0, info.resumed = true;
+    CHECK(lines_after(info) == 2);
+    info.epochs = 1;
+    CHECK(lines_after(info) == 4);
+}
+
 TEST_CASE("a last line longer than what is read at once is cut off whole") {
     const layout nothing;
     const scratch_file file;

@@ -263,7 +263,9 @@ TEST_CASE("lines that could not be written are a remark") {
               "{\"event\":\"skipped\",\"lines\":7,\"reason\":\"File too large\"}\n" + step_line(9));
     REQUIRE(log.remarks.size() == 1);
     CHECK(log.remarks[0].step == 1);
-    CHECK(log.remarks[0].text == "7 lines of the log could not be written: File too large");
+    CHECK(log.remarks[0].text ==
+          "7 lines of the log could not be written: File too large; bytes and seconds are "
+          "estimates there");
     CHECK(log.steps == 9);  // the ninth stands for those that are not told
     CHECK(refusal(run_line + "{\"event\":\"skipped\",\"lines\":0,\"reason\":\"\"}\n")
               .starts_with("line 2: expected \"lines\" to be a whole number from 1 to"));
@@ -286,16 +288,18 @@ TEST_CASE("a log that may be there") {
 TEST_CASE("logs of one name are told apart by their folders, which json_lines makes") {
     const std::filesystem::path root = std::filesystem::temp_directory_path() /
                                        ("sotto_logs_" + std::to_string(::getpid()));
-    const std::vector<std::filesystem::path> logs{root / "a" / "run.jsonl", root / "b/run.jsonl",
-                                                  root / "b" / "other.jsonl"};
+    const std::vector<std::filesystem::path> logs{
+        root / "a" / "run.jsonl", root / "b" / "run.jsonl", root / "c" / "b" / "run.jsonl",
+        root / "b" / "other.jsonl"};
     const layout nothing;
     for (const auto& log : logs) json_lines(log).on_begin({.parameters = &nothing});
     const std::vector<run_log> runs = read_json_lines(logs);
     std::filesystem::remove_all(root);
-    REQUIRE(runs.size() == 3);
+    REQUIRE(runs.size() == 4);
     CHECK(runs[0].name == "a/run");
-    CHECK(runs[1].name == "b/run");
-    CHECK(runs[2].name == "other");
+    CHECK(runs[1].name == root.filename().string() + "/b/run");
+    CHECK(runs[2].name == "c/b/run");
+    CHECK(runs[3].name == "other");
 }
 
 TEST_CASE("a file that is not there is named with the system's reason") {
