@@ -127,12 +127,12 @@ int main(int argc, char** argv) {
     app.add_option("--layers", s.model.layers, "Of the LSTM");
     app.add_option("--length", s.model.length, "Characters that are read at once");
     app.add_option("--learning-rate", s.rate);
-    app.add_option("--epochs", s.passes);
+    const auto* passes = app.add_option("--epochs", s.passes);
     app.add_option("--write", s.written, "Characters to write in the end");
     app.add_option("--seed", s.seed);
     app.add_flag("--quick", s.quick, "The same in seconds");
     CLI11_PARSE(app, argc, argv);
-    if (s.quick) s.passes = 4;
+    if (s.quick && passes->empty()) s.passes = 4;
     try {
         return learn_and_write(s);
     } catch (const std::exception& e) {

@@ -90,14 +90,14 @@ int main(int argc, char** argv) {
         ->check(CLI::ExistingDirectory);
     app.add_option("--blocks", s.blocks, "In each of three stages; 3 make the ResNet-20");
     app.add_option("--width", s.width, "Channels of the first stage; 16 in the ResNet-20");
-    app.add_option("--epochs", s.passes);
+    const auto* passes = app.add_option("--epochs", s.passes);
     app.add_option("--batch-size", s.batch_size, "Of one worker");
     app.add_option("--learning-rate", s.rate);
     app.add_option("--density", s.density, "Share of a gradient's entries that is sent");
     app.add_option("--seed", s.seed);
     app.add_flag("--quick", s.quick, "The same in seconds");
     CLI11_PARSE(app, argc, argv);
-    if (s.quick) s.passes = 3;
+    if (s.quick && passes->empty()) s.passes = 3;
     try {
         return train(s);
     } catch (const std::exception& e) {

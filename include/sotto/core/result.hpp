@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -13,15 +14,18 @@ namespace sotto {
 /// Why bytes were refused: where, what was expected, what was found. Holds no memory of its own, so
 /// that a parser can refuse without allocating.
 struct fault {
-    std::int64_t offset = 0;    // bytes from the start of what was parsed
-    const char* expected = "";  // a literal, such as "an index below the tensor's size"
-    std::int64_t found = 0;     // the value that was found instead
-    std::int64_t count = -1;    // of what was expected, if a count of it was: "`count` `expected`"
+    std::int64_t offset = 0;           // bytes from the start of what was parsed
+    const char* expected = "";         // a literal, such as "an index below the tensor's size"
+    std::int64_t found = 0;            // the value that was found instead
+    std::int64_t expected_count = -1;  // said before `expected`; below 0: no number of it was
+
+    /// As `found`: nothing more.
+    static constexpr std::int64_t end = std::numeric_limits<std::int64_t>::min();
 
     std::string text() const {
         return "at byte " + std::to_string(offset) + " expected " +
-               (count < 0 ? std::string() : std::to_string(count) + " ") + expected + ", found " +
-               std::to_string(found);
+               (expected_count < 0 ? std::string() : std::to_string(expected_count) + " ") +
+               expected + ", found " + (found == end ? "the end" : std::to_string(found));
     }
 };
 

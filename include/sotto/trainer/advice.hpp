@@ -129,12 +129,8 @@ inline std::string reason(const advice& found) {
                       : ".");
 }
 
-/// "Does it pay here?": what one step takes by each of some ways to send, on a given link.
-///   compute_seconds   of a step, all that is neither compressing nor waiting: load, compute, apply
-///   errors            invalid_option: see network_link; no ranks; a negative time; not exactly one
-///                     dense way
-inline advice advise(double compute_seconds, const network_link& link, int world_size,
-                     std::span<const way_to_send> ways) {
+namespace detail {
+inline void check_asked(double compute_seconds, const network_link& link, int world_size) {
     check_link("advise", link);
     if (world_size < 1)
         throw invalid_option("advise: the world size is " + std::to_string(world_size) +
@@ -142,6 +138,16 @@ inline advice advise(double compute_seconds, const network_link& link, int world
     if (!(compute_seconds >= 0.0) || !std::isfinite(compute_seconds))
         throw invalid_option("advise: compute_seconds is " + std::to_string(compute_seconds) +
                              "; it must be at least 0 and finite");
+}
+}  // namespace detail
+
+/// "Does it pay here?": what one step takes by each of some ways to send, on a given link.
+///   compute_seconds   of a step, all that is neither compressing nor waiting: load, compute, apply
+///   errors            invalid_option: see network_link; no ranks; a negative time; not exactly one
+///                     dense way
+inline advice advise(double compute_seconds, const network_link& link, int world_size,
+                     std::span<const way_to_send> ways) {
+    detail::check_asked(compute_seconds, link, world_size);
     const auto dense_ways =
         std::count_if(ways.begin(), ways.end(), [](const way_to_send& way) { return way.dense; });
     if (dense_ways != 1)

@@ -169,13 +169,11 @@ inline std::vector<way_to_send> usual_ways(const layout& tensors, int world_size
 }
 
 /// "Does it pay here?" for the usual ways to send, measured on this machine.
+///   errors  as the other advise; invalid_option: tensors without a weight; see calibrate
 inline advice advise(double compute_seconds, const network_link& link, int world_size,
                      const layout& tensors, calibration_options how = {}) {
-    check_link("advise", link);  // before time is spent on measuring
+    detail::check_asked(compute_seconds, link, world_size);  // before time is spent on measuring
     if (tensors.size() == 0) throw invalid_option("advise: the layout has no weights");
-    if (world_size < 1)
-        throw invalid_option("advise: the world size is " + std::to_string(world_size) +
-                             "; it must be at least 1");
     return advise(compute_seconds, link, world_size, usual_ways(tensors, world_size, how));
 }
 

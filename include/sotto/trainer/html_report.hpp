@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "sotto/core/errors.hpp"
-#include "sotto/trainer/line_file.hpp"
 #include "sotto/trainer/report.hpp"
 #include "sotto/trainer/report_calibration.hpp"
 #include "sotto/trainer/run_recorder.hpp"
@@ -34,10 +33,9 @@ struct html_report_options {
 
 /// Writes a run's report at the end of `fit`, and while it goes on, so that it can be looked at at
 /// any time: the page then reloads itself. A call of `fit` that an earlier process had completed
-/// leaves the report as it is. Its folder is made when `fit` begins, where there is
-/// none. Rank 0 alone. Given to `fit` again, it goes on with the
-/// same run. Once training is under way, a report that cannot be written does not end it:
-/// on_failure is called, the older one stays, and the next is tried when it is due.
+/// leaves the report as it is. Rank 0 alone. Given to `fit` again, it goes on with the same run.
+/// Once training is under way, a report that cannot be written does not end it: on_failure is
+/// called, the older one stays, and the next is tried when it is due.
 ///   cost    a step as run_recorder; a report O(points and tensors), of all runs, and its file
 ///   errors  on_begin: see write_report. invalid_option: a negative interval
 class html_report {
@@ -61,14 +59,13 @@ public:
     const run_log& log() const noexcept { return recorder_.log(); }
 
     void on_begin(const run_info& info) {
-        writes_ = info.rank == 0 && !info.is_over();
+        writes_ = info.rank == 0 && !info.over;
         if (!writes_) return;
         if (options_.earlier && log().fits == 0 && info.steps_before > 0)
             recorder_ = run_recorder(options_.name, *std::move(options_.earlier));
         options_.earlier.reset();
         recorder_.on_begin(info);
         next_ = options_.every_seconds;
-        (void)detail::make_folder_of(path_);  // without one, writing fails and says why
         write();  // now, not after hours of training: can it be written?
     }
 

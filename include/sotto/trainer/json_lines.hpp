@@ -67,7 +67,7 @@ public:
     }
 
     void on_begin(const run_info& info) {
-        writes_ = (info.rank == 0 || options_.every_rank) && !info.is_over();
+        writes_ = (info.rank == 0 || options_.every_rank) && !info.over;
         if (!writes_) return;
         if (!begun_) {
             if (info.rank != 0)

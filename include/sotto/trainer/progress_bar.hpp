@@ -33,6 +33,7 @@ public:
                                               static_cast<double>(info.steps_an_epoch) -
                                           static_cast<double>(info.rounds_before));
         next_ = 0.0;
+        rest_after_ = info.resumed && info.rounds_before > 0 ? info.steps_before : 0;
         if (shown_ && info.resumed) tell_of_resuming(info);
     }
 
@@ -71,22 +72,30 @@ public:
         const double ratio =
             static_cast<double>(report.total.dense_bytes) /
             static_cast<double>(std::max<std::int64_t>(report.total.message_bytes, 1));
-        std::fprintf(out_, "  sent %s (gradient / %.*f)  %.1f s\n",
+        std::fprintf(out_, "  sent %s (gradient / %.*f)  %.1f s",
                      bytes(static_cast<double>(report.total.bytes_sent)).text, ratio < 10.0 ? 1 : 0,
                      ratio, report.seconds);
+        if (rest_after_ > 0)  // loss alone is of all of it
+            std::fprintf(out_, ", after step %lld", static_cast<long long>(rest_after_));
+        rest_after_ = 0;
+        std::fputc('\n', out_);
         std::fflush(out_);
     }
 
 private:
     void tell_of_resuming(const run_info& info) const noexcept {
         const auto step = static_cast<long long>(info.steps_before);
-        if (info.is_over())
+        if (info.over)
             std::fprintf(out_, "nothing left to do after step %lld\n", step);
         else
-            std::fprintf(out_, "goes on after step %lld%s\n", step,
+            std::fprintf(out_, "goes on after step %lld%s", step,
                          info.begins_anew ? ", with a new epoch: the one that was under way was "
                                             "of other data"
                                           : "");
+        if (!info.over && info.world_size_before != info.world_size)
+            std::fprintf(out_, ", with %d worker%s instead of %d", info.world_size,
+                         info.world_size == 1 ? "" : "s", info.world_size_before);
+        if (!info.over) std::fputc('\n', out_);
     }
 
     struct short_text {
@@ -127,6 +136,7 @@ private:
     std::int64_t before_ = 0;  // steps of earlier calls of fit
     double steps_ = 0.0;       // expected of this one
     double next_ = 0.0;
+    std::int64_t rest_after_ = 0;  // the epoch under way was begun by an earlier process; or 0
 };
 
 }  // namespace sotto

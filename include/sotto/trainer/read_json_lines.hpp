@@ -405,16 +405,16 @@ inline std::vector<run_log> read_json_lines(std::span<const std::filesystem::pat
             name = folder.filename() / name;
         return name.string();
     };
-    constexpr std::size_t most = 64;  // the same file twice has one name for ever
-    for (std::size_t i = 0; i < runs.size(); ++i)
-        for (std::size_t folders = 0; folders < most; ++folders) {
-            runs[i].name = named(i, folders);
-            bool alone = true;
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+        const auto is_shared = [&](std::size_t folders) {
             for (std::size_t j = 0; j < runs.size(); ++j)
-                alone = alone && (j == i || named(j, folders) != runs[i].name);
-            if (alone) break;
-            if (folders + 1 == most) runs[i].name = paths[i].stem().string();
-        }
+                if (j != i && named(j, folders) == named(i, folders)) return true;
+            return false;
+        };
+        std::size_t folders = 0;  // all of them, where one file is given twice
+        while (is_shared(folders) && named(i, folders + 1) != named(i, folders)) ++folders;
+        runs[i].name = named(i, folders);
+    }
     return runs;
 }
 

@@ -17,6 +17,7 @@
 
 #include "sotto/core/errors.hpp"
 #include "sotto/trainer/advice.hpp"
+#include "sotto/trainer/line_file.hpp"
 #include "sotto/trainer/report_advice.hpp"
 #include "sotto/trainer/report_calibration.hpp"
 #include "sotto/trainer/report_costs.hpp"
@@ -164,6 +165,7 @@ inline std::string page(std::span<const run_log> runs, const report_options& opt
 /// PATH.partial, and renamed.
 ///   cost    curves have at most 400 points, tables at most 400 rows: 3 runs of 100,000 steps make
 ///           less than 1 MiB
+/// Folders on the way that are not there are made.
 ///   errors  throws io_failure, naming the file and the system's reason; an older report is then
 ///           still there. invalid_option: see network_link. With `calibrate`, see
 ///           calibrated_advice
@@ -177,6 +179,7 @@ inline void write_report(std::span<const run_log> runs, const std::filesystem::p
         return write_report(runs, path, filled);
     }
     const std::string text = reporting::page(runs, options);
+    (void)detail::make_folder_of(path);  // without one, opening fails and says why
     const std::filesystem::path partial = path.string() + ".partial";
     const auto fail = [&](const char* what, int number) {
         std::error_code ignored;

@@ -82,7 +82,8 @@ inline std::optional<advice> advice_from(std::span<const run_log> runs, const ne
     bool has_dense = false;
     for (std::size_t i = 0; i < runs.size(); ++i) {
         if (runs[i].about.world_size != world || runs[i].steps == 0 ||
-            !same_tensors(runs[i], *first) || (sends_whole_gradients(runs[i]) && has_dense))
+            !same_tensors(runs[i].about.tensors, first->about.tensors) ||
+            (sends_whole_gradients(runs[i]) && has_dense))
             continue;
         ways.push_back(way_of(runs[i], i));
         has_dense |= ways.back().dense;
@@ -249,7 +250,9 @@ inline std::string advice_section(const advice& found, bool link_known, const st
     };
     for (std::size_t i = 0; i < found.steps.size(); ++i) {
         const predicted_step& step = found.steps[i];
-        out += "<tr><th>" + escaped(step.way.name, 60) + "</th><td>" +
+        out += "<tr><th>" + escaped(step.way.name, 60) +
+               (link_known && i == found.best ? " <span class=\"soft\">(advised)</span>" : "") +
+               "</th><td>" +
                seconds(step.way.compress_seconds) + "</td><td>" + bytes(step.way.transfer.bytes) +
                "</td>";
         for (const column& c : columns) {

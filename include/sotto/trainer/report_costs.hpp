@@ -45,7 +45,7 @@ inline std::string step_times(std::span<const run_log> runs) {
     std::string bars, table;
     for (std::size_t i = 0; i < runs.size(); ++i) {
         const std::string name = key(i) + escaped(runs[i].name, 60);
-        bars += "<div>" + name + "</div><div class=\"bar\">";
+        bars += "<div><div>" + name + "</div><div class=\"bar\">";
         table += "<tr><th>" + name + "</th>";
         for (const part_of_step& part : parts_of_step) {
             const double took = mean[i].*part.seconds, share = took / longest;
@@ -55,7 +55,7 @@ inline std::string step_times(std::span<const run_log> runs) {
                     "\" style=\"width:" + fixed(100.0 * share, 2) + "%\" title=\"" + part.name +
                     " " + seconds(took) + "\">" + (share > 0.09 ? part.name : "") + "</span>";
         }
-        bars += "</div><div>" + seconds(mean[i].seconds()) + "</div>";
+        bars += "</div><div>" + seconds(mean[i].seconds()) + "</div></div>";
         table += element("td", seconds(mean[i].seconds())) + "</tr>";
     }
     std::string legend = "<p class=\"keys soft\">", head = "<tr><th>a step</th>";
@@ -172,7 +172,8 @@ inline std::string tensor_bytes(std::span<const run_log> runs) {
         if (done[i] || runs[i].about.tensors.empty()) continue;
         std::vector<std::size_t> members;
         for (std::size_t j = i; j < runs.size(); ++j)
-            if (!done[j] && runs[j].tensor_steps > 0 && same_tensors(runs[i], runs[j])) {
+            if (!done[j] && runs[j].tensor_steps > 0 &&
+                same_tensors(runs[i].about.tensors, runs[j].about.tensors)) {
                 members.push_back(j);
                 done[j] = true;
             }

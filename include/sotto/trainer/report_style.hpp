@@ -46,7 +46,12 @@ svg .band{opacity:.15}
 .m{stroke:var(--paper);stroke-width:1}
 .g{stroke:var(--rule);stroke-width:1}.a{stroke:var(--soft);stroke-width:1}
 .here{stroke:var(--ink);stroke-width:1;stroke-dasharray:3 3}
-.scroll{overflow-x:auto}
+.scroll{overflow-x:auto;--c:linear-gradient(90deg,var(--paper) 12px,transparent);
+--d:linear-gradient(270deg,var(--paper) 12px,transparent);
+--s:linear-gradient(90deg,#8886,transparent);
+--t:linear-gradient(270deg,#8886,transparent);background:var(--c) left/36px 100% no-repeat local,
+var(--d) right/36px 100% no-repeat local,var(--s) left/12px 100% no-repeat scroll,
+var(--t) right/12px 100% no-repeat scroll}
 .pair{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(420px,100%),1fr));gap:10px 36px;
 align-items:start}.pair>*{min-width:0}
 table{border-collapse:collapse;margin:8px 0 14px;font-variant-numeric:tabular-nums;font-size:14px}
@@ -58,7 +63,7 @@ th{font-weight:600}thead th{color:var(--soft);font-size:13px;vertical-align:bott
 td{white-space:nowrap}td.text{text-align:left;white-space:normal;overflow-wrap:anywhere}
 .best{font-weight:700}.best::after{content:" ◂"}
 .rows{display:grid;grid-template-columns:minmax(90px,max-content) 1fr max-content;gap:8px 12px;
-align-items:center;margin:10px 0}
+align-items:center;margin:10px 0}.rows>div{display:contents}
 .bar{display:flex;height:30px}
 .bar span{display:block;overflow:hidden;white-space:nowrap;font-size:12px;line-height:30px;
 padding:0;
@@ -71,8 +76,9 @@ border:0}
 ul.notes{margin:0 0 14px;padding-left:20px}.bad{color:var(--bad);font-weight:600}
 details{margin:6px 0}summary{cursor:pointer;color:var(--soft)}
 @media(max-width:560px){body{padding:14px 14px 40px;font-size:14px}.says{font-size:16px}
-.big dd{font-size:21px}th,td{padding-right:10px}.rows{grid-template-columns:1fr max-content}
-.rows .bar{grid-column:1/-1;grid-row:auto}.rows .bar+*{grid-row:auto}
+.big dd{font-size:21px}th,td{padding-right:10px}.rows{display:block}
+.rows>div{display:grid;grid-template-columns:1fr max-content;gap:2px 12px;margin-bottom:12px}
+.rows .bar{grid-column:1/-1;grid-row:2}
 .options th:first-child{overflow-wrap:anywhere;min-width:8em}.options td.text{min-width:10em}}
 @media print{body{max-width:none;padding:0;font-size:11px}.card,svg,tr{break-inside:avoid}
 h2{break-after:avoid}.charts{grid-template-columns:repeat(3,1fr)}

@@ -14,23 +14,15 @@
 
 namespace sotto::reporting {
 
-/// "each of N workers": of as many as there were in the end.
+/// "each of N workers", and where there were not always so many, that.
 inline std::string each_worker(const run_log& run) {
-    return (run.changed_world ? "each of, in the end, " : "each of ") +
-           std::to_string(run.about.world_size) + " workers";
+    return "each of " + std::to_string(run.about.world_size) + " workers" +
+           (run.changed_world ? " (in the end)" : "");
 }
 
 /// Whether messages are the gradients themselves: what others are compared with.
 inline bool sends_whole_gradients(const run_log& run) noexcept {
     return run.total.dense_bytes > 0.0 && run.total.message_bytes >= 0.95 * run.total.dense_bytes;
-}
-
-/// Whether two runs have the same tensors, so that their bytes can be compared.
-inline bool same_tensors(const run_log& a, const run_log& b) noexcept {
-    return std::equal(a.about.tensors.begin(), a.about.tensors.end(), b.about.tensors.begin(),
-                      b.about.tensors.end(), [](const run_tensor& s, const run_tensor& t) {
-                          return s.name == t.name && s.shape == t.shape;
-                      });
 }
 
 /// The run that a run's totals are compared with: the first of as many workers, more than one, on
@@ -40,7 +32,7 @@ inline const run_log* dense_beside(std::span<const run_log> runs, const run_log&
     if (run.about.world_size < 2 || !is_known(run)) return nullptr;
     for (const run_log& other : runs)
         if (is_known(other) && other.about.world_size == run.about.world_size &&
-            sends_whole_gradients(other) && same_tensors(other, run))
+            sends_whole_gradients(other) && same_tensors(other.about.tensors, run.about.tensors))
             return &other;
     return nullptr;
 }
@@ -156,7 +148,7 @@ inline std::string card(const run_log& run, std::size_t colour) {
     number(seconds(run.seconds),
            counted(static_cast<double>(run.steps)) + " steps, " +
                counted(run.total.examples_of_all / std::max(run.seconds, 1e-9)) + " examples/s");
-    if (run.about.world_size > 1) {
+    if (run.about.world_size > 1 && run.steps > 0) {
         const auto [steady, steps] = run.steady();
         const double ratio = run.total.ring_bytes / std::max(run.total.bytes_sent, 1.0);
         const double later = steady.ring_bytes / std::max(steady.bytes_sent, 1.0);

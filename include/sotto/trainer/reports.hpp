@@ -29,13 +29,12 @@ struct run_info {
     std::int64_t epochs_before = 0;  // completed in earlier calls of fit
     std::int64_t rounds_before = 0;  // steps of the epoch that the last call left in the middle
     std::int64_t steps_before = 0;   // of all epochs
-    bool resumed = false;            // an earlier process began this call of fit
+    bool resumed = false;            // an earlier process began this call of fit,
+    bool over = false;               // and had done all of it
+    int world_size_before = 0;       // where one did: its ranks
     bool begins_anew = false;        // the epoch that was under way: its data are not these
     const layout* parameters = nullptr;
     std::string description{};  // every option of the run, a line each
-
-    /// An earlier process had done all of this call of `fit`.
-    bool is_over() const noexcept { return resumed && (epochs == 0 || steps_max == 0); }
 };
 
 /// One step of this rank.

@@ -293,27 +293,22 @@ private:
 
     /// Adds what is in the room.
     void add(const saved_field& field) {
-        if (field.type == checkpoint::dtype::i64) {
-            std::uint64_t sum = 0, more = 0;
-            std::memcpy(&sum, field.memory.data(), sizeof sum);
-            std::memcpy(&more, room_.data(), sizeof more);
-            sum += more;
-            std::memcpy(field.memory.data(), &sum, sizeof sum);
-            return;
-        }
-        if (field.type == checkpoint::dtype::f64) {
-            double sum = 0.0, more = 0.0;
-            std::memcpy(&sum, field.memory.data(), sizeof sum);
-            std::memcpy(&more, room_.data(), sizeof more);
-            sum += more;
-            std::memcpy(field.memory.data(), &sum, sizeof sum);
-            return;
-        }
+        if (field.type == checkpoint::dtype::i64) return add_one<std::uint64_t>(field);
+        if (field.type == checkpoint::dtype::f64) return add_one<double>(field);
         std::vector<float> sum(field.memory.size() / sizeof(float)), more(sum.size());
         copy(field.memory, std::as_writable_bytes(std::span(sum)));
         copy(room_, std::as_writable_bytes(std::span(more)));
         kernels::add(sum, more);
         copy(std::as_bytes(std::span(sum)), field.memory);
+    }
+
+    template <class Value>
+    void add_one(const saved_field& field) {
+        Value sum{}, more{};
+        std::memcpy(&sum, field.memory.data(), sizeof sum);
+        std::memcpy(&more, room_.data(), sizeof more);
+        sum += more;
+        std::memcpy(field.memory.data(), &sum, sizeof sum);
     }
 
     static void copy(byte_view from, mutable_byte_view to) {

@@ -50,6 +50,9 @@ public:
     /// Whether that one was begun by an earlier process.
     bool resumes() const noexcept { return resumed_ && fits_ < resumed_->number; }
 
+    /// The ranks that wrote what was resumed; 0: nothing was.
+    int world_size_before() const noexcept { return world_size_before_; }
+
     /// From now on the state is another than what was resumed, except in a call that is over.
     void begin_fit(const fit_progress& progress) noexcept {
         if (!progress.passed) resumed_.reset();
@@ -116,6 +119,7 @@ public:
                                 .epochs = place.fit_epochs,
                                 .steps = place.fit_steps,
                                 .stopped = place.fit_stopped != 0};
+        world_size_before_ = report.world_size;
         saved_step_ = place.step;
         saved_in_ = damaged_in_ = full_name(folder);
         damaged_ = reader.damaged_steps();
@@ -160,6 +164,7 @@ private:
     std::uint64_t seed_;
     std::int64_t fits_ = 0;                // that have ended
     std::optional<fit_progress> resumed_;  // and not trained since
+    int world_size_before_ = 0;
     std::string torn_;                     // how the last resume ended, if half-way
 
     std::vector<std::filesystem::path> ours_;  // folders that were written to or resumed from

@@ -75,6 +75,14 @@ struct run_tensor {
     friend bool operator==(const run_tensor&, const run_tensor&) = default;
 };
 
+/// Whether bytes of one are to be compared with those of the other.
+inline bool same_tensors(const std::vector<run_tensor>& a, const std::vector<run_tensor>& b) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                      [](const run_tensor& s, const run_tensor& t) {
+                          return s.name == t.name && s.shape == t.shape;
+                      });
+}
+
 /// Some steps in a row. `seconds` and `bytes_sent` are of the whole run up to the last of them.
 struct run_point {
     std::int64_t first_step = 0, last_step = 0;
@@ -109,7 +117,6 @@ struct run_epoch {
     std::int64_t epoch = 0;
     std::int64_t step = 0;   // completed, over all epochs
     std::int64_t steps = 0;  // that `costs` are the sum of
-    std::int64_t part = 0;
     bool complete = true;
     double seconds = 0.0;
     double bytes_sent = 0.0;
@@ -190,7 +197,7 @@ public:
         pending_ = {};                                // paid for, though no epoch tells of it
         if (about.steps_before < last_step) ++part_;  // taken up again at an earlier state
         last_step = epoch_from_ = about.steps_before;
-        ended = stopped_early = told_ = false;
+        ended = stopped_early = told_ = has_hole_ = false;
         ++fits;
     }
 
@@ -221,11 +228,14 @@ public:
         average(s);
     }
 
-    /// `e.seconds` is since its `fit` began; `steps`, `part` and `bytes_sent` are filled in here.
+    /// `e.seconds` is since its `fit` began; `steps` and `bytes_sent` are filled in here.
     void add(run_epoch e) {
         complete(e.costs);
-        // The epoch's own sum replaces what its steps, some perhaps left out, added up to.
-        if (!std::exchange(has_hole_, false)) {
+        // The epoch's own sum replaces what its steps, some perhaps left out, added up to; but not
+        // where the line of an epoch before it is missing, of which there are steps, too.
+        const bool of_several =
+            std::exchange(has_hole_, false) && pending_.examples > e.costs.examples;
+        if (!of_several) {
             total.add(pending_, -1.0);
             total.add(e.costs);
         }
@@ -238,7 +248,6 @@ public:
         seconds = begun_ + e.seconds;
         e.seconds = seconds;
         e.steps = e.step - std::exchange(epoch_from_, e.step);
-        e.part = part_;
         e.bytes_sent = total.bytes_sent;
         epochs.push_back(std::move(e));
     }
@@ -254,7 +263,6 @@ public:
         if (epochs.empty() || epochs.back().step != last_step)
             epochs.push_back({.epoch = epochs.empty() ? 0 : epochs.back().epoch,
                               .step = last_step,
-                              .part = part_,
                               .seconds = seconds,
                               .bytes_sent = total.bytes_sent,
                               .loss = std::numeric_limits<double>::quiet_NaN()});
@@ -276,8 +284,7 @@ public:
         return {total, steps};
     }
 
-    /// Lines of the log are missing here: steps that come stand for those before them, but no
-    /// epoch's sum can be set against its steps'.
+    /// Lines of the log are missing here, perhaps an epoch's.
     void leave_hole() noexcept { has_hole_ = true; }
 
 private:
@@ -352,11 +359,7 @@ private:
 
     /// What is known of tensors holds until steps tell of them again.
     void keep_bytes_of(const std::vector<run_tensor>& before) noexcept {
-        const auto same = [](const run_tensor& a, const run_tensor& b) {
-            return a.name == b.name && a.shape == b.shape;
-        };
-        if (!std::equal(before.begin(), before.end(), about.tensors.begin(), about.tensors.end(),
-                        same)) {
+        if (!same_tensors(before, about.tensors)) {
             tensor_steps = 0;
             return;
         }

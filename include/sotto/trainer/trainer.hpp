@@ -259,7 +259,9 @@ private:
                             .epochs_before = epoch_,
                             .rounds_before = round_,
                             .steps_before = step_,
-                            .resumed = resumed && !fit_.passed,
+                            .resumed = resumed,
+                            .over = resumed && fit_.ends(length),
+                            .world_size_before = resumed ? keeper_.world_size_before() : 0,
                             .begins_anew = begins_anew,
                             .parameters = &tensors(),
                             .description = description_};

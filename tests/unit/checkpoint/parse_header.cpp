@@ -179,10 +179,10 @@ TEST_CASE("a header's length is believed only up to 2^24 bytes and the bytes tha
 
 TEST_CASE("JSON that the format does not have is refused where it departs from it") {
     const refusal all[]{
-        {"", 8, "'{' as the first byte of the header", -1},
+        {"", 8, "'{' as the first byte of the header", sotto::fault::end},
         {" {}", 8, "'{' as the first byte of the header", ' '},
         {"[]", 8, "'{' as the first byte of the header", '['},
-        {"{", 9, "a tensor's name", -1},
+        {"{", 9, "a tensor's name", sotto::fault::end},
         {"{}x", 10, "nothing but blanks after the header's '}'", 'x'},
         {"{\"a\"}", 12, "':' after a tensor's name", '}'},
         {"{\"a\":1}", 13, "'{' before a tensor's dtype, shape and data_offsets", '1'},

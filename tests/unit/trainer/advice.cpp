@@ -223,6 +223,10 @@ TEST_CASE("calibrated ways send what the compressors send") {
     CHECK_THROWS_AS(calibrate("x", none{}, tensors, 0), invalid_option);
     CHECK_THROWS_WITH_AS(calibrate("x", none{}, layout{}, 4),
                          "calibrate: the layout has no weights", invalid_option);
+    CHECK_THROWS_WITH_AS(advise(0.001, {}, 4, layout{}), "advise: the layout has no weights",
+                         invalid_option);
+    CHECK_THROWS_WITH_AS(advise(0.001, {}, 0, tensors),
+                         "advise: the world size is 0; it must be at least 1", invalid_option);
     const advice found = advise(0.001, {.bytes_per_second = 1e5}, 4, tensors, {.rounds = 1});
     CHECK(found.best != found.dense);  // 0.6 s of whole gradients a step
 }

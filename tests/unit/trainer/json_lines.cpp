@@ -344,9 +344,9 @@ TEST_CASE("a run that was over when its program began again adds nothing to its 
         return file.lines().size();
     };
     CHECK(lines_after(info) == 2);
-    info.steps_before = 4, info.epochs = 0, info.resumed = true;
+    info.steps_before = 4, info.resumed = info.over = true;
     CHECK(lines_after(info) == 2);
-    info.epochs = 1;
+    info.over = false;
     CHECK(lines_after(info) == 4);
 }
 

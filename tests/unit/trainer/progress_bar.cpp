@@ -88,14 +88,35 @@ TEST_CASE("a run that was resumed says where it goes on, or that it is over") {
     run_info info{.epochs = 3, .steps_max = 9, .steps_an_epoch = 10, .steps_before = 20};
     CHECK(said(info).empty());
     info.resumed = true;
+    info.world_size_before = 1;
     CHECK(said(info) == "goes on after step 20\n");
     info.begins_anew = true;
     CHECK(said(info) == "goes on after step 20, with a new epoch: the one that was under way was "
                         "of other data\n");
-    info.epochs = 0;
+    info.begins_anew = false;
+    info.world_size = 4;
+    CHECK(said(info) == "goes on after step 20, with 4 workers instead of 1\n");
+    info.over = true;
     CHECK(said(info) == "nothing left to do after step 20\n");
     info.rank = 1;
     CHECK(said(info).empty());
+}
+
+TEST_CASE("what the rest of an interrupted epoch took is told as that") {
+    const std::string text = written([](progress_bar& bar) {
+        bar.on_begin({.epochs = 3,
+                      .steps_an_epoch = 10,
+                      .rounds_before = 4,
+                      .steps_before = 4,
+                      .resumed = true,
+                      .world_size_before = 1});
+        bar.on_epoch(first_epoch);
+        bar.on_epoch(first_epoch);
+    });
+    CHECK(text ==
+          "goes on after step 4\n"
+          "epoch  1/3  loss 1.5000  sent 3.0 KiB (gradient / 4.0)  2.0 s, after step 4\n"
+          "epoch  1/3  loss 1.5000  sent 3.0 KiB (gradient / 4.0)  2.0 s\n");
 }
 
 TEST_CASE("a loss that runs away keeps the columns") {

@@ -74,6 +74,9 @@ TEST_CASE("runs without anything to draw are reported nonetheless") {
     begun.begin({});
     CHECK(fault_of(page({begun})) == "");
     CHECK(has(page({begun}), "goes on, or was ended by force"));
+    begun.about.world_size = 4;
+    CHECK(has(page({begun}), "<b>begun</b>: no step was measured yet"));
+    CHECK_FALSE(has(page({begun}), "fewer bytes"));
     run_log diverged;
     diverged.name = "diverged";
     diverged.begin({.world_size = 2});
@@ -152,7 +155,7 @@ TEST_CASE("a run of changing numbers of workers is told with what there were at 
     CHECK(run.total.ring_bytes == ring + 4040.0);  // 2 (N - 1) / N is 1
     CHECK(run.total.examples_of_all == examples + 64.0);
     const std::string text = page({run, made_up("dense", 40, 1.0, 0.9)});
-    CHECK(has(text, "<b>run</b>: each of, in the end, 2 workers sent"));
+    CHECK(has(text, "<b>run</b>: each of 2 workers (in the end) sent"));
     CHECK_FALSE(has(text, "<b>run</b> sent"));
     CHECK(has(text, "was interrupted, and went on after step 32, 8 steps done twice, with 2 "
                     "workers instead of 4"));

@@ -125,7 +125,6 @@ TEST_CASE("a run that is taken up again at an earlier step pays for those steps 
     CHECK(log.points.front().part == 0);
     CHECK(log.points.back().part == 1);
     CHECK(log.points[10].seconds == 5.5);
-    CHECK(log.epochs[0].part == 1);
     CHECK(log.epochs[0].steps == 2);
 }
 
@@ -199,6 +198,48 @@ TEST_CASE("where a run was interrupted, what it did twice and with how many work
                          " workers instead of " + now);
     CHECK(said(2) == "went on after step 5, with " + now + " workers instead of " + then);
     for (const run_remark& remark : log.remarks) CHECK_FALSE(remark.bad);
+}
+
+TEST_CASE("an epoch whose line is missing costs what its steps did") {
+    const auto step = [](std::int64_t number) {
+        run_log::step s = step_of(number);
+        s.costs = {.examples = 8, .bytes_sent = 100};
+        return s;
+    };
+    const auto sent = [&](bool first_line, bool hole, bool steps) {
+        run_log log;
+        log.begin(two_tensors());
+        for (std::int64_t i = 1; i <= 8; ++i) {
+            if (steps && (i < 4 || i > 5)) log.add(step(i));
+            if (hole && i == 5) log.leave_hole();
+            if (i == 8 || (i == 4 && first_line))
+                log.add(run_epoch{
+                    .epoch = i / 4, .step = i, .costs = {.examples = 32, .bytes_sent = 400}});
+        }
+        return log.total.bytes_sent;
+    };
+    CHECK(sent(true, false, true) == 800.0);
+    CHECK(sent(true, true, true) == 800.0);   // some of its steps alone
+    CHECK(sent(true, true, false) == 800.0);  // and none of them
+    CHECK(sent(false, true, true) == 800.0);  // the line of the first
+}
+
+TEST_CASE("where steps are not told of again, what is known of tensors stays") {
+    run_log log;
+    log.begin(two_tensors());
+    run_log::step told = step_of(1);
+    const std::vector<std::int64_t> bytes{7, 3};
+    told.tensor_message_bytes = bytes;
+    log.add(told);
+    log.end(1.0, false);
+    log.begin(two_tensors(1));
+    CHECK(log.about.tensors[0].message_bytes == 7.0);
+    CHECK(log.tensor_steps == 1);
+    run_log::start others = two_tensors(1);
+    others.tensors[0].shape = {12};
+    log.begin(others);
+    CHECK(log.about.tensors[0].message_bytes == 0.0);
+    CHECK(log.tensor_steps == 0);
 }
 
 TEST_CASE("steps that are not in a log are counted, and said") {
