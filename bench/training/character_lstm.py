@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""The character LSTM of dgc_models in PyTorch: the same starting values, text, batch size,
-optimizer, schedule and number of steps; the order of the batches is its own. One thread.
+"""The character LSTM of dgc_models in PyTorch: the same starting values, text, batches in the same
+order, optimizer, schedule and number of steps. One thread.
 
-    character_lstm.py --data FOLDER --start FILE --out FILE --learning-rate R --epochs E
-                      --batch-size B [--clip C] [--seed S]
+    character_lstm.py --data FOLDER --start FILE --order FILE --out FILE --learning-rate R
+                      --epochs E --batch-size B [--clip C]
 
-FILE of --start comes from `dgc_models --start`; --batch-size is that of all workers together.
-Writes one JSON object.
+The files of --start and --order come from `dgc_models --start FILE --order FILE`; --batch-size is
+that of all workers together. Writes one JSON object.
 """
 import argparse
 import json
@@ -42,15 +42,14 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--data", required=True)
     parser.add_argument("--start", required=True)
+    parser.add_argument("--order", required=True)
     parser.add_argument("--out", required=True)
     parser.add_argument("--learning-rate", type=float, required=True)
     parser.add_argument("--clip", type=float, default=0.0)
     parser.add_argument("--epochs", type=int, required=True)
     parser.add_argument("--batch-size", type=int, required=True)
-    parser.add_argument("--seed", type=int, default=1)
     asked = parser.parse_args()
     torch.set_num_threads(1)
-    torch.manual_seed(asked.seed)
 
     with open(f"{asked.data}/tinyshakespeare/input.txt", "rb") as file:
         text = file.read()
@@ -69,17 +68,18 @@ def main():
         for values, begin in zip(learned, initial):
             values.copy_(begin)
 
+    orders = torch.from_numpy(numpy.fromfile(asked.order, numpy.int64))
+    orders = orders.view(asked.epochs, len(train[0]))
     rounds = -(-len(train[0]) // asked.batch_size)
     optimizer = torch.optim.SGD(learned, lr=asked.learning_rate, momentum=MOMENTUM)
     began, losses = time.monotonic(), []
     for epoch in range(asked.epochs):
-        order = torch.randperm(len(train[0]))
         for step in range(rounds):
             progress = (epoch + step / rounds) / asked.epochs
             rate = asked.learning_rate * 0.5 * (1 + math.cos(math.pi * progress))
             for group in optimizer.param_groups:
                 group["lr"] = rate
-            batch = order[step * asked.batch_size : (step + 1) * asked.batch_size]
+            batch = orders[epoch][step * asked.batch_size : (step + 1) * asked.batch_size]
             optimizer.zero_grad(set_to_none=True)
             nn.functional.cross_entropy(model(train[0][batch]), train[1][batch].flatten()).backward()
             if asked.clip > 0:

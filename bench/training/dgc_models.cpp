@@ -1,7 +1,7 @@
 // One row and one seed of dense training beside Deep Gradient Compression on larger models: a
 // residual CNN on CIFAR-10 or a character LSTM on Tiny Shakespeare, with four workers in this
-// process. Writes one JSON object; or, with --start, the values that a seed's training begins with.
-// See dgc_models.py, which runs all of them.
+// process. Writes one JSON object; or, with --start, what a seed's training begins with: the values
+// and, with --order, how examples are read. See dgc_models.py, which runs all of them.
 
 #include <sotto/data/augmented.hpp>
 #include <sotto/data/read_cifar10.hpp>
@@ -23,7 +23,7 @@
 namespace {
 
 struct settings {
-    std::filesystem::path data, out, start;
+    std::filesystem::path data, out, start, order;
     std::string task = "cifar10", row = "dense";
     double rate = 0.1, clip = 0.0, weight_decay = 0.0, warm_up_epochs = 4.0;
     std::int64_t passes = 10, batch_size = 32;
@@ -39,6 +39,19 @@ void write(const std::filesystem::path& file, std::string_view content) {
     if (!to.flush()) throw sotto::io_failure("cannot write '" + file.string() + "'");
 }
 
+/// The examples of every epoch, in the order in which the workers together read them: a step's
+/// batches are the next ones, as many as all workers have in theirs.
+void write_order(const settings& s, std::int64_t examples) {
+    sotto::data::sampler all(examples, {}, examples, sotto::random_stream(s.seed).split("order"));
+    std::string raw;
+    for (std::int64_t epoch = 0; epoch < s.passes; ++epoch) {
+        all.begin_epoch(epoch);
+        const auto places = std::as_bytes(all.batch(0));
+        raw.append(reinterpret_cast<const char*>(places.data()), places.size());
+    }
+    write(s.order, raw);
+}
+
 template <class Model>
 nlohmann::json train(const settings& s, auto make_model, auto strategy, const auto& examples,
                      const auto& unseen) {
@@ -51,6 +64,7 @@ nlohmann::json train(const settings& s, auto make_model, auto strategy, const au
             const auto values = std::as_bytes(trainer.parameters());
             const std::string_view raw(reinterpret_cast<const char*>(values.data()), values.size());
             if (transport.rank() == 0) write(s.start, raw);
+            if (transport.rank() == 0 && !s.order.empty()) write_order(s, examples.size());
             return;
         }
         auto losses = nlohmann::json::array(), errors = losses;
@@ -143,6 +157,7 @@ int main(int argc, char** argv) {
     app.add_option("--row", s.row)->check(CLI::IsMember(rows));
     app.add_option("--out", s.out, "Where the result goes");
     app.add_option("--start", s.start, "Write the values at the start there, and end");
+    app.add_option("--order", s.order, "With --start: write the order of the examples there");
     app.add_option("--learning-rate", s.rate);
     app.add_option("--clip", s.clip, "Norm of the whole gradient; 0: no clipping");
     app.add_option("--weight-decay", s.weight_decay);

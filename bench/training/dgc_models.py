@@ -50,6 +50,8 @@ def train(task, row, rate, seed):
     training diverged."""
     wanted = {"task": task, "row": row, "seed": seed, "learning-rate": rate,
               **TASKS[task]["options"]}
+    if row == "pytorch":
+        wanted["batches"] = "those of dense"
     file = RESULTS / f"{task}_{row}_{rate}_{seed}.json"
     if file.exists():
         stored = json.loads(file.read_text())
@@ -79,13 +81,14 @@ def sotto(wanted, out):
 
 
 def pytorch(wanted, out):
-    start = BUILD / "dgc_models.f32"
-    subprocess.run([PROGRAM, "--task", wanted["task"], "--seed", str(wanted["seed"]), "--start",
-                    start], check=True)
-    same = ["seed", "learning-rate", "epochs", "clip"]
+    start, order = BUILD / "dgc_models.f32", BUILD / "dgc_models.order"
+    subprocess.run([PROGRAM, "--task", wanted["task"], "--seed", str(wanted["seed"]), "--epochs",
+                    str(wanted["epochs"]), "--start", start, "--order", order], check=True)
+    same = ["learning-rate", "epochs", "clip"]
     # One process computes what all workers do together.
     return (["/usr/bin/python3", HERE / "character_lstm.py", "--data", os.environ["SOTTO_DATA"],
-             "--start", start, "--out", out, f"--batch-size={WORKERS * wanted['batch-size']}"] +
+             "--start", start, "--order", order, "--out", out,
+             f"--batch-size={WORKERS * wanted['batch-size']}"] +
             [f"--{name}={wanted[name]}" for name in same])
 
 
@@ -183,7 +186,8 @@ def main():
              f"{' '.join(map(str, asked.seeds))}`", "",
              "Four workers, momentum 0.9, density 0.001. One learning rate for all rows of a task:",
              "the best for dense of the grid below it, falling by a cosine to 0. Mean and standard",
-             "deviation over seeds; every row of a seed begins with the same weights, PyTorch's too.",
+             "deviation over seeds; every row of a seed begins with the same weights and has the same",
+             "batches in the same order, PyTorch's too.",
              ""]
     held = []
     for task in [asked.task] if asked.task else TASKS:
