@@ -29,7 +29,7 @@ TASKS = {
     "cifar10": {
         "title": "CIFAR-10 sample (10,000 images), residual CNN of 20 layers: test error in %",
         "measure": "test_error",
-        "rates": [0.025, 0.05, 0.1],
+        "rates": [0.025, 0.05, 0.1, 0.2],
         "rows": ["dense", "gradient_dropping", "dgc"],
         "options": {"epochs": 20, "batch-size": 16, "weight-decay": 1e-4, "clip": 0,
                     "warm-up-epochs": 4},
