@@ -73,7 +73,7 @@ inline void append_utf8(std::string& text, std::uint32_t code) {
 /// Reads the few things that a safetensors header is made of from JSON text: punctuation, strings
 /// and counts. What nests in what is the caller's, so that no input makes it recurse.
 ///   cost    a string takes at most as many bytes as its text
-///   errors  faults name the byte, counted from `base`, and the character found there, or its
+///   errors  faults name the byte, counted from `base`, and the character found there, or the
 ///           end: strings that are not UTF-8 or hold control characters or lone surrogates; counts
 ///           with a sign, fraction, exponent or leading zero, or above 2^63 - 1
 class json_cursor {

@@ -29,9 +29,9 @@ struct run_info {
     std::int64_t epochs_before = 0;  // completed in earlier calls of fit
     std::int64_t rounds_before = 0;  // steps of the epoch that the last call left in the middle
     std::int64_t steps_before = 0;   // of all epochs
-    bool resumed = false;            // an earlier process began this call of fit,
-    bool over = false;               // and had done all of it
-    int world_size_before = 0;       // where one did: its ranks
+    bool resumed = false;            // an earlier process began this call of fit
+    int world_size_before = 0;       // ranks of that process; 0: there was none
+    bool over = false;               // it had done all of this call
     bool begins_anew = false;        // the epoch that was under way: its data are not these
     const layout* parameters = nullptr;
     std::string description{};  // every option of the run, a line each

@@ -164,7 +164,7 @@ private:
     std::uint64_t seed_;
     std::int64_t fits_ = 0;                // that have ended
     std::optional<fit_progress> resumed_;  // and not trained since
-    int world_size_before_ = 0;
+    int world_size_before_ = 0;            // of what was resumed last
     std::string torn_;                     // how the last resume ended, if half-way
 
     std::vector<std::filesystem::path> ours_;  // folders that were written to or resumed from

@@ -260,8 +260,8 @@ private:
                             .rounds_before = round_,
                             .steps_before = step_,
                             .resumed = resumed,
-                            .over = resumed && fit_.ends(length),
                             .world_size_before = resumed ? keeper_.world_size_before() : 0,
+                            .over = resumed && fit_.ends(length),
                             .begins_anew = begins_anew,
                             .parameters = &tensors(),
                             .description = description_};
