@@ -26,7 +26,6 @@ struct settings {
     std::filesystem::path data, out, start, order;
     std::string task = "cifar10", row = "dense";
     double rate = 0.1, clip = 0.0, weight_decay = 0.0, warm_up_epochs = 4.0;
-    double mask_from_sparsity = 0.0;
     std::int64_t passes = 10, batch_size = 32;
     std::uint64_t seed = 1;
 };
@@ -112,7 +111,6 @@ nlohmann::json by_row(const settings& s, auto make_model, const auto& examples,
     if (s.row == "dgc")
         return run(all_reduce{plain, dgc{.density = density,
                                          .momentum = momentum,
-                                         .mask_from_sparsity = s.mask_from_sparsity,
                                          .warm_up_epochs = s.warm_up_epochs,
                                          .clip_norm = s.clip,
                                          .clip = clip_scope::per_model}});
@@ -164,7 +162,6 @@ int main(int argc, char** argv) {
     app.add_option("--clip", s.clip, "Norm of the whole gradient; 0: no clipping");
     app.add_option("--weight-decay", s.weight_decay);
     app.add_option("--warm-up-epochs", s.warm_up_epochs, "Of the density, for dgc");
-    app.add_option("--mask-from-sparsity", s.mask_from_sparsity, "Of momenta, for dgc");
     app.add_option("--epochs", s.passes);
     app.add_option("--batch-size", s.batch_size, "Of one worker");
     app.add_option("--seed", s.seed);
