@@ -23,9 +23,100 @@
 /// Compiles one function for more than the unit's own instruction set. It may run only where
 /// kernels::best_instruction_set() says so.
 #if defined(__x86_64__)
-#define SOTTO_AVX2 [[gnu::target("avx2,fma")]]
-#define SOTTO_AVX512 [[gnu::target("avx2,fma,avx512f,avx512bw,avx512dq,avx512vl")]]
+#define SOTTO_SSE42 [[gnu::target("sse4.2,popcnt")]]
+#define SOTTO_AVX2 [[gnu::target("avx2,fma,f16c,bmi,bmi2,popcnt")]]
+#define SOTTO_AVX512 \
+    [[gnu::target("avx2,fma,f16c,bmi,bmi2,popcnt,avx512f,avx512bw,avx512dq,avx512vl")]]
 #else
+#define SOTTO_SSE42
 #define SOTTO_AVX2
 #define SOTTO_AVX512
 #endif
+
+/// The namespace of functions that are compiled with the unit's own flags: units with other flags
+/// have other functions of these names, so that the linker does not give one unit the code of
+/// another, which its processor may not have. It tells apart what compilers use of their own
+/// accord.
+#define SOTTO_UNIT_OF(a, b, c, d, e, f, g, h) SOTTO_UNIT_JOINED(a, b, c, d, e, f, g, h)
+#define SOTTO_UNIT_JOINED(a, b, c, d, e, f, g, h) unit##a##b##c##d##e##f##g##h
+#if defined(__AVX512F__)
+#if defined(__AVX512BW__) && defined(__AVX512DQ__) && defined(__AVX512VL__)
+#define SOTTO_UNIT_VECTORS _avx512
+#else
+#define SOTTO_UNIT_VECTORS _avx512f
+#endif
+#elif defined(__AVX2__)
+#define SOTTO_UNIT_VECTORS _avx2
+#elif defined(__AVX__)
+#define SOTTO_UNIT_VECTORS _avx
+#elif defined(__SSE4_2__)
+#define SOTTO_UNIT_VECTORS _sse42
+#elif defined(__SSE4_1__)
+#define SOTTO_UNIT_VECTORS _sse41
+#elif defined(__SSSE3__)
+#define SOTTO_UNIT_VECTORS _ssse3
+#elif defined(__SSE3__)
+#define SOTTO_UNIT_VECTORS _sse3
+#elif defined(__ARM_FEATURE_SVE)
+#define SOTTO_UNIT_VECTORS _sve
+#else
+#define SOTTO_UNIT_VECTORS
+#endif
+#if defined(__AVX512FP16__)
+#define SOTTO_UNIT_MORE_VECTORS _fp16
+#elif defined(__AVX512BF16__)
+#define SOTTO_UNIT_MORE_VECTORS _bf16
+#elif defined(__AVX512VPOPCNTDQ__) || defined(__AVX512BITALG__)
+#define SOTTO_UNIT_MORE_VECTORS _vpopcnt
+#elif defined(__AVX512VBMI2__)
+#define SOTTO_UNIT_MORE_VECTORS _vbmi2
+#elif defined(__AVX512VBMI__) || defined(__AVX512IFMA__)
+#define SOTTO_UNIT_MORE_VECTORS _vbmi
+#elif defined(__XOP__) || defined(__FMA4__)
+#define SOTTO_UNIT_MORE_VECTORS _xop
+#elif defined(__ARM_FEATURE_SVE2)
+#define SOTTO_UNIT_MORE_VECTORS _sve2
+#elif defined(__ARM_FEATURE_FP16_VECTOR_ARITHMETIC)
+#define SOTTO_UNIT_MORE_VECTORS _fp16
+#else
+#define SOTTO_UNIT_MORE_VECTORS
+#endif
+#if defined(__AVX512VNNI__) || defined(__AVXVNNI__) || defined(__ARM_FEATURE_DOTPROD)
+#define SOTTO_UNIT_DOT _dot
+#else
+#define SOTTO_UNIT_DOT
+#endif
+#if defined(__FMA__)
+#define SOTTO_UNIT_FMA _fma
+#else
+#define SOTTO_UNIT_FMA
+#endif
+#if defined(__F16C__)
+#define SOTTO_UNIT_F16C _f16c
+#else
+#define SOTTO_UNIT_F16C
+#endif
+#if defined(__BMI2__)
+#define SOTTO_UNIT_BITS _bmi2
+#elif defined(__BMI__)
+#define SOTTO_UNIT_BITS _bmi
+#elif defined(__POPCNT__)
+#define SOTTO_UNIT_BITS _popcnt
+#else
+#define SOTTO_UNIT_BITS
+#endif
+#if defined(__LZCNT__) || defined(__MOVBE__) || defined(__ADX__)
+#define SOTTO_UNIT_MORE_BITS _lzcnt
+#elif defined(__ARM_FEATURE_ATOMICS)
+#define SOTTO_UNIT_MORE_BITS _lse
+#else
+#define SOTTO_UNIT_MORE_BITS
+#endif
+#if defined(__FAST_MATH__)
+#define SOTTO_UNIT_MATH _fast
+#else
+#define SOTTO_UNIT_MATH
+#endif
+#define SOTTO_UNIT                                                                             \
+    SOTTO_UNIT_OF(SOTTO_UNIT_VECTORS, SOTTO_UNIT_MORE_VECTORS, SOTTO_UNIT_DOT, SOTTO_UNIT_FMA, \
+                  SOTTO_UNIT_F16C, SOTTO_UNIT_BITS, SOTTO_UNIT_MORE_BITS, SOTTO_UNIT_MATH)

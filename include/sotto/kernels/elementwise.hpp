@@ -8,7 +8,7 @@
 #include "sotto/kernels/instruction_set.hpp"
 #include "sotto/kernels/vector.hpp"
 
-namespace sotto::kernels {
+namespace sotto::kernels::inline SOTTO_UNIT {
 
 namespace detail {
 
@@ -112,4 +112,4 @@ inline void where_positive(std::span<const float> y, std::span<const float> x,
                                                                           to.data(), to.size());
 }
 
-}  // namespace sotto::kernels
+}  // namespace sotto::kernels::inline SOTTO_UNIT

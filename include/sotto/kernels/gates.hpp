@@ -10,7 +10,7 @@
 #include "sotto/kernels/unfused.hpp"
 #include "sotto/kernels/vector.hpp"
 
-namespace sotto::kernels {
+namespace sotto::kernels::inline SOTTO_UNIT {
 
 /// One step of an LSTM, for a batch of rows. Each row of `gates` holds four runs of `hidden`
 /// values: input, forget, candidate and output gate. The other spans are rows x hidden.
@@ -134,4 +134,4 @@ inline void lstm_backward(const lstm_step_back& step) noexcept {
     run_unfused<detail::lstm_backward>(best_instruction_set(), step);
 }
 
-}  // namespace sotto::kernels
+}  // namespace sotto::kernels::inline SOTTO_UNIT

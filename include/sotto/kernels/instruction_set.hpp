@@ -1,5 +1,10 @@
 #pragma once
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>
@@ -8,27 +13,58 @@
 
 namespace sotto::kernels {
 
-/// What the vector kernels are compiled for, besides the unit's own instruction set.
-enum class instruction_set : std::uint8_t { baseline, avx2, avx512 };
+/// What the vector kernels are compiled for, besides the unit's own instruction set. `baseline` is
+/// what every processor of the architecture has: SSE2 on x86-64, NEON on AArch64.
+enum class instruction_set : std::uint8_t { baseline, sse4_2, avx2, avx512 };
+
+inline namespace SOTTO_UNIT {
+
+constexpr std::string_view name_of(instruction_set set) noexcept {
+    constexpr std::string_view names[] = {"baseline", "sse4_2", "avx2", "avx512"};
+    return names[static_cast<std::size_t>(set)];
+}
+
+namespace detail {
+
+#if defined(__x86_64__)
+/// AVX2 with all that processors which have it have as well: FMA, F16C, BMI.
+inline bool has_avx2() noexcept {
+    unsigned a = 0, b = 0, c = 0, d = 0;
+    const bool has_f16c = __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;
+    return has_f16c && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+           __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
+           __builtin_cpu_supports("popcnt");
+}
+
+inline bool has_avx512() noexcept {
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+}
+
+inline instruction_set processor_instruction_set() noexcept {
+    if (!__builtin_cpu_supports("sse4.2") || !__builtin_cpu_supports("popcnt"))
+        return instruction_set::baseline;
+    if (!has_avx2()) return instruction_set::sse4_2;
+    return has_avx512() ? instruction_set::avx512 : instruction_set::avx2;
+}
+#else
+inline instruction_set processor_instruction_set() noexcept {
+    return instruction_set::baseline;
+}
+#endif
+
+}  // namespace detail
 
 /// The widest set that this processor and its operating system have. The environment variable
-/// SOTTO_ISA (baseline, avx2) can only lower it; it is read once.
+/// SOTTO_ISA (baseline, sse4_2, avx2) can only lower it; it is read once.
 inline instruction_set best_instruction_set() noexcept {
     static const instruction_set best = [] {
-        instruction_set found = instruction_set::baseline;
-#if defined(__x86_64__)
-        if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-            found = instruction_set::avx2;
-        if (found == instruction_set::avx2 && __builtin_cpu_supports("avx512f") &&
-            __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
-            __builtin_cpu_supports("avx512vl"))
-            found = instruction_set::avx512;
-#endif
+        const instruction_set found = detail::processor_instruction_set();
         const char* asked = std::getenv("SOTTO_ISA");
         if (asked == nullptr) return found;
-        if (std::string_view(asked) == "baseline") return instruction_set::baseline;
-        if (std::string_view(asked) == "avx2" && found == instruction_set::avx512)
-            return instruction_set::avx2;
+        for (auto set = instruction_set::baseline; set < found;
+             set = static_cast<instruction_set>(static_cast<int>(set) + 1))
+            if (name_of(set) == asked) return set;
         return found;
     }();
     return best;
@@ -36,27 +72,53 @@ inline instruction_set best_instruction_set() noexcept {
 
 namespace detail {
 
+// What a kernel calls becomes part of these functions: its body everywhere, the operations of the
+// set (operations.hpp) wherever the compiler optimises.
+
 template <class Kernel, class... Arguments>
-SOTTO_AVX512 auto run_avx512(const Arguments&... arguments) noexcept {
+SOTTO_AVX512 [[gnu::noinline, gnu::flatten]] auto run_avx512(
+    const Arguments&... arguments) noexcept {
     return Kernel::template run<instruction_set::avx512>(arguments...);
 }
 template <class Kernel, class... Arguments>
-SOTTO_AVX2 auto run_avx2(const Arguments&... arguments) noexcept {
+SOTTO_AVX2 [[gnu::noinline, gnu::flatten]] auto run_avx2(const Arguments&... arguments) noexcept {
     return Kernel::template run<instruction_set::avx2>(arguments...);
+}
+template <class Kernel, class... Arguments>
+SOTTO_SSE42 [[gnu::noinline, gnu::flatten]] auto run_sse4_2(
+    const Arguments&... arguments) noexcept {
+    return Kernel::template run<instruction_set::sse4_2>(arguments...);
+}
+template <class Kernel, class... Arguments>
+[[gnu::noinline, gnu::flatten]] auto run_baseline(const Arguments&... arguments) noexcept {
+    return Kernel::template run<instruction_set::baseline>(arguments...);
 }
 
 }  // namespace detail
 
-/// Runs a kernel as it was compiled for the widest set: `Kernel::run<Set>(arguments...)`, a
-/// function marked SOTTO_INLINE that calls nothing which is not.
+/// Runs a kernel as it was compiled for the set: `Kernel::run<Set>(arguments...)`, a function
+/// marked SOTTO_INLINE that calls nothing which is not, or is an operation of that set.
 template <class Kernel, class... Arguments>
-auto run_widest(const Arguments&... arguments) noexcept {
-    switch (best_instruction_set()) {
+auto run_on(instruction_set set, const Arguments&... arguments) noexcept {
+#if defined(__x86_64__)
+    switch (set) {
         case instruction_set::avx512: return detail::run_avx512<Kernel>(arguments...);
         case instruction_set::avx2: return detail::run_avx2<Kernel>(arguments...);
+        case instruction_set::sse4_2: return detail::run_sse4_2<Kernel>(arguments...);
         case instruction_set::baseline: break;
     }
-    return Kernel::template run<instruction_set::baseline>(arguments...);
+#else
+    static_cast<void>(set);
+#endif
+    return detail::run_baseline<Kernel>(arguments...);
 }
+
+/// The same for the widest set.
+template <class Kernel, class... Arguments>
+auto run_widest(const Arguments&... arguments) noexcept {
+    return run_on<Kernel>(best_instruction_set(), arguments...);
+}
+
+}  // namespace SOTTO_UNIT
 
 }  // namespace sotto::kernels

@@ -7,7 +7,7 @@
 #include "sotto/kernels/instruction_set.hpp"
 #include "sotto/kernels/vector.hpp"
 
-namespace sotto::kernels {
+namespace sotto::kernels::inline SOTTO_UNIT {
 
 /// Two sums over the same values.
 struct two_sums {
@@ -167,4 +167,4 @@ inline void normalise_back(std::span<const float> x, std::span<const float> dy, 
                                                mean_change, slope);
 }
 
-}  // namespace sotto::kernels
+}  // namespace sotto::kernels::inline SOTTO_UNIT

@@ -7,7 +7,7 @@
 #include "sotto/kernels/instruction_set.hpp"
 #include "sotto/kernels/vector.hpp"
 
-namespace sotto::kernels {
+namespace sotto::kernels::inline SOTTO_UNIT {
 
 /// A matrix of which every row is the same pick of places from a plane of floats, read from another
 /// shift: the patches that a convolution's filters see, without being written out.
@@ -239,4 +239,4 @@ inline void correlate_shifted(const shifted_planes& x, const image_series& image
     run_widest<detail::correlate_shifted>(x, images, rows, row_count, out);
 }
 
-}  // namespace sotto::kernels
+}  // namespace sotto::kernels::inline SOTTO_UNIT

@@ -10,27 +10,9 @@
 #include "sotto/kernels/unfused.hpp"
 #include "sotto/kernels/vector.hpp"
 
-namespace sotto::kernels {
+namespace sotto::kernels::inline SOTTO_UNIT {
 
 namespace detail {
-
-template <int Lanes>
-struct words_of {
-    typedef std::int32_t type __attribute__((vector_size(Lanes * sizeof(std::int32_t))));
-};
-
-// Of the last lanes only `count` are in memory; the others are read as 0.
-template <int Lanes>
-SOTTO_INLINE void load_some(floats<Lanes>& to, const float* from, std::size_t count) noexcept {
-    if (count >= Lanes) return load(to, from);
-    to = floats<Lanes>{};
-    std::memcpy(&to, from, count * sizeof(float));
-}
-template <int Lanes>
-SOTTO_INLINE void store_some(const floats<Lanes>& from, float* to, std::size_t count) noexcept {
-    if (count >= Lanes) return store(from, to);
-    std::memcpy(to, &from, count * sizeof(float));
-}
 
 /// What both functions below are made of, for y <= 0.
 ///   math    y = n log 2 + r, n to the nearest, so |r| < 0.35;  power = 2^n;
@@ -43,7 +25,7 @@ SOTTO_INLINE void split_exponential(const floats<Lanes>& at, floats<Lanes>& scal
                                     floats<Lanes>& power) noexcept {
     SOTTO_UNFUSED_BODY
     using lanes = floats<Lanes>;
-    using words = typename words_of<Lanes>::type;
+    using words = integers<Lanes>;
     const lanes lowest = lanes{} - 87.0f;
     const lanes y = at < lowest ? lowest : at;  // a NaN stays one
     const auto n = __builtin_convertvector(y * 0x1.715476p+0f - 0.5f, words);
@@ -125,4 +107,4 @@ inline void tanh(std::span<const float> x, std::span<float> y) noexcept {
     run_unfused<detail::tanh>(best_instruction_set(), x.data(), y.data(), x.size());
 }
 
-}  // namespace sotto::kernels
+}  // namespace sotto::kernels::inline SOTTO_UNIT

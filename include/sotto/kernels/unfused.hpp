@@ -3,35 +3,50 @@
 #include "sotto/core/config.hpp"
 #include "sotto/kernels/instruction_set.hpp"
 
-namespace sotto::kernels {
+namespace sotto::kernels::inline SOTTO_UNIT {
 
 namespace detail {
 
 template <class Kernel, class... Arguments>
-SOTTO_UNFUSED SOTTO_AVX512 inline void unfused_avx512(const Arguments&... arguments) noexcept {
-    Kernel::template run<instruction_set::avx512>(arguments...);
+SOTTO_UNFUSED SOTTO_AVX512 [[gnu::noinline, gnu::flatten]] auto unfused_avx512(
+    const Arguments&... arguments) noexcept {
+    return Kernel::template run<instruction_set::avx512>(arguments...);
 }
 template <class Kernel, class... Arguments>
-SOTTO_UNFUSED SOTTO_AVX2 inline void unfused_avx2(const Arguments&... arguments) noexcept {
-    Kernel::template run<instruction_set::avx2>(arguments...);
+SOTTO_UNFUSED SOTTO_AVX2 [[gnu::noinline, gnu::flatten]] auto unfused_avx2(
+    const Arguments&... arguments) noexcept {
+    return Kernel::template run<instruction_set::avx2>(arguments...);
 }
 template <class Kernel, class... Arguments>
-SOTTO_UNFUSED inline void unfused_baseline(const Arguments&... arguments) noexcept {
-    Kernel::template run<instruction_set::baseline>(arguments...);
+SOTTO_UNFUSED SOTTO_SSE42 [[gnu::noinline, gnu::flatten]] auto unfused_sse4_2(
+    const Arguments&... arguments) noexcept {
+    return Kernel::template run<instruction_set::sse4_2>(arguments...);
+}
+template <class Kernel, class... Arguments>
+SOTTO_UNFUSED [[gnu::noinline, gnu::flatten]] auto unfused_baseline(
+    const Arguments&... arguments) noexcept {
+    return Kernel::template run<instruction_set::baseline>(arguments...);
 }
 
 }  // namespace detail
 
-/// As run_widest, for kernels that give the same bits on every instruction set: wider lanes, but no
+/// As run_on, for kernels that give the same bits on every instruction set: wider lanes, but no
 /// multiply-add is fused. Whatever has one begins with SOTTO_UNFUSED_BODY.
+/// "The same bits" holds for units that keep IEEE arithmetic: not with -ffast-math or a part of it,
+/// nor with clang's -ffp-contract=fast, which overrides the pragma.
 template <class Kernel, class... Arguments>
-void run_unfused(instruction_set set, const Arguments&... arguments) noexcept {
+auto run_unfused(instruction_set set, const Arguments&... arguments) noexcept {
+#if defined(__x86_64__)
     switch (set) {
         case instruction_set::avx512: return detail::unfused_avx512<Kernel>(arguments...);
         case instruction_set::avx2: return detail::unfused_avx2<Kernel>(arguments...);
+        case instruction_set::sse4_2: return detail::unfused_sse4_2<Kernel>(arguments...);
         case instruction_set::baseline: break;
     }
-    detail::unfused_baseline<Kernel>(arguments...);
+#else
+    static_cast<void>(set);
+#endif
+    return detail::unfused_baseline<Kernel>(arguments...);
 }
 
-}  // namespace sotto::kernels
+}  // namespace sotto::kernels::inline SOTTO_UNIT

@@ -1,11 +1,12 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "sotto/core/config.hpp"
 #include "sotto/kernels/instruction_set.hpp"
 
-namespace sotto::kernels::detail {
+namespace sotto::kernels::inline SOTTO_UNIT::detail {
 
 // Vectors in the compilers' own notation: a library's are fixed to the unit's instruction set,
 // and could not be used inside a function that is compiled for another. They are passed by
@@ -16,6 +17,9 @@ constexpr int lanes_of(instruction_set set) noexcept {
     return set == instruction_set::avx512 ? 16 : set == instruction_set::avx2 ? 8 : 4;
 }
 
+/// In the widest register of all.
+constexpr int lanes_max = 16;
+
 template <int Lanes>
 struct vector_of {
     typedef float type __attribute__((vector_size(Lanes * sizeof(float))));
@@ -25,15 +29,82 @@ struct vector_of {
 template <int Lanes>
 using floats = typename vector_of<Lanes>::type;
 
+template <int Lanes>
+struct word_vector_of {
+    typedef std::uint32_t type __attribute__((vector_size(Lanes * sizeof(std::uint32_t))));
+};
+
+/// Lanes words: the bits of floats, or places.
+template <int Lanes>
+using words = typename word_vector_of<Lanes>::type;
+
+template <int Lanes>
+struct integer_vector_of {
+    typedef std::int32_t type __attribute__((vector_size(Lanes * sizeof(std::int32_t))));
+};
+
+/// Lanes signed words: what comparing two vectors gives as well, all bits where it holds.
+template <int Lanes>
+using integers = typename integer_vector_of<Lanes>::type;
+
+template <int Lanes>
+struct double_vector_of {
+    typedef double type __attribute__((vector_size(Lanes * sizeof(double))));
+};
+
+/// Lanes doubles.
+template <int Lanes>
+using doubles = typename double_vector_of<Lanes>::type;
+
+/// Registers as the compilers' builtins take and give them.
+template <int Bytes>
+struct builtin_vectors {
+    typedef char bytes __attribute__((vector_size(Bytes)));
+    typedef short shorts __attribute__((vector_size(Bytes)));
+    typedef long long pairs __attribute__((vector_size(Bytes)));
+};
+
 template <class Vector>
-SOTTO_INLINE void load(Vector& to, const float* from) noexcept {
+SOTTO_INLINE void load(Vector& to, const void* from) noexcept {
     __builtin_memcpy(&to, from, sizeof to);
 }
 
 template <class Vector>
-SOTTO_INLINE void store(const Vector& from, float* to) noexcept {
+SOTTO_INLINE void store(const Vector& from, void* to) noexcept {
     __builtin_memcpy(to, &from, sizeof from);
 }
+
+// Of the last lanes only `count` are in memory; the others are read as 0.
+template <int Lanes>
+SOTTO_INLINE void load_some(floats<Lanes>& to, const float* from, std::size_t count) noexcept {
+    if (count >= Lanes) return load(to, from);
+    to = floats<Lanes>{};
+    __builtin_memcpy(&to, from, count * sizeof(float));
+}
+template <int Lanes>
+SOTTO_INLINE void store_some(const floats<Lanes>& from, float* to, std::size_t count) noexcept {
+    if (count >= Lanes) return store(from, to);
+    __builtin_memcpy(to, &from, count * sizeof(float));
+}
+
+// Floats to doubles, which is exact.
+inline void widen(const float& from, double& to) noexcept {
+    to = double{from};
+}
+template <class Floats, class Doubles>
+SOTTO_INLINE void widen(const Floats& from, Doubles& to) noexcept {
+    to = __builtin_convertvector(from, Doubles);
+}
+#if defined(__x86_64__) && !defined(__clang__)
+// Of the compiler's own conversion g++ 12 makes two halves and joins them.
+SOTTO_AVX2 inline void widen(const floats<4>& from, doubles<4>& to) noexcept {
+    to = __builtin_ia32_cvtps2pd256(from);
+}
+SOTTO_AVX512 inline void widen(const floats<8>& from, doubles<8>& to) noexcept {
+    constexpr int all_lanes = -1, rounding_as_set = 4;
+    to = __builtin_ia32_cvtps2pd512_mask(from, doubles<8>{}, all_lanes, rounding_as_set);
+}
+#endif
 
 /// The sum over lanes, by halves.
 SOTTO_INLINE float sum_of(const floats<4>& v) noexcept {
@@ -50,4 +121,4 @@ SOTTO_INLINE float sum_of(const floats<16>& v) noexcept {
     return sum_of(half);
 }
 
-}  // namespace sotto::kernels::detail
+}  // namespace sotto::kernels::inline SOTTO_UNIT::detail

@@ -3,22 +3,54 @@
 #include <doctest/doctest.h>
 
 #include <cstdlib>
-#include <string>
 
 using sotto::kernels::best_instruction_set;
 using sotto::kernels::instruction_set;
+using sotto::kernels::name_of;
+
+namespace {
+
+constexpr instruction_set all_sets[] = {instruction_set::baseline, instruction_set::sse4_2,
+                                        instruction_set::avx2, instruction_set::avx512};
+
+struct set_that_runs {
+    template <instruction_set Set>
+    SOTTO_INLINE static instruction_set run(int) noexcept {
+        return Set;
+    }
+};
+
+}  // namespace
 
 // The whole of this executable runs once more for each lower set: see tests/unit/CMakeLists.txt.
 TEST_CASE("SOTTO_ISA lowers the instruction set, and raises none") {
-    const char* set = std::getenv("SOTTO_ISA");
-    const std::string asked = set == nullptr ? "" : set;
-    if (asked == "baseline") CHECK(best_instruction_set() == instruction_set::baseline);
-    if (asked == "avx2") CHECK(best_instruction_set() <= instruction_set::avx2);
+    instruction_set has = instruction_set::baseline;
 #if defined(__x86_64__)
-    const bool fused = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-    if (asked.empty() && fused) CHECK(best_instruction_set() >= instruction_set::avx2);
-    if (!fused) CHECK(best_instruction_set() == instruction_set::baseline);
-#else
-    CHECK(best_instruction_set() == instruction_set::baseline);
+    if (__builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("popcnt"))
+        has = instruction_set::sse4_2;
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+        has = instruction_set::avx2;
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
+        has = instruction_set::avx512;
 #endif
+    const char* asked = std::getenv("SOTTO_ISA");
+    instruction_set expected = has;
+    for (const auto set : all_sets)
+        if (asked != nullptr && asked == name_of(set) && set < has) expected = set;
+    CHECK(best_instruction_set() == expected);
+}
+
+TEST_CASE("every instruction set has the name that SOTTO_ISA takes") {
+    CHECK(name_of(instruction_set::baseline) == "baseline");
+    CHECK(name_of(instruction_set::sse4_2) == "sse4_2");
+    CHECK(name_of(instruction_set::avx2) == "avx2");
+    CHECK(name_of(instruction_set::avx512) == "avx512");
+}
+
+TEST_CASE("a kernel runs as it was compiled for the set that was asked for") {
+    using sotto::kernels::run_on;
+    for (const auto set : all_sets)
+        if (set <= best_instruction_set()) CHECK(run_on<set_that_runs>(set, 0) == set);
+    CHECK(sotto::kernels::run_widest<set_that_runs>(0) == best_instruction_set());
 }
