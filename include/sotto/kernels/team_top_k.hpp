@@ -1,0 +1,232 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "sotto/core/config.hpp"
+#include "sotto/kernels/keep_top.hpp"
+#include "sotto/kernels/magnitude.hpp"
+#include "sotto/kernels/rank_magnitude.hpp"
+#include "sotto/kernels/require.hpp"
+#include "sotto/kernels/sample.hpp"
+#include "sotto/kernels/select_top_k.hpp"
+#include "sotto/kernels/sources.hpp"
+#include "sotto/kernels/thread_team.hpp"
+#include "sotto/kernels/top_k_search.hpp"
+#include "sotto/kernels/unfused.hpp"
+#include "sotto/kernels/uninitialised.hpp"
+
+namespace sotto::kernels::inline SOTTO_UNIT {
+
+/// Memory that a team selects in: that of top_k_scratch for each member, and the result's.
+class team_top_k_scratch {
+public:
+    /// Takes what selecting k of n values by so many threads needs.
+    void reserve(std::int64_t n, std::int64_t k, int threads) {
+        detail::check_top_k(static_cast<std::size_t>(n), k, std::uint64_t{1} << 32);
+        require(threads >= 1, "team_top_k_scratch::reserve", "threads must be at least 1");
+        const auto size = static_cast<std::size_t>(n), wanted = static_cast<std::size_t>(k);
+        const auto count = static_cast<std::size_t>(threads);
+        if (members_.size() < count) members_.resize(count);
+        // The first member's is also for one thread alone: it takes over where a sample misleads.
+        const std::size_t share = detail::top_k_search::room_for(size / count + 1, wanted);
+        for (std::size_t m = 0; m < count; ++m) {
+            members_[m].search.reserve(m == 0 ? size : size / count + 1, wanted, false);
+            members_[m].inside.reserve(share + detail::lanes_max);
+        }
+        joined_.reserve(count * share + detail::lanes_max);
+        ranker_.reserve(count * share);
+        places_.reserve(wanted);
+        values_.reserve(wanted);
+    }
+
+    selection select(std::span<const float> values, std::int64_t k, thread_team& team,
+                     nan_policy nans) {
+        const std::size_t n = values.size(), wanted = static_cast<std::size_t>(k);
+        detail::check_top_k(n, k, std::uint64_t{1} << 32);
+        if (k == 0) return {};
+        reserve(static_cast<std::int64_t>(n), k, team.size());
+        if (team.size() == 1 || n < shared_min) return alone(values, k, nans);
+        values_to_select_ = values;
+        wanted_ = wanted;
+        collect(estimate(team), team);
+        if (total(team) < wanted) return alone(values, k, nans);
+        const detail::ranked_magnitude least = rank(team);
+        const bool nan = keep(least, team);
+        if (nan && nans == nan_policy::refuse) detail::refuse_nan(values);
+        return {{places_.data(), wanted}, {values_.data(), wanted}};
+    }
+
+private:
+    // Below, waking threads costs more than they save.
+    static constexpr std::size_t shared_min = 65536;
+
+    struct alignas(64) member_state {
+        detail::top_k_search search;
+        uninitialised<float> inside;  // candidates near the last that is chosen
+        detail::range_counts counts;
+        detail::keep_request request;
+        bool nan = false;
+    };
+
+    member_state& member(int m) noexcept { return members_[static_cast<std::size_t>(m)]; }
+
+    selection alone(std::span<const float> values, std::int64_t k, nan_policy nans) {
+        return detail::select(values, k, member(0).search, nullptr, nans);
+    }
+
+    detail::selected_part<detail::plain_source> part_of(int m, int members) const noexcept {
+        const std::size_t n = values_to_select_.size();
+        const auto from = n * static_cast<std::size_t>(m) / static_cast<std::size_t>(members);
+        const auto to = n * static_cast<std::size_t>(m + 1) / static_cast<std::size_t>(members);
+        return {{values_to_select_.data()}, to - from, from};
+    }
+
+    /// Each member samples its own part, the first one judges.
+    detail::probable_thresholds estimate(thread_team& team) {
+        const std::size_t n = values_to_select_.size();
+        const std::size_t sampled = detail::threshold_sampler::sample_size(n) /
+                                    static_cast<std::size_t>(team.size()) / detail::sample_line;
+        detail::threshold_sampler& sampler = member(0).search.sampler();
+        float* const room = sampler.room();
+        team.run([&](int m) {
+            const auto part = part_of(m, team.size());
+            run_unfused<detail::take_sample<detail::plain_source>>(
+                best_instruction_set(), part.source, part.first, part.size, sampled,
+                std::uint64_t{0},
+                room + static_cast<std::size_t>(m) * sampled * detail::sample_line);
+        });
+        const std::size_t count =
+            sampled * detail::sample_line * static_cast<std::size_t>(team.size());
+        return sampler.judge({room, count}, n, wanted_, 1.0, false);
+    }
+
+    void collect(const detail::probable_thresholds& start, thread_team& team) {
+        const std::size_t n = values_to_select_.size();
+        team.run(
+            [&](int m) { member(m).search.run_share(part_of(m, team.size()), n, wanted_, start); });
+    }
+
+    std::size_t total(thread_team& team) {
+        std::size_t sum = 0;
+        for (int m = 0; m < team.size(); ++m) sum += member(m).search.everything().count;
+        return sum;
+    }
+
+    /// The last that is chosen among all candidates: members take out those near it.
+    detail::ranked_magnitude rank(thread_team& team) {
+        near_ = range_near(team);
+        team.run([&](int m) {
+            const detail::candidates all = member(m).search.everything();
+            member(m).counts = run_unfused<detail::extract_range>(
+                best_instruction_set(), all.values, all.count, near_, member(m).inside.data());
+        });
+        detail::range_counts counts;
+        for (int m = 0; m < team.size(); ++m) {
+            counts.above += member(m).counts.above;
+            counts.inside += member(m).counts.inside;
+        }
+        if (counts.above >= wanted_ || counts.above + counts.inside < wanted_)
+            return rank_all(team);
+        std::size_t count = 0;
+        for (int m = 0; m < team.size(); ++m) {
+            std::copy_n(member(m).inside.data(), member(m).counts.inside, joined_.data() + count);
+            count += member(m).counts.inside;
+        }
+        detail::ranked_magnitude least =
+            ranker_.rank({joined_.data(), count}, wanted_ - counts.above);
+        least.above += counts.above;
+        return least;
+    }
+
+    /// Where a sample of the candidates misled.
+    detail::ranked_magnitude rank_all(thread_team& team) {
+        const std::size_t count = total(team);
+        std::size_t to = 0;
+        for (int m = 0; m < team.size(); ++m) {
+            const detail::candidates all = member(m).search.everything();
+            std::copy_n(all.values, all.count, joined_.data() + to);
+            to += all.count;
+        }
+        return ranker_.rank({joined_.data(), count}, wanted_);
+    }
+
+    detail::magnitude_range range_near(thread_team& team) {
+        const std::size_t count = total(team);
+        std::array<float, 512> sample;
+        const std::size_t share = sample.size() / static_cast<std::size_t>(team.size());
+        std::size_t sampled = 0;
+        for (int m = 0; m < team.size(); ++m) {
+            const detail::candidates all = member(m).search.everything();
+            const std::size_t mine = std::min(all.count, share);
+            for (std::size_t i = 0; i < mine; ++i)
+                sample[sampled++] = all.values[i * all.count / mine];
+        }
+        return magnitude_ranker::probable_range({sample.data(), sampled}, count, wanted_);
+    }
+
+    /// Members write what they keep behind each other.
+    bool keep(const detail::ranked_magnitude& least, thread_team& team) {
+        std::size_t to = 0, ties = wanted_ - least.above;
+        for (int m = 0; m < team.size(); ++m) {
+            const detail::range_counts exact = count_at(m, least.magnitude);
+            const std::size_t mine = std::min(ties, exact.inside);
+            const std::size_t end = to + exact.above + mine;
+            member(m).request = {.last = member(m).search.everything().count,
+                                 .threshold = least.magnitude,
+                                 .ties = mine,
+                                 .out = {places_.data(), values_.data(), nullptr, 0, end},
+                                 .to = to};
+            to = end;
+            ties -= mine;
+        }
+        team.run([&](int m) {
+            using kernel = detail::keep_top<detail::plain_source, false>;
+            const auto progress = run_unfused<kernel>(
+                best_instruction_set(), detail::plain_source{values_to_select_.data()},
+                member(m).search.everything(), member(m).request);
+            member(m).nan = progress.nan;
+        });
+        bool nan = false;
+        for (int m = 0; m < team.size(); ++m) nan |= member(m).nan;
+        return nan;
+    }
+
+    /// How many candidates of a member are above a magnitude, and how many equal to it.
+    detail::range_counts count_at(int m, std::uint32_t magnitude) {
+        const detail::candidates all = member(m).search.everything();
+        const bool near = near_.lowest <= magnitude && magnitude <= near_.highest;
+        const float* const from = near ? member(m).inside.data() : all.values;
+        const std::size_t count = near ? member(m).counts.inside : all.count;
+        detail::range_counts counts = run_unfused<detail::extract_range>(
+            best_instruction_set(), from, count, detail::magnitude_range{magnitude, magnitude},
+            joined_.data());
+        if (near) counts.above += member(m).counts.above;
+        return counts;
+    }
+
+    std::vector<member_state> members_;
+    std::span<const float> values_to_select_;
+    std::size_t wanted_ = 0;
+    detail::magnitude_range near_;
+    magnitude_ranker ranker_;
+    uninitialised<float> joined_, values_;
+    uninitialised<std::uint32_t> places_;
+};
+
+/// The same selection by several threads, which share the values.
+///   shape   as select_top_k; the result lives in `scratch` until the next call
+///   cost    up to 65,536 values as select_top_k; for more each thread reads its part, and the
+///           threads meet four times
+///   errors  as select_top_k
+inline selection select_top_k(std::span<const float> values, std::int64_t k,
+                              team_top_k_scratch& scratch, thread_team& team,
+                              nan_policy nans = nan_policy::refuse) {
+    return scratch.select(values, k, team, nans);
+}
+
+}  // namespace sotto::kernels::inline SOTTO_UNIT
