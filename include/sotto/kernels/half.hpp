@@ -3,10 +3,15 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <span>
 
-namespace sotto::kernels {
+#include "sotto/core/config.hpp"
+#include "sotto/kernels/each_lane.hpp"
+#include "sotto/kernels/instruction_set.hpp"
+#include "sotto/kernels/require.hpp"
+#include "sotto/kernels/vector.hpp"
+
+namespace sotto::kernels::inline SOTTO_UNIT {
 
 /// A float rounded to IEEE binary16, as its bits: 1 sign, 5 exponent, 10 fraction.
 ///   math    to nearest, ties to even; from 65520 on infinity; subnormals down to 2^-24; a NaN
@@ -59,140 +64,176 @@ constexpr float from_bf16(std::uint16_t half) noexcept {
 
 namespace detail {
 
-// The same arithmetic on `Width` lanes at once, with both sides of every `if` computed and one
-// chosen by a mask.
-template <std::size_t Width>
-struct half_lanes {
-    typedef std::uint32_t words __attribute__((vector_size(4 * Width)));
-    typedef float floats __attribute__((vector_size(4 * Width)));
-    typedef std::uint16_t halves __attribute__((vector_size(2 * Width)));
+template <int Lanes>
+struct half_vector_of {
+    typedef std::uint16_t type __attribute__((vector_size(Lanes * sizeof(std::uint16_t))));
 };
 
-enum class half_format { fp16, bf16 };
+/// Lanes halves, as their bits.
+template <int Lanes>
+using halves = typename half_vector_of<Lanes>::type;
 
-template <half_format Format, std::size_t Width>
-[[gnu::always_inline]] inline void round_lanes(const float* from, std::uint16_t* to) noexcept {
-    using lanes = half_lanes<Width>;
-    using words = typename lanes::words;
-    words bits;
-    std::memcpy(&bits, from, sizeof bits);
-    const words magnitude = bits & 0x7FFFFFFFu;
-    const words nan = reinterpret_cast<words>(magnitude > 0x7F800000u);
-    words half;
-    if constexpr (Format == half_format::fp16) {
-        const auto shifted = reinterpret_cast<typename lanes::floats>(magnitude) + 0.5f;
+template <int Lanes>
+struct signed_half_vector_of {
+    typedef std::int16_t type __attribute__((vector_size(Lanes * sizeof(std::int16_t))));
+};
+
+/// The same, as the compilers' builtins take and give them.
+template <int Lanes>
+using signed_halves = typename signed_half_vector_of<Lanes>::type;
+
+// The conversions below are each the scalar function's arithmetic, on as many lanes as the argument
+// has, with both sides of every `if` computed and one chosen. Processors with AVX2 have
+// instructions for binary16; those of bfloat16, where there are any, flush subnormals.
+
+struct fp16_lanes {
+    static constexpr int to_nearest = 0, rounding_as_set = 4;
+    static constexpr std::uint16_t all_lanes = 0xFFFF;
+
+    static void round(const float& from, std::uint16_t& to) noexcept { to = to_fp16(from); }
+    static void widen(const std::uint16_t& from, float& to) noexcept { to = from_fp16(from); }
+
+    template <class Floats, class Halves>
+    SOTTO_INLINE static void round(const Floats& from, Halves& to) noexcept {
+        using words = detail::words<sizeof(Floats) / sizeof(float)>;
+        const words bits = reinterpret_cast<words>(from), magnitude = bits & 0x7FFFFFFFu;
+        const Floats shifted = reinterpret_cast<Floats>(magnitude) + 0.5f;
         const words subnormal = reinterpret_cast<words>(shifted) - 0x3F000000u;
         const words normal = (magnitude - 0x38000000u + 0xFFFu + (magnitude >> 13 & 1u)) >> 13;
-        const words is_small = reinterpret_cast<words>(magnitude < 0x38800000u);
-        const words is_large = reinterpret_cast<words>(magnitude >= 0x47800000u);
-        half = (is_small & subnormal) | (~is_small & normal);
-        half = (is_large & (0x7C00u | (nan & (0x200u | (magnitude >> 13 & 0x3FFu))))) |
-               (~is_large & half);
-        half = half | (bits >> 16 & 0x8000u);
-    } else {
-        half = (nan & (bits >> 16 | 0x40u)) | (~nan & ((bits + 0x7FFFu + (bits >> 16 & 1u)) >> 16));
+        const words payload =
+            magnitude > 0x7F800000u ? 0x200u | (magnitude >> 13 & 0x3FFu) : words{};
+        const words half = magnitude < 0x38800000u ? subnormal : normal;
+        const words large = magnitude >= 0x47800000u ? 0x7C00u | payload : half;
+        to = __builtin_convertvector(large | (bits >> 16 & 0x8000u), Halves);
     }
-    const auto narrow = __builtin_convertvector(half, typename lanes::halves);
-    std::memcpy(to, &narrow, sizeof narrow);
-}
-
-template <half_format Format, std::size_t Width>
-[[gnu::always_inline]] inline void widen_lanes(const std::uint16_t* from, float* to) noexcept {
-    using lanes = half_lanes<Width>;
-    using words = typename lanes::words;
-    typename lanes::halves narrow;
-    std::memcpy(&narrow, from, sizeof narrow);
-    const words half = __builtin_convertvector(narrow, words);
-    words bits;
-    if constexpr (Format == half_format::fp16) {
-        const words magnitude = (half & 0x7FFFu) << 13;
-        const words offset = magnitude + 0x38800000u;
-        const words subnormal =
-            reinterpret_cast<words>(reinterpret_cast<typename lanes::floats>(offset) - 0x1p-14f);
-        const words is_small = reinterpret_cast<words>(magnitude < 0x00800000u);
-        const words is_large = reinterpret_cast<words>(magnitude >= 0x0F800000u);
-        const words nan = reinterpret_cast<words>(magnitude > 0x0F800000u);
-        bits = (is_small & subnormal) |
-               (~is_small & (magnitude + 0x38000000u + (is_large & 0x38000000u)));
-        bits = bits | (nan & 0x00400000u) | ((half & 0x8000u) << 16);
-    } else {
-        bits = half << 16;
+    template <class Halves, class Floats>
+    SOTTO_INLINE static void widen(const Halves& from, Floats& to) noexcept {
+        using words = detail::words<sizeof(Floats) / sizeof(float)>;
+        const words half = __builtin_convertvector(from, words);
+        const words magnitude = (half & 0x7FFFu) << 13, offset = magnitude + 0x38800000u;
+        const Floats shifted = reinterpret_cast<Floats>(offset) - 0x1p-14f;
+        const words infinite = magnitude >= 0x0F800000u ? words{} + 0x38000000u : words{};
+        const words normal = magnitude + 0x38000000u + infinite;
+        const words subnormal = reinterpret_cast<words>(shifted);
+        const words quiet = magnitude > 0x0F800000u ? words{} + 0x00400000u : words{};
+        const words bits = magnitude < 0x00800000u ? subnormal : normal;
+        to = reinterpret_cast<Floats>(bits | quiet | (half & 0x8000u) << 16);
     }
-    std::memcpy(to, &bits, sizeof bits);
-}
-
-template <half_format Format, std::size_t Width>
-[[gnu::always_inline]] inline void round_all(const float* from, std::uint16_t* to,
-                                             std::size_t count) noexcept {
-    const std::size_t whole = count - count % Width;
-    for (std::size_t i = 0; i < whole; i += Width) round_lanes<Format, Width>(from + i, to + i);
-    for (std::size_t i = whole; i < count; ++i)
-        to[i] = Format == half_format::fp16 ? to_fp16(from[i]) : to_bf16(from[i]);
-}
-
-template <half_format Format, std::size_t Width>
-[[gnu::always_inline]] inline void widen_all(const std::uint16_t* from, float* to,
-                                             std::size_t count) noexcept {
-    const std::size_t whole = count - count % Width;
-    for (std::size_t i = 0; i < whole; i += Width) widen_lanes<Format, Width>(from + i, to + i);
-    for (std::size_t i = whole; i < count; ++i)
-        to[i] = Format == half_format::fp16 ? from_fp16(from[i]) : from_bf16(from[i]);
-}
-
 #if defined(__x86_64__)
-template <half_format Format>
-[[gnu::target("avx2")]] inline void round_avx2(const float* from, std::uint16_t* to,
-                                               std::size_t count) noexcept {
-    round_all<Format, 8>(from, to, count);
-}
-
-template <half_format Format>
-[[gnu::target("avx2")]] inline void widen_avx2(const std::uint16_t* from, float* to,
-                                               std::size_t count) noexcept {
-    widen_all<Format, 8>(from, to, count);
-}
-
-// Chosen by the processor at hand, not by the compiler's flags: units with other flags may link.
-inline bool half_has_avx2() noexcept {
-    static const bool has = __builtin_cpu_supports("avx2") != 0;
-    return has;
-}
+    SOTTO_AVX2 static void round(const floats<8>& from, halves<8>& to) noexcept {
+        to = halves<8>(__builtin_ia32_vcvtps2ph256(from, to_nearest));
+    }
+    SOTTO_AVX2 static void widen(const halves<8>& from, floats<8>& to) noexcept {
+        to = __builtin_ia32_vcvtph2ps256(signed_halves<8>(from));
+    }
+    SOTTO_AVX512 static void round(const floats<16>& from, halves<16>& to) noexcept {
+        to = halves<16>(
+            __builtin_ia32_vcvtps2ph512_mask(from, to_nearest, signed_halves<16>{}, all_lanes));
+    }
+    SOTTO_AVX512 static void widen(const halves<16>& from, floats<16>& to) noexcept {
+        to = __builtin_ia32_vcvtph2ps512_mask(signed_halves<16>(from), floats<16>{}, all_lanes,
+                                              rounding_as_set);
+    }
 #endif
+};
 
-template <half_format Format>
-void round_span(std::span<const float> from, std::span<std::uint16_t> to) noexcept {
-#if defined(__x86_64__)
-    if (half_has_avx2()) return round_avx2<Format>(from.data(), to.data(), from.size());
-#endif
-    round_all<Format, 4>(from.data(), to.data(), from.size());
-}
+struct bf16_lanes {
+    SOTTO_INLINE static void round(const float& from, std::uint16_t& to) noexcept {
+        to = to_bf16(from);
+    }
+    SOTTO_INLINE static void widen(const std::uint16_t& from, float& to) noexcept {
+        to = from_bf16(from);
+    }
 
-template <half_format Format>
-void widen_span(std::span<const std::uint16_t> from, std::span<float> to) noexcept {
-#if defined(__x86_64__)
-    if (half_has_avx2()) return widen_avx2<Format>(from.data(), to.data(), from.size());
-#endif
-    widen_all<Format, 4>(from.data(), to.data(), from.size());
-}
+    template <class Floats, class Halves>
+    SOTTO_INLINE static void round(const Floats& from, Halves& to) noexcept {
+        using words = detail::words<sizeof(Floats) / sizeof(float)>;
+        words bits;
+        load(bits, &from);
+        const words rounded = (bits + 0x7FFFu + (bits >> 16 & 1u)) >> 16;
+        const words nan = bits >> 16 | 0x40u;
+        const words half = (bits & 0x7FFFFFFFu) > 0x7F800000u ? nan : rounded;
+        to = __builtin_convertvector(half, Halves);
+    }
+    template <class Halves, class Floats>
+    SOTTO_INLINE static void widen(const Halves& from, Floats& to) noexcept {
+        using words = detail::words<sizeof(Floats) / sizeof(float)>;
+        const words bits = __builtin_convertvector(from, words) << 16;
+        store(bits, &to);
+    }
+};
+
+template <class Float>
+struct half_of {
+    using type = halves<static_cast<int>(sizeof(Float) / sizeof(float))>;
+};
+template <>
+struct half_of<float> {
+    using type = std::uint16_t;
+};
+
+template <class Format>
+struct round_lanes {
+    const float* from;
+    std::uint16_t* to;
+
+    SOTTO_INLINE void ahead(std::size_t i) const noexcept { fetch_ahead(from + i, to + i); }
+
+    template <class V>
+    SOTTO_INLINE void at(std::size_t i) const noexcept {
+        V value;
+        typename half_of<V>::type half;
+        load(value, from + i);
+        Format::round(value, half);
+        store(half, to + i);
+    }
+};
+
+template <class Format>
+struct widen_lanes {
+    const std::uint16_t* from;
+    float* to;
+
+    SOTTO_INLINE void ahead(std::size_t i) const noexcept { fetch_ahead(from + i, to + i); }
+
+    template <class V>
+    SOTTO_INLINE void at(std::size_t i) const noexcept {
+        V value;
+        typename half_of<V>::type half;
+        load(half, from + i);
+        Format::widen(half, value);
+        store(value, to + i);
+    }
+};
 
 }  // namespace detail
 
-/// The four conversions on spans of the same size: bit for bit the scalar ones.
-///   cost    about 0.1 ns a value with AVX2, 0.5 ns without
-inline void round_to_fp16(std::span<const float> from, std::span<std::uint16_t> to) noexcept {
-    detail::round_span<detail::half_format::fp16>(from, to);
+// The four conversions on spans of one size, or it is an invalid_option, which share no memory: bit
+// for bit the scalar ones, on every instruction set. Each reads and writes 6 bytes a value
+// together.
+
+inline void round_to_fp16(std::span<const float> from, std::span<std::uint16_t> to) {
+    require(from.size() == to.size(), "round_to_fp16", "two spans of one size");
+    detail::at_each_lane(detail::round_lanes<detail::fp16_lanes>{from.data(), to.data()},
+                         from.size());
 }
 
-inline void round_to_bf16(std::span<const float> from, std::span<std::uint16_t> to) noexcept {
-    detail::round_span<detail::half_format::bf16>(from, to);
+inline void round_to_bf16(std::span<const float> from, std::span<std::uint16_t> to) {
+    require(from.size() == to.size(), "round_to_bf16", "two spans of one size");
+    detail::at_each_lane(detail::round_lanes<detail::bf16_lanes>{from.data(), to.data()},
+                         from.size());
 }
 
-inline void widen_from_fp16(std::span<const std::uint16_t> from, std::span<float> to) noexcept {
-    detail::widen_span<detail::half_format::fp16>(from, to);
+inline void widen_from_fp16(std::span<const std::uint16_t> from, std::span<float> to) {
+    require(from.size() == to.size(), "widen_from_fp16", "two spans of one size");
+    detail::at_each_lane(detail::widen_lanes<detail::fp16_lanes>{from.data(), to.data()},
+                         from.size());
 }
 
-inline void widen_from_bf16(std::span<const std::uint16_t> from, std::span<float> to) noexcept {
-    detail::widen_span<detail::half_format::bf16>(from, to);
+inline void widen_from_bf16(std::span<const std::uint16_t> from, std::span<float> to) {
+    require(from.size() == to.size(), "widen_from_bf16", "two spans of one size");
+    detail::at_each_lane(detail::widen_lanes<detail::bf16_lanes>{from.data(), to.data()},
+                         from.size());
 }
 
-}  // namespace sotto::kernels
+}  // namespace sotto::kernels::inline SOTTO_UNIT

@@ -1,71 +1,194 @@
 #pragma once
 
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 
 #include "sotto/core/config.hpp"
+#include "sotto/core/errors.hpp"
+#include "sotto/kernels/each_lane.hpp"
+#include "sotto/kernels/largest_index.hpp"
+#include "sotto/kernels/require.hpp"
+#include "sotto/kernels/vector.hpp"
 
 namespace sotto::kernels {
-
-/// w -= rate * g.
-SOTTO_UNFUSED inline void descend(float rate, std::span<float> w,
-                                  std::span<const float> g) noexcept {
-    SOTTO_UNFUSED_BODY
-    for (std::size_t i = 0; i < w.size(); ++i) w[i] -= rate * g[i];
-}
-
-/// w[i] -= rate * g[i] at these indices alone.
-SOTTO_UNFUSED inline void descend_at(float rate, std::span<float> w, std::span<const float> g,
-                                     std::span<const std::uint32_t> indices) noexcept {
-    SOTTO_UNFUSED_BODY
-    for (const std::uint32_t i : indices) w[i] -= rate * g[i];
-}
-
-/// SGD with the decay term's own momentum: d = decay * w;  b = m b + d;  w -= rate * (g + b).
-/// Nesterov: w -= rate * (g + (d + m b)).
-SOTTO_UNFUSED inline void descend_with_decay(float rate, float decay, float momentum, bool nesterov,
-                                             std::span<float> w, std::span<const float> g,
-                                             std::span<float> b) noexcept {
-    SOTTO_UNFUSED_BODY
-    for (std::size_t i = 0; i < w.size(); ++i) {
-        const float d = decay * w[i];
-        b[i] = momentum * b[i] + d;
-        w[i] -= rate * (g[i] + (nesterov ? d + momentum * b[i] : b[i]));
-    }
-}
-
-/// Momentum SGD: d = g + decay * w;  u = m u + d;  w -= rate * u.  Nesterov: w -= rate * (d + m u).
-SOTTO_UNFUSED inline void descend_with_momentum(float rate, float decay, float momentum,
-                                                bool nesterov, std::span<float> w,
-                                                std::span<const float> g,
-                                                std::span<float> u) noexcept {
-    SOTTO_UNFUSED_BODY
-    for (std::size_t i = 0; i < w.size(); ++i) {
-        const float d = g[i] + decay * w[i];
-        u[i] = momentum * u[i] + d;
-        w[i] -= rate * (nesterov ? d + momentum * u[i] : u[i]);
-    }
-}
 
 /// What AdamW needs in a step; the corrections are 1 / (1 - beta^t).
 struct adamw_step {
     float rate, decay, beta1, beta2, epsilon, correction1, correction2;
 };
 
-/// AdamW, with c1 and c2 the corrections: m = b1 m + (1 - b1) g;  v = b2 v + (1 - b2) g^2;
-/// w -= rate * (decay * w + m c1 / (sqrt(v c2) + epsilon)).
-SOTTO_UNFUSED inline void descend_adamw(const adamw_step& s, std::span<float> w,
-                                        std::span<const float> g, std::span<float> m,
-                                        std::span<float> v) noexcept {
-    SOTTO_UNFUSED_BODY
-    for (std::size_t i = 0; i < w.size(); ++i) {
-        m[i] = s.beta1 * m[i] + (1.0f - s.beta1) * g[i];
-        v[i] = s.beta2 * v[i] + (1.0f - s.beta2) * (g[i] * g[i]);
-        const float step = m[i] * s.correction1 / (std::sqrt(v[i] * s.correction2) + s.epsilon);
-        w[i] -= s.rate * (s.decay * w[i] + step);
+inline namespace SOTTO_UNIT {
+
+namespace detail {
+
+struct descend_lanes {
+    float rate;
+    float* w;
+    const float* g;
+
+    SOTTO_INLINE void ahead(std::size_t i) const noexcept { fetch_ahead(w + i, g + i); }
+
+    template <class V>
+    SOTTO_INLINE void at(std::size_t i) const noexcept {
+        SOTTO_UNFUSED_BODY
+        V weight, gradient;
+        load(weight, w + i);
+        load(gradient, g + i);
+        const V next = weight - rate * gradient;
+        store(next, w + i);
     }
+};
+
+SOTTO_UNFUSED inline void descend_entries(float rate, float* w, const float* g,
+                                          std::span<const std::uint32_t> indices) noexcept {
+    SOTTO_UNFUSED_BODY
+    for (const std::uint32_t i : indices) w[i] -= rate * g[i];
 }
+
+template <bool Nesterov>
+struct descend_with_decay_lanes {
+    float rate, decay, momentum;
+    float *w, *b;
+    const float* g;
+
+    SOTTO_INLINE void ahead(std::size_t i) const noexcept { fetch_ahead(w + i, b + i, g + i); }
+
+    template <class V>
+    SOTTO_INLINE void at(std::size_t i) const noexcept {
+        SOTTO_UNFUSED_BODY
+        V weight, gradient, buffer;
+        load(weight, w + i);
+        load(gradient, g + i);
+        load(buffer, b + i);
+        const V d = decay * weight;
+        buffer = momentum * buffer + d;
+        store(buffer, b + i);
+        const V pull = Nesterov ? V(d + momentum * buffer) : buffer;
+        const V next = weight - rate * (gradient + pull);
+        store(next, w + i);
+    }
+};
+
+template <bool Nesterov>
+struct descend_with_momentum_lanes {
+    float rate, decay, momentum;
+    float *w, *u;
+    const float* g;
+
+    SOTTO_INLINE void ahead(std::size_t i) const noexcept { fetch_ahead(w + i, u + i, g + i); }
+
+    template <class V>
+    SOTTO_INLINE void at(std::size_t i) const noexcept {
+        SOTTO_UNFUSED_BODY
+        V weight, gradient, velocity;
+        load(weight, w + i);
+        load(gradient, g + i);
+        load(velocity, u + i);
+        const V d = gradient + decay * weight;
+        velocity = momentum * velocity + d;
+        store(velocity, u + i);
+        const V step = Nesterov ? V(d + momentum * velocity) : velocity;
+        const V next = weight - rate * step;
+        store(next, w + i);
+    }
+};
+
+struct descend_adamw_lanes {
+    adamw_step s;
+    float *w, *m, *v;
+    const float* g;
+
+    SOTTO_INLINE void ahead(std::size_t i) const noexcept {
+        fetch_ahead(w + i, m + i, v + i, g + i);
+    }
+
+    template <class V>
+    SOTTO_INLINE void at(std::size_t i) const noexcept {
+        SOTTO_UNFUSED_BODY
+        V weight, gradient, mean, square;
+        load(weight, w + i);
+        load(gradient, g + i);
+        load(mean, m + i);
+        load(square, v + i);
+        mean = s.beta1 * mean + (1.0f - s.beta1) * gradient;
+        square = s.beta2 * square + (1.0f - s.beta2) * (gradient * gradient);
+        store(mean, m + i);
+        store(square, v + i);
+        V root = square * s.correction2;
+        take_root(root);
+        const V step = mean * s.correction1 / (root + s.epsilon);
+        const V next = weight - s.rate * (s.decay * weight + step);
+        store(next, w + i);
+    }
+};
+
+}  // namespace detail
+
+// Below, all spans have one size, or it is an invalid_option, and no two share memory. The same
+// bits on every instruction set.
+
+/// w -= rate * g. Reads 8 bytes and writes 4 a weight.
+inline void descend(float rate, std::span<float> w, std::span<const float> g) {
+    require(g.size() == w.size(), "descend", "as many gradients as weights");
+    detail::at_each_lane(detail::descend_lanes{rate, w.data(), g.data()}, w.size());
+}
+
+/// w[i] -= rate * g[i] at these indices alone. Also an invalid_option, before anything changes: an
+/// index that is not below the size.
+inline void descend_at(float rate, std::span<float> w, std::span<const float> g,
+                       std::span<const std::uint32_t> indices) {
+    require(g.size() == w.size(), "descend_at", "as many gradients as weights");
+    if (const std::size_t at = detail::first_beyond(indices, w.size()); at < indices.size())
+        [[unlikely]]
+        throw invalid_option("descend_at: index " + std::to_string(indices[at]) + " at place " +
+                             std::to_string(at) + ", and there are " + std::to_string(w.size()) +
+                             " weights");
+    detail::descend_entries(rate, w.data(), g.data(), indices);
+}
+
+/// SGD with the decay term's own momentum: d = decay * w;  b = m b + d;  w -= rate * (g + b).
+/// Nesterov: w -= rate * (g + (d + m b)). Reads 12 bytes and writes 8 a weight.
+inline void descend_with_decay(float rate, float decay, float momentum, bool nesterov,
+                               std::span<float> w, std::span<const float> g, std::span<float> b) {
+    require(g.size() == w.size() && b.size() == w.size(), "descend_with_decay",
+            "as many gradients and buffered values as weights");
+    const auto run = [&]<bool Nesterov>() {
+        detail::at_each_lane(
+            detail::descend_with_decay_lanes<Nesterov>{rate, decay, momentum, w.data(), b.data(),
+                                                       g.data()},
+            w.size());
+    };
+    nesterov ? run.operator()<true>() : run.operator()<false>();
+}
+
+/// Momentum SGD: d = g + decay * w;  u = m u + d;  w -= rate * u.  Nesterov: w -= rate * (d + m u).
+/// Reads 12 bytes and writes 8 a weight.
+inline void descend_with_momentum(float rate, float decay, float momentum, bool nesterov,
+                                  std::span<float> w, std::span<const float> g,
+                                  std::span<float> u) {
+    require(g.size() == w.size() && u.size() == w.size(), "descend_with_momentum",
+            "as many gradients and velocities as weights");
+    const auto run = [&]<bool Nesterov>() {
+        detail::at_each_lane(
+            detail::descend_with_momentum_lanes<Nesterov>{rate, decay, momentum, w.data(), u.data(),
+                                                          g.data()},
+            w.size());
+    };
+    nesterov ? run.operator()<true>() : run.operator()<false>();
+}
+
+/// AdamW, with c1 and c2 the corrections: m = b1 m + (1 - b1) g;  v = b2 v + (1 - b2) g^2;
+/// w -= rate * (decay * w + m c1 / (sqrt(v c2) + epsilon)). Reads 16 bytes and writes 12 a weight.
+inline void descend_adamw(const adamw_step& s, std::span<float> w, std::span<const float> g,
+                          std::span<float> m, std::span<float> v) {
+    require(g.size() == w.size() && m.size() == w.size() && v.size() == w.size(), "descend_adamw",
+            "as many gradients, means and squares as weights");
+    detail::at_each_lane(detail::descend_adamw_lanes{s, w.data(), m.data(), v.data(), g.data()},
+                         w.size());
+}
+
+}  // namespace SOTTO_UNIT
 
 }  // namespace sotto::kernels

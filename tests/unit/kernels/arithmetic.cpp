@@ -2,40 +2,53 @@
 
 #include <doctest/doctest.h>
 
-#include <cmath>
-#include <limits>
 #include <vector>
 
-#include "support/generators.hpp"
+#include "sotto/core/errors.hpp"
+#include "support/lanes.hpp"
 
 using namespace sotto;
+using testing::same_as_plain;
 
-TEST_CASE("the first value that is not finite is found wherever it is") {
-    constexpr float huge = std::numeric_limits<float>::max();
-    const float bad[]{std::numeric_limits<float>::infinity(),
-                      -std::numeric_limits<float>::infinity(),
-                      std::numeric_limits<float>::quiet_NaN()};
-    for (const std::int64_t n : {1, 7, 1023, 1024, 1025, 5000}) {
-        std::vector<float> x(static_cast<std::size_t>(n), huge);
-        x[0] = -huge;
-        x[x.size() / 2] = std::numeric_limits<float>::denorm_min();
-        CHECK(kernels::first_non_finite(x) == -1);
-        for (const float value : bad)
-            for (const std::int64_t at : {n - 1, n / 2, std::int64_t{0}}) {
-                auto y = x;
-                y[static_cast<std::size_t>(at)] = value;
-                y.back() = value;
-                CHECK(kernels::first_non_finite(y) == at);
-            }
-    }
-    CHECK(kernels::first_non_finite({}) == -1);
+namespace {
+
+SOTTO_UNFUSED void plain_subtract_scaled(auto& a, std::size_t i) {
+    SOTTO_UNFUSED_BODY
+    a[0][i] -= 0.3f * a[1][i];
 }
 
-TEST_CASE("a sum of squares equals the plain one") {
-    for (const std::int64_t n : {0, 1, 7, 8, 9, 1000}) {
-        const auto x = testing::integer_values(n, 3);
-        double expected = 0.0;
-        for (const float value : x) expected += double{value} * value;
-        CHECK(kernels::sum_of_squares(x) == expected);
+}  // namespace
+
+TEST_CASE("arithmetic gives the bits of the plain loop on every set, at every length") {
+    using namespace kernels::detail;
+    CHECK(same_as_plain<1>(
+        [](auto set, auto& a) {
+            kernels::run_unfused<each_lane>(set, scale_lanes{0.3f, a[0].data()}, a[0].size());
+        },
+        [](auto& a, std::size_t i) { a[0][i] *= 0.3f; }));
+    CHECK(same_as_plain<2>(
+        [](auto set, auto& a) {
+            kernels::run_unfused<each_lane>(set, add_lanes{a[0].data(), a[1].data()}, a[0].size());
+        },
+        [](auto& a, std::size_t i) { a[0][i] += a[1][i]; }));
+    CHECK(same_as_plain<2>(
+        [](auto set, auto& a) {
+            kernels::run_unfused<each_lane>(
+                set, subtract_scaled_lanes{0.3f, a[0].data(), a[1].data()}, a[0].size());
+        },
+        [](auto& a, std::size_t i) { plain_subtract_scaled(a, i); }));
+}
+
+TEST_CASE("the public arithmetic is that, and refuses spans of different sizes") {
+    CHECK(same_as_plain<1>([](auto, auto& a) { kernels::scale(a[0], 0.3f); },
+                           [](auto& a, std::size_t i) { a[0][i] *= 0.3f; }));
+    CHECK(same_as_plain<2>([](auto, auto& a) { kernels::add(a[0], a[1]); },
+                           [](auto& a, std::size_t i) { a[0][i] += a[1][i]; }));
+    CHECK(same_as_plain<2>([](auto, auto& a) { kernels::subtract_scaled(a[0], 0.3f, a[1]); },
+                           [](auto& a, std::size_t i) { plain_subtract_scaled(a, i); }));
+    std::vector<float> x(5), few(4), many(6);
+    for (auto* wrong : {&few, &many}) {
+        CHECK_THROWS_AS(kernels::add(x, *wrong), invalid_option);
+        CHECK_THROWS_AS(kernels::subtract_scaled(x, 0.3f, *wrong), invalid_option);
     }
 }

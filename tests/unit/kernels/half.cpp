@@ -9,7 +9,9 @@
 #include <span>
 #include <vector>
 
+#include "sotto/core/errors.hpp"
 #include "sotto/core/random.hpp"
+#include "support/lanes.hpp"
 
 using namespace sotto::kernels;
 
@@ -133,22 +135,60 @@ TEST_CASE("spans are converted as single values are, at every length and place")
         REQUIRE(bits_of(wide[i]) == bits_of(from_bf16(all[i])));
 }
 
-TEST_CASE("lanes of the baseline give the same bits as those chosen for this processor") {
+TEST_CASE("every set converts as single values are converted, at every length and place") {
     namespace inner = sotto::kernels::detail;
     sotto::random_stream random(4);
-    std::vector<float> values(1024), wide(1024), wide_chosen(1024);
-    for (float& value : values) value = float_of(random());
-    std::vector<std::uint16_t> halves(1024), chosen(1024);
-    const auto agrees = [&]<inner::half_format Format>() {
-        inner::round_all<Format, 4>(values.data(), halves.data(), values.size());
-        inner::round_span<Format>(values, chosen);
-        inner::widen_all<Format, 4>(halves.data(), wide.data(), wide.size());
-        inner::widen_span<Format>(chosen, wide_chosen);
-        bool same = halves == chosen;
-        for (std::size_t i = 0; i < wide.size(); ++i)
-            same &= bits_of(wide[i]) == bits_of(wide_chosen[i]);
-        return same;
+    std::vector<float> values(4096);
+    for (std::size_t i = 0; i < values.size(); ++i)
+        values[i] = i % 2 == 0 ? float_of(random())
+                               : std::ldexp(random.normal(), -static_cast<int>(random.below(30)));
+    std::vector<std::uint16_t> all(0x10000);
+    for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<std::uint16_t>(i);
+
+    const auto check = [&]<class Format>(instruction_set set, auto&& to_half, auto&& from_half) {
+        const auto same = [&](std::size_t start, std::size_t n) {
+            std::vector<std::uint16_t> halves(n + 3, 7);
+            run_unfused<inner::each_lane>(
+                set, inner::round_lanes<Format>{values.data() + start, halves.data() + start % 3},
+                n);
+            bool equal = true;
+            for (std::size_t i = 0; i < halves.size(); ++i) {
+                const bool inside = i >= start % 3 && i < start % 3 + n;
+                equal &= halves[i] == (inside ? to_half(values[start + i - start % 3]) : 7);
+            }
+            return equal;
+        };
+        for (std::size_t n = 0; n < 70; ++n)
+            for (const std::size_t start : {std::size_t{0}, std::size_t{1}, 53 * n})
+                REQUIRE(same(start, n));
+        REQUIRE(same(1, values.size() - 1));
+        std::vector<float> wide(all.size());
+        run_unfused<inner::each_lane>(set, inner::widen_lanes<Format>{all.data(), wide.data()},
+                                      all.size());
+        for (std::size_t i = 0; i < all.size(); ++i)
+            REQUIRE(bits_of(wide[i]) == bits_of(from_half(all[i])));
+        std::vector<float> few(70, 7.0f);
+        for (std::size_t n = 0; n < 67; ++n) {
+            run_unfused<inner::each_lane>(
+                set, inner::widen_lanes<Format>{all.data() + 31 * n, few.data() + 1}, n);
+            for (std::size_t i = 0; i < n; ++i)
+                REQUIRE(bits_of(few[i + 1]) == bits_of(from_half(all[31 * n + i])));
+            REQUIRE(few[n + 1] == 7.0f);
+        }
     };
-    CHECK(agrees.operator()<inner::half_format::fp16>());
-    CHECK(agrees.operator()<inner::half_format::bf16>());
+    sotto::testing::on_every_set([&](instruction_set set) {
+        check.operator()<inner::fp16_lanes>(set, to_fp16, from_fp16);
+        check.operator()<inner::bf16_lanes>(set, to_bf16, from_bf16);
+    });
+}
+
+TEST_CASE("conversions refuse spans of different sizes") {
+    std::vector<float> floats(5);
+    for (const std::size_t wrong : {4u, 6u}) {
+        std::vector<std::uint16_t> halves(wrong);
+        CHECK_THROWS_AS(round_to_fp16(floats, halves), sotto::invalid_option);
+        CHECK_THROWS_AS(round_to_bf16(floats, halves), sotto::invalid_option);
+        CHECK_THROWS_AS(widen_from_fp16(halves, floats), sotto::invalid_option);
+        CHECK_THROWS_AS(widen_from_bf16(halves, floats), sotto::invalid_option);
+    }
 }

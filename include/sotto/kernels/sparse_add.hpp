@@ -1,0 +1,79 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <string>
+
+#include "sotto/core/config.hpp"
+#include "sotto/core/errors.hpp"
+#include "sotto/kernels/largest_index.hpp"
+#include "sotto/kernels/require.hpp"
+
+namespace sotto::kernels {
+
+/// Values at some places of a longer vector. The places are 32-bit numbers, as wherever values are
+/// selected: a tensor has at most 2^32, and a model of more has several.
+struct sparse_values {
+    std::span<const std::uint32_t> indices;
+    std::span<const float> values;
+};
+
+inline namespace SOTTO_UNIT {
+
+namespace detail {
+
+inline void check_indices(const sparse_values& entries, std::size_t message, std::size_t size) {
+    const auto& indices = entries.indices;
+    require(indices.size() == entries.values.size(), "add_sparse", "a value for every index");
+    const std::size_t at = first_beyond(indices, size);
+    if (at == indices.size()) [[likely]]
+        return;
+    throw invalid_option("add_sparse: entry " + std::to_string(at) + " of message " +
+                         std::to_string(message) + " has index " + std::to_string(indices[at]) +
+                         ", and the sum has " + std::to_string(size) + " values");
+}
+
+inline void add_entries(const sparse_values& entries, float* sum) noexcept {
+    // Far enough ahead that a few lines are on their way from memory at any time.
+    constexpr std::size_t ahead = 32;
+    const std::uint32_t* indices = entries.indices.data();
+    const float* values = entries.values.data();
+    const std::size_t count = entries.indices.size();
+    std::size_t j = 0;
+    for (; j + ahead < count; ++j) {
+        __builtin_prefetch(sum + indices[j + ahead], 1);
+        sum[indices[j]] += values[j];
+    }
+    for (; j < count; ++j) sum[indices[j]] += values[j];
+}
+
+}  // namespace detail
+
+/// Adds the messages to a dense vector, one after the other: in the order of ranks, every rank gets
+/// the same bits. An index may come more than once, in one message and in several.
+///   math    sum[i[j]] += x[j]
+///   shape   no message is in the sum's memory
+///   cost    O(entries): a line of the sum each, where they are far apart
+///   errors  invalid_option, before anything is added: an index that is not below the size, with
+///           the position of the first; unless every message has as many values as indices
+inline void add_sparse(std::span<float> sum, std::span<const sparse_values> messages) {
+    for (std::size_t m = 0; m < messages.size(); ++m)
+        detail::check_indices(messages[m], m, sum.size());
+    for (const sparse_values& entries : messages) detail::add_entries(entries, sum.data());
+}
+
+/// The same for messages in braces, of which there may be none.
+inline void add_sparse(std::span<float> sum, std::initializer_list<sparse_values> messages) {
+    add_sparse(sum, std::span(messages.begin(), messages.size()));
+}
+
+/// The same for one message.
+inline void add_sparse(std::span<float> sum, const sparse_values& message) {
+    add_sparse(sum, std::span(&message, 1));
+}
+
+}  // namespace SOTTO_UNIT
+
+}  // namespace sotto::kernels
