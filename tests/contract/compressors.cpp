@@ -48,7 +48,7 @@ struct worker {
 
     messages encode(std::int64_t step, const floats& gradient) {
         compressing::begin_round(state, place_of(step));
-        if (compressing::waits_for_all(state)) compressing::prepare(state, gradient);
+        if (compressing::waits_for_all(state)) compressing::measure(state, tensors, gradient);
         messages sent;
         for (const tensor& t : tensors)
             state.encode(t, t.of(std::span<const float>(gradient)), sent.emplace_back());

@@ -11,6 +11,7 @@
 #include "sotto/core/layout.hpp"
 #include "sotto/core/round_info.hpp"
 #include "sotto/core/visit.hpp"
+#include "sotto/kernels/reductions.hpp"
 
 namespace sotto {
 
@@ -54,6 +55,10 @@ concept decodes = requires(state_of<C>& state, const tensor& t, byte_view messag
 ///   commit(), rollback()        the round took place on all ranks, or on none: then what encode
 ///                               took from memory is put back, and memory stands as before the
 ///                               round; nothing
+///   measured(tensor, squares)   called after begin_round and before encode of the same round: the
+///                               sum of squares of the gradient that encode will be given; nothing
+///   waits_for_all()             whether every tensor is to be measured before the first is
+///                               encoded; false
 ///   visit(field)                calls field(name, value, kept) for everything to be saved, see
 ///                               core/visit.hpp; nothing. A state with commit or rollback but
 ///                               without visit trains, but is refused where checkpoints are asked
@@ -179,8 +184,7 @@ carried_momentum momentum(const State& state) noexcept {
         return {};
 }
 
-/// Whether the state must see the whole gradient before it can encode any of it: it then has
-/// `waits_for_all()` and `prepare(gradient)`.
+/// Whether every tensor must be measured before the first can be encoded.
 template <class State>
 bool waits_for_all(const State& state) noexcept {
     if constexpr (requires { state.waits_for_all(); })
@@ -189,9 +193,18 @@ bool waits_for_all(const State& state) noexcept {
         return false;
 }
 
+/// The gradient of `t` that encode will be given has this sum of squares.
 template <class State>
-void prepare(State& state, std::span<const float> gradient) {
-    if constexpr (requires { state.prepare(gradient); }) state.prepare(gradient);
+void measured(State& state, const tensor& t, double sum_of_squares) {
+    if constexpr (requires { state.measured(t, sum_of_squares); })
+        state.measured(t, sum_of_squares);
+}
+
+/// Measures every tensor, where the caller has not.
+template <class State>
+void measure(State& state, const layout& tensors, std::span<const float> gradient) {
+    if constexpr (requires(const tensor& t) { state.measured(t, 0.0); })
+        for (const tensor& t : tensors) state.measured(t, kernels::sum_of_squares(t.of(gradient)));
 }
 
 }  // namespace compressing

@@ -44,8 +44,13 @@ struct local_clipping {
 
     /// The factor for a gradient that counts by `weight`, at most 1.
     float factor(std::span<const float> gradient, double weight) const noexcept {
+        return norm == 0.0 ? 1.0f : factor_of(kernels::sum_of_squares(gradient), weight);
+    }
+
+    /// The same for one whose sum of squares is known.
+    float factor_of(double sum_of_squares, double weight) const noexcept {
         if (norm == 0.0) return 1.0f;
-        const double length = std::sqrt(kernels::sum_of_squares(gradient));
+        const double length = std::sqrt(sum_of_squares);
         const double limit = norm * std::sqrt(weight);
         return length > limit ? static_cast<float>(limit / length) : 1.0f;
     }

@@ -29,6 +29,11 @@ struct none_summed {
 ///                                                   saved; summed(tensor) tells which tensors are
 ///                                                   exchanged dense. Needed also where nothing
 ///                                                   is: what it leaves out is lost by a crash
+/// and may have, to do the two at once for the k largest,
+///   step(tensor, gradient, scale, k, sparsity, top_k_scratch) -> selection
+///                                                   accumulates, selects and takes all of the
+///                                                   values out
+///   give_back(tensor, indices, rests)               what of them is not sent after all
 template <class M>
 concept memory = requires(const M& options, const layout& tensors) {
     { M::holds_momentum } -> std::convertible_to<bool>;

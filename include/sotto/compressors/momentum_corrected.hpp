@@ -9,7 +9,9 @@
 #include "sotto/compressors/versioned_buffer.hpp"
 #include "sotto/core/layout.hpp"
 #include "sotto/core/visit.hpp"
+#include "sotto/kernels/dgc_step.hpp"
 #include "sotto/kernels/momentum.hpp"
+#include "sotto/kernels/select_top_k.hpp"
 
 namespace sotto {
 
@@ -67,11 +69,27 @@ public:
         return accumulated;
     }
 
+    /// accumulate, top-k and take in one pass over memory, bit for bit.
+    kernels::selection step(const tensor& t, std::span<const float> gradient, float scale,
+                            std::int64_t k, double sparsity, kernels::top_k_scratch& scratch) {
+        return kernels::dgc_step(
+            {.momentum = momentum(), .nesterov = options_.nesterov, .gradient_scale = scale},
+            {gradient, velocity_.committed(t), accumulated_.committed(t), velocity_.next(t),
+             accumulated_.next(t)},
+            k, masks(sparsity), scratch);
+    }
+
+    void give_back(const tensor& t, std::span<const std::uint32_t> indices,
+                   std::span<const float> rests) noexcept {
+        const auto accumulated = accumulated_.next(t);
+        for (std::size_t j = 0; j < indices.size(); ++j) accumulated[indices[j]] = rests[j];
+    }
+
     void take(const tensor& t, std::span<const std::uint32_t> indices, std::span<const float> sent,
               double sparsity) noexcept {
         const auto accumulated = accumulated_.next(t);
         for (std::size_t j = 0; j < indices.size(); ++j) accumulated[indices[j]] -= sent[j];
-        if (!options_.mask || sparsity < options_.mask_from_sparsity) return;
+        if (!masks(sparsity)) return;
         const auto velocity = velocity_.next(t);
         for (const std::uint32_t i : indices) velocity[i] = 0.0f;
     }
@@ -112,6 +130,9 @@ public:
     }
 
 private:
+    bool masks(double sparsity) const noexcept {
+        return options_.mask && sparsity >= options_.mask_from_sparsity;
+    }
     float momentum() const noexcept { return static_cast<float>(options_.momentum); }
 
     momentum_corrected options_;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -25,7 +26,8 @@ namespace sotto {
 ///           the first k by index
 ///   shape   returns 0.8 k to k entries, fewer only where the values give no more above the lowered
 ///           threshold
-///   cost    one pass over the sample, one to eleven over the values
+///   cost    one pass over the sample, one to twelve over the values; 12 bytes a value of the
+///           largest tensor
 ///   source  Lin et al. 2018, arXiv:1712.01887, section 5, and the constants of the authors' code
 struct sampled_top_k {
     double density = 0.001;
@@ -50,7 +52,7 @@ public:
                                  "; it must be above 0 and at most 1");
         std::int64_t largest = 0;
         for (const tensor& t : tensors) largest = std::max(largest, t.size);
-        scratch_.reserve(largest);
+        sample_.reserve(static_cast<std::size_t>(largest));
     }
 
     void begin_round(const round_info& where) noexcept {
@@ -58,36 +60,33 @@ public:
     }
 
     std::int64_t entries_max(const tensor&, std::int64_t k) const noexcept { return k; }
+    void reserve(const tensor& t, std::int64_t) { scratch_.reserve(t.size, t.size); }
 
     std::span<const std::uint32_t> select(const tensor& t, std::span<const float> values,
                                           std::int64_t k) {
         const std::size_t n = values.size(), wanted = static_cast<std::size_t>(k);
         if (wanted == 0 || wanted == n) return select_top_k_exactly(values, k);
-        float threshold =
-            sampled_threshold(t, values, static_cast<double>(k) / static_cast<double>(n));
-        const std::span<std::uint32_t> found(scratch_.candidates);
-        std::size_t passed = kernels::detail::collect(values, threshold, found);
-        for (int attempt = 0; attempt < 10 && 10 * passed < 8 * wanted; ++attempt) {
+        const std::uint32_t sampled =
+            sampled_magnitude(t, values, static_cast<double>(k) / static_cast<double>(n));
+        float threshold = std::bit_cast<float>(sampled);
+        if (sampled > 0x7F800000) return select_top_k_exactly(values, k);
+        auto passed = kernels::select_above(values, threshold, scratch_).indices;
+        for (int attempt = 0; attempt < 10 && 10 * passed.size() < 8 * wanted; ++attempt) {
             threshold *= 0.8f;
-            passed = kernels::detail::collect(values, threshold, found);
+            passed = kernels::select_above(values, threshold, scratch_).indices;
         }
-        if (10 * passed > 13 * wanted) {
-            const auto kth = found.begin() + static_cast<std::ptrdiff_t>(wanted);
-            std::nth_element(found.begin(), kth,
-                             found.begin() + static_cast<std::ptrdiff_t>(passed),
-                             kernels::detail::by_magnitude{values.data()});
-            std::sort(found.begin(), kth);
-        }
-        return found.first(std::min(passed, wanted));
+        if (10 * passed.size() > 13 * wanted) return select_top_k_exactly(values, k);
+        return passed.first(std::min(passed.size(), wanted));
     }
 
 private:
     std::span<const std::uint32_t> select_top_k_exactly(std::span<const float> values,
                                                         std::int64_t k) {
-        return kernels::select_top_k(values, k, scratch_);
+        return kernels::select_top_k(values, k, scratch_, kernels::nan_policy::largest).indices;
     }
 
-    float sampled_threshold(const tensor& t, std::span<const float> values, double share) {
+    /// As bits, which are in the order of the magnitudes, NaN above all.
+    std::uint32_t sampled_magnitude(const tensor& t, std::span<const float> values, double share) {
         const auto n = static_cast<double>(values.size());
         const double size =
             std::min(n, std::max(std::ceil(options_.sample_share * n), 2.0 / share));
@@ -96,22 +95,22 @@ private:
         const auto stride =
             size < n / 33.0 ? static_cast<std::size_t>(gap) : static_cast<std::size_t>(n / size);
         auto random = random_stream(step_).split(static_cast<std::uint64_t>(t.index));
-        auto& sample = scratch_.sample;
-        sample.clear();
+        sample_.clear();
         for (std::size_t i = random.below(stride); i < values.size(); i += stride)
-            sample.push_back(std::abs(values[i]));
+            sample_.push_back(std::bit_cast<std::uint32_t>(values[i]) & 0x7FFFFFFF);
         const auto rank =
             std::min(
-                static_cast<std::size_t>(std::ceil(share * static_cast<double>(sample.size()))),
-                sample.size()) -
+                static_cast<std::size_t>(std::ceil(share * static_cast<double>(sample_.size()))),
+                sample_.size()) -
             1;
-        std::nth_element(sample.begin(), sample.begin() + static_cast<std::ptrdiff_t>(rank),
-                         sample.end(), std::greater<>{});
-        return sample[rank];
+        std::nth_element(sample_.begin(), sample_.begin() + static_cast<std::ptrdiff_t>(rank),
+                         sample_.end(), std::greater<>{});
+        return sample_[rank];
     }
 
     sampled_top_k options_;
     kernels::top_k_scratch scratch_;
+    std::vector<std::uint32_t> sample_;
     std::uint64_t step_ = 0;
 };
 

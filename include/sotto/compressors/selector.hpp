@@ -27,6 +27,11 @@ concept has_density = requires(const S& options) {
 ///                                          call
 ///   entries_max(tensor, k)                 the most that select can return
 /// and may have
+///   reserve(tensor, k)                     takes the memory that selecting up to k needs; called
+///                                          once for each tensor that is selected from
+///   exact()                                a kernels::top_k_scratch: what is selected are the k
+///                                          largest, of equals the lower index, so that a memory
+///                                          may select while it accumulates
 ///   visit(field)                           calls field(name, value) for everything to be saved: a
 ///                                          selector that remembers more than follows from the
 ///                                          round needs it

@@ -15,6 +15,7 @@
 #include "sotto/compressors/no_memory.hpp"
 #include "sotto/compressors/selector.hpp"
 #include "sotto/kernels/arithmetic.hpp"
+#include "sotto/kernels/select_top_k.hpp"
 #include "sotto/wire/dense_block.hpp"
 #include "sotto/wire/sparse_block.hpp"
 
@@ -116,11 +117,18 @@ public:
           selector_(options.selector.bind_selector(tensors)),
           memory_(options.memory.bind_memory(tensors)),
           densest_(options.schedule.density(0.0, options.selector.density)),
-          density_(densest_) {
+          density_(densest_),
+          squares_(tensors.tensors().size(), not_measured) {
         std::int64_t most = 0;
         for (const tensor& t : tensors) most = std::max(most, dense(t) ? t.size : entries_max(t));
         values_.resize(static_cast<std::size_t>(most));
         indices_.resize(static_cast<std::size_t>(most));
+        if constexpr (steps_at_once)
+            if (options.message.values != wire::value_format::fp32)
+                rests_.resize(static_cast<std::size_t>(most));
+        if constexpr (requires { selector_.reserve(tensors[0], most); })
+            for (const tensor& t : tensors)
+                if (!dense(t)) selector_.reserve(t, entries_max(t));
     }
 
     void begin_round(const round_info& where) {
@@ -130,6 +138,7 @@ public:
                                  std::to_string(densest_) + " in the first round to " +
                                  std::to_string(density_) + "; it must never be above the first");
         weight_ = where.weight();
+        forget_measures();
         selector_.begin_round(where);
     }
 
@@ -137,8 +146,9 @@ public:
         return options_.clipping.norm > 0.0 && options_.clipping.scope == clip_scope::per_model;
     }
 
-    void prepare(std::span<const float> gradient) noexcept {
-        model_factor_ = options_.clipping.factor(gradient, weight_);
+    void measured(const tensor& t, double sum_of_squares) noexcept {
+        squares_[static_cast<std::size_t>(t.index)] = sum_of_squares;
+        model_squares_ = not_measured;
     }
 
     void encode(const tensor& t, std::span<const float> gradient, bytes& out) {
@@ -194,7 +204,7 @@ public:
 
     void pack(const tensor& t, std::span<const float> gradient, std::span<float> payload) {
         if (dense(t)) {
-            const float factor = clip_factor(gradient);
+            const float factor = clip_factor(t, gradient);
             for (std::size_t i = 0; i < payload.size(); ++i) payload[i] = factor * gradient[i];
             return;
         }
@@ -214,8 +224,14 @@ public:
         for (std::size_t j = 0; j < indices.size(); ++j) sum[indices[j]] = payload_sum[j];
     }
 
-    void commit() noexcept { memory_.commit(); }
-    void rollback() noexcept { memory_.rollback(); }
+    void commit() noexcept {
+        memory_.commit();
+        forget_measures();
+    }
+    void rollback() noexcept {
+        memory_.rollback();
+        forget_measures();
+    }
     void visit(auto&& field) {
         memory_.visit(field, [this](const tensor& t) { return dense(t); });
         compressing::visit(selector_, field);
@@ -249,31 +265,80 @@ private:
         return options_.message.dense_vectors && t.is_vector();
     }
 
-    float clip_factor(std::span<const float> gradient) const noexcept {
-        return waits_for_all() ? model_factor_ : options_.clipping.factor(gradient, weight_);
+    float clip_factor(const tensor& t, std::span<const float> gradient) {
+        if (waits_for_all()) return options_.clipping.factor_of(model_squares(), weight_);
+        const double squares = squares_[static_cast<std::size_t>(t.index)];
+        return squares == not_measured ? options_.clipping.factor(gradient, weight_)
+                                       : options_.clipping.factor_of(squares, weight_);
+    }
+
+    /// The whole gradient's, added in the order of tensors.
+    double model_squares() {
+        if (model_squares_ != not_measured) return model_squares_;
+        double sum = 0.0;
+        for (const double squares : squares_) {
+            if (squares == not_measured)
+                throw invalid_option(
+                    "sparsified: a tensor is encoded before all are measured; clipping per_model "
+                    "needs measured(tensor, sum_of_squares) of every tensor first");
+            sum += squares;
+        }
+        return model_squares_ = sum;
+    }
+
+    void forget_measures() noexcept {
+        std::fill(squares_.begin(), squares_.end(), not_measured);
+        model_squares_ = not_measured;
     }
 
     /// Takes the gradient in and the chosen entries out; `values_` then holds what receivers will
     /// see of them.
     std::span<const std::uint32_t> choose(const tensor& t, std::span<const float> gradient,
                                           wire::value_format format) {
-        const std::span<const float> accumulated =
-            memory_.accumulate(t, gradient, clip_factor(gradient));
-        const std::span<const std::uint32_t> indices = selected(t, accumulated);
-        for (std::size_t j = 0; j < indices.size(); ++j) {
-            const float value = accumulated[indices[j]];
+        const float factor = clip_factor(t, gradient);
+        if constexpr (steps_at_once) {
+            const std::int64_t k = entries_now(t);
+            const kernels::selection chosen =
+                memory_.step(t, gradient, factor, k, sparsity(t, k), selector_.exact());
+            round_values(t, chosen, format);
+            if (format != wire::value_format::fp32) {
+                for (std::size_t j = 0; j < chosen.values.size(); ++j)
+                    rests_[j] = chosen.values[j] - values_[j];
+                memory_.give_back(t, chosen.indices,
+                                  std::span<const float>(rests_).first(chosen.values.size()));
+            }
+            return chosen.indices;
+        } else {
+            const std::span<const float> accumulated = memory_.accumulate(t, gradient, factor);
+            const std::span<const std::uint32_t> indices = selected(t, accumulated);
+            for (std::size_t j = 0; j < indices.size(); ++j) values_[j] = accumulated[indices[j]];
+            const auto values = std::span<const float>(values_).first(indices.size());
+            round_values(t, {indices, values}, format);
+            const auto count = static_cast<std::int64_t>(indices.size());
+            memory_.take(t, indices, values, sparsity(t, count));
+            return indices;
+        }
+    }
+
+    /// Into `values_`, which the chosen ones may be.
+    void round_values(const tensor& t, const kernels::selection& chosen,
+                      wire::value_format format) {
+        for (std::size_t j = 0; j < chosen.values.size(); ++j) {
+            const float value = chosen.values[j];
             if (!kernels::is_finite(value))
                 throw error(errc::non_finite, "what has accumulated in tensor '" + t.name +
                                                   "' is not finite: element " +
-                                                  std::to_string(indices[j]));
+                                                  std::to_string(chosen.indices[j]));
             values_[j] = detail::saturated(format, value);
         }
-        // A selector may choose fewer than the schedule allows: a threshold does.
-        const double chosen = static_cast<double>(indices.size()) /
-                              static_cast<double>(std::max<std::int64_t>(t.size, 1));
-        memory_.take(t, indices, std::span<const float>(values_).first(indices.size()),
-                     1.0 - std::min(density_, chosen));
-        return indices;
+    }
+
+    /// Of a message of so many entries. A selector may choose fewer than the schedule allows: a
+    /// threshold does.
+    double sparsity(const tensor& t, std::int64_t count) const noexcept {
+        const double chosen =
+            static_cast<double>(count) / static_cast<double>(std::max<std::int64_t>(t.size, 1));
+        return 1.0 - std::min(density_, chosen);
     }
 
     /// At most so many entries of a tensor go in this round.
@@ -296,14 +361,25 @@ private:
     using bound_memory =
         decltype(std::declval<const Memory&>().bind_memory(std::declval<const layout&>()));
 
+    /// One pass over memory instead of three.
+    static constexpr bool steps_at_once =
+        requires(bound_selector & bound, bound_memory& memory, const tensor& t,
+                 std::span<const float> gradient) {
+        memory.give_back(t, memory.step(t, gradient, 1.0f, t.size, 0.5, bound.exact()).indices,
+                         gradient);
+    };
+
     sparsified options_;
     bound_selector selector_;
     bound_memory memory_;
     double densest_;
     double density_;
     double weight_ = 1.0;
-    float model_factor_ = 1.0f;
+    static constexpr double not_measured = -1.0;
+    std::vector<double> squares_;  // of each tensor's gradient in this round
+    double model_squares_ = not_measured;
     std::vector<float> values_;
+    std::vector<float> rests_;
     std::vector<std::uint32_t> indices_;
 };
 

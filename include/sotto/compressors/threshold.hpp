@@ -1,10 +1,8 @@
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string>
-#include <vector>
 
 #include "sotto/compressors/selector.hpp"
 #include "sotto/compressors/sparsified.hpp"
@@ -27,29 +25,26 @@ struct threshold {
 
 class threshold::selector_state {
 public:
-    selector_state(const threshold& options, const layout& tensors)
+    selector_state(const threshold& options, const layout&)
         : limit_(static_cast<float>(options.limit)) {
         if (!(limit_ > 0.0f))
             throw invalid_option("threshold: limit is " + std::to_string(options.limit) +
                                  "; it must be positive");
-        std::int64_t largest = 0;
-        for (const tensor& t : tensors) largest = std::max(largest, t.size);
-        chosen_.resize(static_cast<std::size_t>(largest));
     }
 
     void begin_round(const round_info&) noexcept {}
 
     std::int64_t entries_max(const tensor& t, std::int64_t) const noexcept { return t.size; }
+    void reserve(const tensor& t, std::int64_t k) { scratch_.reserve(t.size, k); }
 
     std::span<const std::uint32_t> select(const tensor&, std::span<const float> values,
                                           std::int64_t) {
-        const std::span<std::uint32_t> chosen(chosen_);
-        return chosen.first(kernels::detail::collect(values, limit_, chosen));
+        return kernels::select_above(values, limit_, scratch_).indices;
     }
 
 private:
     float limit_;
-    std::vector<std::uint32_t> chosen_;
+    kernels::top_k_scratch scratch_;
 };
 
 inline threshold::selector_state threshold::bind_selector(const layout& tensors) const {

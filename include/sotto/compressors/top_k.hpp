@@ -27,21 +27,20 @@ struct top_k {
 
 class top_k::selector_state {
 public:
-    selector_state(const top_k& options, const layout& tensors) {
-        check_density("top_k", options.density);
-        std::int64_t largest = 0;
-        for (const tensor& t : tensors) largest = std::max(largest, t.size);
-        scratch_.reserve(largest);
-    }
+    selector_state(const top_k& options, const layout&) { check_density("top_k", options.density); }
 
     void begin_round(const round_info&) noexcept {}
 
     std::int64_t entries_max(const tensor&, std::int64_t k) const noexcept { return k; }
+    void reserve(const tensor& t, std::int64_t k) { scratch_.reserve_step(t.size, k); }
 
     std::span<const std::uint32_t> select(const tensor&, std::span<const float> values,
                                           std::int64_t k) {
-        return kernels::select_top_k(values, k, scratch_);
+        return kernels::select_top_k(values, k, scratch_, kernels::nan_policy::largest).indices;
     }
+
+    /// For a memory that selects while it accumulates.
+    kernels::top_k_scratch& exact() noexcept { return scratch_; }
 
 private:
     kernels::top_k_scratch scratch_;

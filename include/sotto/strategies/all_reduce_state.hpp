@@ -187,18 +187,21 @@ private:
         computing_ += watch.lap();
         for (auto t = tensors_.tensors().rbegin(); t != tensors_.tensors().rend(); ++t)
             if (started_[slot(*t)] == 0) weigh(*t, weight);
-        if (!at_once) compressing::prepare(compressor_, gradient_);
         for (auto t = tensors_.tensors().rbegin(); t != tensors_.tensors().rend(); ++t)
             if (started_[slot(*t)] == 0) send(*t);
         return loss;
     }
 
-    /// A NaN that got into memory would stay there for ever.
+    /// A NaN that got into memory would stay there for ever. The sum of squares is finite if and
+    /// only if all values are, so that one pass scales, checks and measures; a weight is at most 1
+    /// and makes none infinite.
     void weigh(const tensor& t, float weight) {
         const auto part = t.of(std::span(gradient_));
-        if (const std::int64_t i = kernels::first_non_finite(part); i >= 0)
-            throw non_finite(through_->rank(), t.name, i);
-        if (weight != 1.0f) kernels::scale(part, weight);
+        const double squares = weight == 1.0f ? kernels::sum_of_squares(part)
+                                              : kernels::scale_and_sum_squares(part, weight);
+        if (!kernels::is_finite(squares))
+            throw non_finite(through_->rank(), t.name, kernels::first_non_finite(part));
+        compressing::measured(compressor_, t, squares);
     }
 
     void send(const tensor& t) {

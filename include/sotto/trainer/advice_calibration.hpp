@@ -53,7 +53,7 @@ public:
         way.message_bytes = 0.0;
         way.transfer = {};
         compressing::begin_round(state_, {.step = number, .epoch = epoch, .world_size = world_});
-        compressing::prepare(state_, gradient);
+        compressing::measure(state_, tensors_, gradient);
         for (const tensor& t : tensors_) {
             if (t.size == 0) continue;
             const auto part = t.of(gradient);

@@ -175,12 +175,60 @@ TEST_CASE(
                 .bind(tensors);
         by_model.begin_round({.world_size = workers});
         CHECK(by_model.waits_for_all());
-        by_model.prepare(g);
+        compressing::measure(by_model, tensors, g);
         CHECK(norm(sent(by_model, t, part)) ==
               doctest::Approx(limit * norm(part) / norm(g)).epsilon(1e-5));
     }
     auto loose = dgc{.density = 1.0, .mask = false, .clip_norm = 1e6}.bind(tensors);
     CHECK(std::ranges::equal(sent(loose, t, part), part));
+}
+
+TEST_CASE("a measured norm is used as given, for one round, and the tensor's own without one") {
+    const layout tensors = testing::small_layout();
+    const auto g = testing::normal_values(tensors.size(), 3);
+    const tensor& t = tensors[0];
+    const auto part = t.of(std::span<const float>(g));
+    const dgc options{.density = 1.0, .mask = false, .clip_norm = 1.0};
+    auto plain = options.bind(tensors), measured = options.bind(tensors);
+    const auto own = sent(plain, t, part);
+    compressing::measured(measured, t, kernels::sum_of_squares(part));
+    CHECK(sent(measured, t, part) == own);
+
+    const auto halved = [&](auto& worker) {
+        worker.measured(t, 4.0);  // of length 2
+        const auto found = sent(worker, t, part);
+        bool half = true;
+        for (std::size_t i = 0; i < part.size(); ++i) half &= found[i] == 0.5f * part[i];
+        return half;
+    };
+    auto told = options.bind(tensors);
+    told.begin_round({});
+    CHECK(halved(told));
+    for (int forgetting = 0; forgetting < 3; ++forgetting) {
+        auto worker = options.bind(tensors);
+        worker.measured(t, 4.0);
+        if (forgetting == 0) worker.begin_round({});
+        if (forgetting == 1) worker.commit();
+        if (forgetting == 2) worker.rollback();
+        CHECK(sent(worker, t, part) == own);
+    }
+}
+
+TEST_CASE("clipping by the model's norm needs every tensor measured first, in each round") {
+    const layout tensors = testing::small_layout();
+    const auto g = testing::normal_values(tensors.size(), 3);
+    const auto part = tensors[0].of(std::span<const float>(g));
+    auto worker =
+        dgc{.density = 1.0, .clip_norm = 2.0, .clip = clip_scope::per_model}.bind(tensors);
+    bytes message;
+    CHECK_THROWS_AS(worker.encode(tensors[0], part, message), invalid_option);
+    for (const tensor& t : tensors) {
+        CHECK_THROWS_AS(worker.encode(tensors[0], part, message), invalid_option);
+        worker.measured(t, 1.0);
+    }
+    worker.encode(tensors[0], part, message);
+    worker.begin_round({});
+    CHECK_THROWS_AS(worker.encode(tensors[0], part, message), invalid_option);
 }
 
 TEST_CASE("vectors go dense, without memory, and get their momentum after the sum") {

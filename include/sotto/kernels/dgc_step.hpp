@@ -1,0 +1,90 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "sotto/core/config.hpp"
+#include "sotto/kernels/momentum.hpp"
+#include "sotto/kernels/require.hpp"
+#include "sotto/kernels/select_top_k.hpp"
+#include "sotto/kernels/sources.hpp"
+
+namespace sotto::kernels {
+
+/// The arrays of a step, all of one size. `next_*` may be the same memory as `velocity` and
+/// `accumulated`: then they are updated in place.
+struct dgc_buffers {
+    std::span<const float> gradient;
+    std::span<const float> velocity;
+    std::span<const float> accumulated;
+    std::span<float> next_velocity;
+    std::span<float> next_accumulated;
+};
+
+inline namespace SOTTO_UNIT {
+
+namespace detail {
+
+template <bool Nesterov, bool Mask>
+selection step_and_select(const momentum_step& step, const dgc_buffers& buffers, std::size_t k,
+                          top_k_search& search, const probable_thresholds* guess) {
+    using source = momentum_source<Nesterov, Mask>;
+    const selected_part<source> part{
+        {step.momentum, step.gradient_scale, buffers.gradient.data(), buffers.velocity.data(),
+         buffers.accumulated.data(), buffers.next_velocity.data(), buffers.next_accumulated.data()},
+        buffers.gradient.size()};
+    search.run(std::span(&part, 1), k, guess);
+    return {{search.places(), k}, {search.values(), k}};
+}
+
+inline selection run_step(const momentum_step& step, const dgc_buffers& buffers, std::int64_t k,
+                          bool mask, top_k_search& search, const probable_thresholds* guess) {
+    const std::size_t n = buffers.gradient.size();
+    require(buffers.velocity.size() == n && buffers.accumulated.size() == n &&
+                buffers.next_velocity.size() == n && buffers.next_accumulated.size() == n,
+            "dgc_step", "all buffers must have the size of the gradient");
+    check_top_k(n, k, std::uint64_t{1} << 32);
+    if (k == 0) {
+        accumulate_velocity(step, buffers.gradient, buffers.velocity, buffers.accumulated,
+                            buffers.next_velocity, buffers.next_accumulated);
+        return {};
+    }
+    const auto wanted = static_cast<std::size_t>(k);
+    if (step.nesterov)
+        return mask ? step_and_select<true, true>(step, buffers, wanted, search, guess)
+                    : step_and_select<true, false>(step, buffers, wanted, search, guess);
+    return mask ? step_and_select<false, true>(step, buffers, wanted, search, guess)
+                : step_and_select<false, false>(step, buffers, wanted, search, guess);
+}
+
+}  // namespace detail
+
+/// A whole step of Deep Gradient Compression but for the message: accumulates, selects, masks.
+///   math    u' = m u + s g;  v' = v + u', with Nesterov v' = v + (m u' + s g);
+///           the k largest |v'| are selected, of equal ones the lower index; there v' = 0 and, with
+///           `mask`, u' = 0. Bit for bit accumulate_velocity, select_top_k and zeros one after the
+///           other
+///   shape   all buffers: n floats, n <= 2^32;  0 <= k <= n;  the result, whose values are those of
+///           v', lives in `scratch` until the next call; a NaN counts as larger than infinity
+///   cost    one pass over memory: reads 12 bytes and writes 8 a weight, plus the entries. What is
+///           surely selected is masked while it is written
+///   errors  invalid_option for other sizes or k
+///   source  Lin et al. 2018, Deep Gradient Compression, arXiv:1712.01887, algorithm 4
+inline selection dgc_step(const momentum_step& step, const dgc_buffers& buffers, std::int64_t k,
+                          bool mask, top_k_scratch& scratch) {
+    return detail::run_step(step, buffers, k, mask, scratch.search(), nullptr);
+}
+
+/// The same with the last step's threshold instead of a sample.
+inline selection dgc_step(const momentum_step& step, const dgc_buffers& buffers, std::int64_t k,
+                          bool mask, top_k_scratch& scratch, carried_threshold& carried) {
+    const selection found =
+        detail::run_step(step, buffers, k, mask, scratch.search(), carried.guess());
+    if (k > 0) carried.learn(scratch.search(), static_cast<std::size_t>(k));
+    return found;
+}
+
+}  // namespace SOTTO_UNIT
+
+}  // namespace sotto::kernels
