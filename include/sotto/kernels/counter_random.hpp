@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "sotto/core/config.hpp"
+#include "sotto/kernels/vector.hpp"
+
+namespace sotto::kernels::inline SOTTO_UNIT::detail {
+
+/// What the random words of 2^32 counters in a row depend on.
+struct random_key {
+    std::uint32_t first, second;
+};
+
+/// The key of all counters that have these upper 32 bits.
+///   source  SplitMix64: Steele, Lea, Flood 2014, Fast splittable pseudorandom number generators
+constexpr random_key key_of_counters(std::uint64_t seed, std::uint64_t counter) noexcept {
+    const auto mix = [](std::uint64_t x) {
+        x += 0x9e3779b97f4a7c15u;
+        x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+        x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+        return x ^ x >> 31;
+    };
+    const std::uint64_t key = mix(mix(seed) ^ counter >> 32);
+    return {static_cast<std::uint32_t>(key), static_cast<std::uint32_t>(key >> 32)};
+}
+
+/// Turns the lower halves of counters into random words, one or a vector of them: a pure function
+/// of counter and key, for rounding at the speed of memory. random_stream is for all else.
+///   math    two rounds of shift, xor and multiplication, between which the key enters: for each
+///           key a permutation of the 2^32 words
+///   cost    11 operations a vector
+///   source  Wellons 2018, Prospecting for hash functions (github.com/skeeto/hash-prospector)
+template <class Words>
+SOTTO_INLINE void to_random_words(const random_key& key, Words& counters) noexcept {
+    counters = counters + key.first;
+    counters = (counters ^ counters >> 16) * 0x21f0aaadu + key.second;
+    counters = (counters ^ counters >> 15) * 0xd35a2d97u;
+    counters = counters ^ counters >> 15;
+}
+
+/// The random words of 32 values, of which the first has an index that 32 divides, in vectors.
+///   math    value i takes the word of counter i / 32 * 16 + i % 16, with its halves exchanged if
+///           i / 16 is odd. So each word serves two values, of which each sees all its bits, and
+///           neither has the other's upper 16 among its own upper 16.
+template <int Lanes>
+SOTTO_INLINE void random_words(const random_key& key, std::uint64_t index,
+                               words<Lanes> (&to)[32 / Lanes]) noexcept {
+    constexpr int half = 16 / Lanes;
+    words<Lanes> numbers;
+    for (int lane = 0; lane < Lanes; ++lane) numbers[lane] = static_cast<std::uint32_t>(lane);
+    const words<Lanes> counters = numbers + static_cast<std::uint32_t>(index / 2);
+    for (int i = 0; i < half; ++i) {
+        to[i] = counters + static_cast<std::uint32_t>(i * Lanes);
+        to_random_words(key, to[i]);
+        to[half + i] = to[i] << 16 | to[i] >> 16;
+    }
+}
+
+}  // namespace sotto::kernels::inline SOTTO_UNIT::detail

@@ -1,0 +1,228 @@
+#include "sotto/kernels/ternary.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "sotto/core/errors.hpp"
+#include "support/generators.hpp"
+#include "support/lanes.hpp"
+
+namespace kernels = sotto::kernels;
+using kernels::instruction_set;
+using kernels::ternarisation;
+using sotto::testing::at_every_length;
+using sotto::testing::on_every_set;
+using sotto::testing::same_values;
+using sotto::testing::uneven_values;
+
+namespace {
+
+using bytes = std::vector<std::uint8_t>;
+using floats = std::vector<float>;
+
+constexpr float unclipped = std::numeric_limits<float>::infinity();
+
+struct message {
+    floats scales;
+    bytes codes;
+};
+
+floats normal_values(std::size_t n, std::uint64_t seed) {
+    return sotto::testing::normal_values(static_cast<std::int64_t>(n), seed);
+}
+
+message sent(const ternarisation& how, std::span<const float> x) {
+    message out{floats(kernels::blocks_of(x.size(), how.block)),
+                bytes(kernels::bytes_of_codes(x.size(), 2))};
+    kernels::ternarise(how, x, out.scales, out.codes);
+    return out;
+}
+
+// The clip of a block, of which the rounding is another than the kernel's.
+double limit_of(std::span<const float> x, double clip) {
+    double squares = 0.0;
+    for (const float value : x) squares += double{value} * double{value};
+    return clip * std::sqrt(squares / static_cast<double>(x.size()));
+}
+
+// The codes of values whose scale is known, one after the other.
+bytes plain_codes(const ternarisation& how, std::span<const float> x, float scale) {
+    bytes codes(kernels::bytes_of_codes(x.size(), 2));
+    const float factor = kernels::detail::code_factor(scale, 1.0f, 0x1p30f);
+    for (std::size_t i = 0; i < x.size(); ++i) {
+        const std::uint64_t index = how.first + i, counter = index / 32 * 16 + index % 16;
+        auto random = static_cast<std::uint32_t>(counter);
+        kernels::detail::to_random_words(kernels::detail::key_of_counters(how.seed, counter),
+                                         random);
+        if (index / 16 % 2 != 0) random = std::rotl(random, 16);
+        const float y = std::clamp(x[i], -scale, scale) * factor;
+        const std::int64_t code = (static_cast<std::int64_t>(y) + (random & 0x3fffffff)) >> 30;
+        codes[i / 4] |= static_cast<std::uint8_t>((code & 3) << i % 4 * 2);
+    }
+    return codes;
+}
+
+}  // namespace
+
+TEST_CASE("ternarise gives the bits of a plain loop on every set, at every length") {
+    const auto check = [](std::span<const float> x, float clip) {
+        const ternarisation how{.block = 256, .clip = clip, .seed = 7, .first = 1024};
+        const message expected = sent(how, x);
+        for (std::size_t start = 0; start < x.size(); start += 256) {
+            const auto part = x.subspan(start, std::min<std::size_t>(256, x.size() - start));
+            const float scale = expected.scales[start / 256];
+            ternarisation here = how;
+            here.first += start;
+            const bytes codes = plain_codes(here, part, scale);
+            CHECK(std::equal(codes.begin(), codes.end(),
+                             expected.codes.begin() + static_cast<std::ptrdiff_t>(start / 4)));
+            float largest = 0.0f;
+            for (const float value : part) largest = std::max(largest, std::abs(value));
+            const double limit = std::min(limit_of(part, double{clip}), double{largest});
+            if (clip == unclipped) CHECK(scale == (largest < 0x1p-96f ? 0.0f : largest));
+            if (limit > 0x1p-95) CHECK(double{scale} == doctest::Approx(limit).epsilon(1e-5));
+        }
+        on_every_set([&](instruction_set set) {
+            message found{floats(expected.scales.size()), bytes(expected.codes.size() + 16, 0xa5)};
+            const kernels::detail::blocks_to_encode all{x.data(),
+                                                        nullptr,
+                                                        x.size(),
+                                                        how.block,
+                                                        how.seed,
+                                                        how.first,
+                                                        found.scales.data(),
+                                                        found.codes.data()};
+            if (clip == unclipped)
+                kernels::run_unfused<kernels::detail::quantise_blocks<2, true, false>>(set, all);
+            else
+                kernels::run_unfused<kernels::detail::ternarise_blocks>(set, all, clip);
+            CHECK(same_values(found.scales, expected.scales));
+            CHECK(std::equal(expected.codes.begin(), expected.codes.end(), found.codes.begin()));
+            CHECK(std::all_of(found.codes.end() - 16, found.codes.end(),
+                              [](int b) { return b == 0xa5; }));
+        });
+    };
+    for (const float clip : {unclipped, 2.5f, 1.0f}) {
+        at_every_length([&](std::size_t n, std::size_t shift) {
+            const floats x = normal_values(n + shift, n);
+            check(std::span(x).subspan(shift), clip);
+        });
+        for (const std::size_t n : {255u, 256u, 257u, 700u, 1337u}) {
+            check(normal_values(n, n), clip);
+            check(uneven_values(n, n), clip);
+        }
+    }
+}
+
+TEST_CASE("a clipped block longer than a chunk of squares is the same on every set") {
+    const floats x = normal_values(70001, 3);
+    floats scales[4];
+    std::size_t sets = 0;
+    on_every_set([&](instruction_set set) {
+        floats& scale = scales[sets++];
+        scale.resize(2);
+        bytes codes(kernels::bytes_of_codes(x.size(), 2));
+        const kernels::detail::blocks_to_encode all{x.data(), nullptr, x.size(),     65536,
+                                                    0,        0,       scale.data(), codes.data()};
+        kernels::run_unfused<kernels::detail::ternarise_blocks>(set, all, 2.5f);
+        CHECK(same_values(scale, scales[0]));
+    });
+    CHECK(double{scales[0][0]} ==
+          doctest::Approx(limit_of(std::span(x).first(65536), 2.5)).epsilon(1e-5));
+}
+
+TEST_CASE("ternary values have the clipped value as their mean") {
+    // scale * sign with probability |v| / scale: variance |v| (scale - |v|). Five standard
+    // deviations of the mean of all draws.
+    constexpr int draws = 4096;
+    floats x = normal_values(256, 5);
+    x[3] = 4.5f;
+    x[4] = 1e-3f;
+    for (const float clip : {unclipped, 2.5f}) {
+        std::vector<double> sums(x.size());
+        floats y(x.size());
+        double scale = 0.0;
+        bool only_three = true;
+        for (std::uint64_t seed = 0; seed < draws; ++seed) {
+            const message m = sent({.block = 256, .clip = clip, .seed = seed}, x);
+            kernels::dequantise<2>(256, m.scales, m.codes, y);
+            scale = double{m.scales[0]};
+            for (std::size_t i = 0; i < x.size(); ++i) {
+                only_three &= y[i] == 0.0f || y[i] == std::copysign(m.scales[0], x[i]);
+                sums[i] += double{y[i]};
+            }
+        }
+        CHECK(only_three);
+        for (std::size_t i = 0; i < x.size(); ++i) {
+            const double value = std::clamp(double{x[i]}, -scale, scale);
+            const double variance = std::abs(value) * (scale - std::abs(value));
+            CHECK(std::abs(sums[i] / draws - value) <=
+                  5.0 * std::sqrt(variance / draws) + 1e-6 * scale);
+        }
+    }
+}
+
+TEST_CASE("ternary bytes") {
+    const floats x{1.0f, -1.0f, 0.26f, -0.74f, 0.0f, 0.5f, -0.1f, -0.5f, 0.5f};
+    const message whole = sent({.block = 256, .clip = unclipped, .seed = 1}, x);
+    CHECK(whole.scales == floats{1.0f});
+    CHECK(whole.codes == bytes{205, 4, 0});
+    const message clipped = sent({.block = 256, .clip = 1.0f, .seed = 1},
+                                 floats{2.0f, -1.0f, 1.0f, 0.0f, 0.5f, 1.5f, -1.5f, 0.5f});
+    CHECK(clipped.scales == floats{std::sqrt(1.375f)});
+    CHECK(clipped.codes == bytes{29, 116});
+}
+
+TEST_CASE("a block of equal values is not clipped") {
+    const floats x(512, 0.25f);
+    const message m = sent({.block = 256}, x);
+    CHECK(m.scales == floats{0.25f, 0.25f});
+    floats y(x.size());
+    kernels::dequantise<2>(256, m.scales, m.codes, y);
+    CHECK(y == x);
+}
+
+TEST_CASE("ternary values of every size are finite, and a block that is not decodes to NaN") {
+    for (const float size : {std::numeric_limits<float>::max(), 0x1p-90f, 1e-45f, 0.0f})
+        for (const float clip : {unclipped, 2.5f, 0.5f}) {
+            floats x(256, size), y(256, 9.0f);
+            x[0] = -size;
+            const message m = sent({.block = 256, .clip = clip}, x);
+            kernels::dequantise<2>(256, m.scales, m.codes, y);
+            for (const float value : y)
+                CHECK_UNARY(value == 0.0f || std::abs(value) == m.scales[0]);
+            CHECK(m.scales[0] <= size);
+        }
+    for (const float bad : {INFINITY, -INFINITY, std::nanf("")})
+        for (const float clip : {unclipped, 2.5f}) {
+            floats x = normal_values(512, 1), y(512);
+            x[300] = bad;
+            const message m = sent({.block = 256, .clip = clip}, x);
+            kernels::dequantise<2>(256, m.scales, m.codes, y);
+            for (std::size_t i = 0; i < y.size(); ++i) CHECK(std::isnan(y[i]) == (i >= 256));
+        }
+}
+
+TEST_CASE("ternarise refuses arrays that do not fit and options that can't be") {
+    floats x(300), scales(2);
+    bytes codes(75);
+    const auto refused = [&](const ternarisation& how, std::size_t s, std::size_t c) {
+        CHECK_THROWS_AS(
+            kernels::ternarise(how, x, std::span(scales).first(s), std::span(codes).first(c)),
+            sotto::invalid_option);
+    };
+    CHECK_NOTHROW(kernels::ternarise({.block = 256}, x, scales, codes));
+    refused({.block = 256}, 1, 75);
+    refused({.block = 256}, 2, 74);
+    refused({.block = 255}, 2, 75);
+    refused({.block = 256, .first = 1}, 2, 75);
+    refused({.block = 256, .clip = 0.0f}, 2, 75);
+    refused({.block = 256, .clip = std::nanf("")}, 2, 75);
+}
