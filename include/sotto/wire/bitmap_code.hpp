@@ -7,10 +7,11 @@
 #include <cstdint>
 #include <span>
 
+#include "sotto/core/config.hpp"
 #include "sotto/core/result.hpp"
 #include "sotto/wire/bits.hpp"
 
-namespace sotto::wire {
+namespace sotto::wire::inline SOTTO_UNIT {
 
 /// Indices as n bits, of which the i-th says whether i is among them: the code for about half of
 /// all elements. (Rice's code with shift 0 takes as many, and its header.)
@@ -49,4 +50,4 @@ struct bitmap_code {
     }
 };
 
-}  // namespace sotto::wire
+}  // namespace sotto::wire::inline SOTTO_UNIT

@@ -5,10 +5,11 @@
 #include <cstdint>
 
 #include "sotto/core/bytes.hpp"
+#include "sotto/core/config.hpp"
 #include "sotto/core/result.hpp"
 #include "sotto/wire/little_endian.hpp"
 
-namespace sotto::wire {
+namespace sotto::wire::inline SOTTO_UNIT {
 
 /// Appends bits to a vector of bytes, never clearing it. Nothing else may touch it until `finish`.
 ///   wire    the first bit is the lowest of its byte; fields start with their lowest bit
@@ -17,10 +18,18 @@ class bit_writer {
 public:
     /// A right `bits_expected` takes the room at once; more or fewer bits may be written.
     explicit bit_writer(bytes& out, std::int64_t bits_expected = 0) : out_(&out) {
-        const std::size_t start = out.size();
-        out.resize(start + static_cast<std::size_t>((bits_expected + 7) / 8));
-        cursor_ = out.data() + start;
-        end_ = out.data() + out.size();
+        cursor_ = out.data() + out.size();
+        end_ = cursor_;
+        take_room(bits_expected);
+    }
+
+    /// Takes the room for `bits` more: until they are written, nothing is allocated.
+    void take_room(std::int64_t bits) {
+        const auto used = static_cast<std::size_t>(cursor_ - out_->data());
+        const auto wanted = used + static_cast<std::size_t>((fill_ + bits + 7) / 8);
+        if (wanted > out_->size()) out_->resize(wanted);
+        cursor_ = out_->data() + used;
+        end_ = out_->data() + out_->size();
     }
 
     /// Appends the low `count` bits of `value`; requires 0 <= count <= 56 and value < 2^count.
@@ -96,12 +105,19 @@ public:
     explicit bit_reader(byte_view in) noexcept
         : begin_(in.data()), cursor_(in.data()), end_(in.data() + in.size()) {}
 
+    /// True if a whole word follows, which hot loops ask for: then `refill` is `refill_from_word`.
+    bool has_word() const noexcept { return end_ - cursor_ >= 8; }
+
+    void refill_from_word() noexcept {
+        held_ |= load_little_endian<std::uint64_t>(cursor_) << fill_;
+        cursor_ += (63 - fill_) >> 3;
+        fill_ |= 56;
+    }
+
     /// Makes at least 56 bits ready for `peek` and `skip`.
     void refill() noexcept {
-        if (end_ - cursor_ >= 8) [[likely]] {
-            held_ |= load_little_endian<std::uint64_t>(cursor_) << fill_;
-            cursor_ += (63 - fill_) >> 3;
-            fill_ |= 56;
+        if (has_word()) [[likely]] {
+            refill_from_word();
         } else {
             for (; fill_ < 56; fill_ += 8) {
                 if (cursor_ == end_)
@@ -112,8 +128,11 @@ public:
         }
     }
 
-    /// The next bits, lowest first: 56 of them are right after a refill, less what was skipped.
+    /// The next bits, lowest first: `ready` of them are right.
     std::uint64_t peek() const noexcept { return held_; }
+
+    /// 56 to 63 after a refill, less what was skipped.
+    int ready() const noexcept { return fill_; }
 
     std::uint64_t peek(int count) const noexcept {
         return held_ & ((std::uint64_t{1} << count) - 1);
@@ -123,6 +142,12 @@ public:
     void skip(int count) noexcept {
         held_ >>= count;
         fill_ -= count;
+    }
+
+    /// As skip, for who has shifted what `peek` gave out of copies of it and of `ready`.
+    void skip_to(std::uint64_t held, int ready) noexcept {
+        held_ = held;
+        fill_ = ready;
     }
 
     /// The next field; requires 0 <= count <= 56.
@@ -163,4 +188,4 @@ private:
     std::int64_t zeros_ = 0;  // bits taken from past the end
 };
 
-}  // namespace sotto::wire
+}  // namespace sotto::wire::inline SOTTO_UNIT

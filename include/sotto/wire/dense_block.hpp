@@ -5,10 +5,11 @@
 #include <span>
 
 #include "sotto/core/bytes.hpp"
+#include "sotto/core/config.hpp"
 #include "sotto/core/result.hpp"
 #include "sotto/wire/value_format.hpp"
 
-namespace sotto::wire {
+namespace sotto::wire::inline SOTTO_UNIT {
 
 /// Bytes of a dense block of n values.
 constexpr std::int64_t encoded_dense_bytes(std::int64_t n, value_format format) noexcept {
@@ -36,4 +37,4 @@ inline result<std::span<float>> decode_dense(byte_view in, std::span<float> valu
     return read;
 }
 
-}  // namespace sotto::wire
+}  // namespace sotto::wire::inline SOTTO_UNIT

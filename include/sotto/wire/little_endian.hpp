@@ -7,7 +7,9 @@
 #include <span>
 #include <utility>
 
-namespace sotto::wire {
+#include "sotto/core/config.hpp"
+
+namespace sotto::wire::inline SOTTO_UNIT {
 
 namespace detail {
 template <std::unsigned_integral Word>
@@ -64,4 +66,4 @@ void load_little_endian(const std::byte* from, std::span<Word> words) noexcept {
     }
 }
 
-}  // namespace sotto::wire
+}  // namespace sotto::wire::inline SOTTO_UNIT

@@ -8,10 +8,12 @@
 #include <cstdlib>
 #include <span>
 
+#include "sotto/core/config.hpp"
 #include "sotto/core/result.hpp"
 #include "sotto/wire/bits.hpp"
+#include "sotto/wire/sorted_counts.hpp"
 
-namespace sotto::wire {
+namespace sotto::wire::inline SOTTO_UNIT {
 
 /// A prefix code for at most 304 symbols, said by the length of every symbol's code: 0 for a symbol
 /// that does not occur, at most 12 for one that does. The codes themselves follow from the lengths
@@ -26,27 +28,20 @@ namespace sotto::wire {
 class prefix_code {
 public:
     static constexpr int length_max = 12;  // a table of 2^12 entries of 2 bytes decodes it: 8 KB
-    static constexpr std::size_t symbols_max = 304;
+    static constexpr std::size_t symbols_max = sorted_counts::symbols_max;
 
     /// A code for symbols that occur `counts[i]` times: optimal, or very nearly so where the
     /// optimum has codes that are too long. At least two symbols get one, since the code of a
     /// single one would have no bits. Requires 2 to 304 counts, not all 0, each below 2^48.
-    ///   cost    O(s log s) for s symbols that occur; no memory but the stack
+    ///   cost    about 15 ns for each symbol that occurs; no memory but the stack
     static prefix_code of(std::span<const std::uint64_t> counts) noexcept {
-        std::array<std::uint64_t, symbols_max> order;  // count above, symbol in the low 16 bits
-        std::size_t used = 0;
-        for (std::size_t symbol = 0; symbol < counts.size(); ++symbol)
-            if (counts[symbol] > 0) order[used++] = counts[symbol] << 16 | symbol;
-        if (used == 1) order[used++] = (order[0] & 0xFFFF) == 0 ? 1 : 0;
-        const std::span<std::uint64_t> sorted(order.data(), used);
-        std::sort(sorted.begin(), sorted.end());
-
+        const sorted_counts sorted(counts);
         const census symbols = limited(census_of_tree(sorted));
         prefix_code code;
         std::size_t next = 0;
         for (int length = length_max; length > 0; --length)
             for (std::uint64_t left = symbols[index(length)]; left > 0; --left)
-                code.set(sorted[next++] & 0xFFFF, length);
+                code.set(sorted.symbol(next++), length);
         return code;
     }
 
@@ -62,15 +57,41 @@ public:
     /// Calls visit(symbol, bits, length) for every symbol with a code; the lowest bit goes first.
     template <class Visit>
     void for_each(Visit visit) const {
-        // The next code of each length, highest bit first.
-        std::array<std::uint32_t, length_max + 1> first{};
-        for (std::size_t symbol = 0; symbol < size_; ++symbol)
-            for (int longer = lengths_[symbol] + 1; lengths_[symbol] > 0 && longer <= length_max;
-                 ++longer)
-                first[index(longer)] += 1u << (longer - lengths_[symbol]);
+        census next = first_codes(symbols_of_length());
         for (std::size_t symbol = 0; symbol < size_; ++symbol)
             if (const int length = lengths_[symbol]; length > 0)
-                visit(symbol, mirrored(first[index(length)]++, length), length);
+                visit(symbol, static_cast<std::uint32_t>(mirrored(next[index(length)]++, length)),
+                      length);
+    }
+
+    /// For every number below 2^longest: what entry_of(symbol, length) says of the code that it
+    /// begins with. Returns the longest length.
+    ///   cost    each code is written once; the table doubles with each length
+    template <class Table, class EntryOf>
+    int fill_table(Table& table, EntryOf entry_of) const {
+        const census symbols = symbols_of_length();
+        census next = first_codes(symbols);
+        std::array<std::uint16_t, symbols_max> in_order;  // by length, then by symbol
+        census place{};
+        for (int length = 1; length < length_max; ++length)
+            place[index(length) + 1] = place[index(length)] + symbols[index(length)];
+        for (std::size_t symbol = 0; symbol < size_; ++symbol)
+            if (lengths_[symbol] > 0)
+                in_order[place[lengths_[symbol]]++] = static_cast<std::uint16_t>(symbol);
+
+        int length = 0;
+        std::size_t at = 0;
+        table[0] = {};  // until a code is there
+        for (std::uint32_t space = 0; space != full_space;) {
+            const std::size_t size = std::size_t{1} << length++;
+            std::copy_n(table.begin(), size, table.begin() + std::ptrdiff_t(size));
+            for (std::uint64_t left = symbols[index(length)]; left > 0; --left, ++at) {
+                const std::size_t symbol = in_order[at];
+                table[mirrored(next[index(length)]++, length)] = entry_of(symbol, length);
+                space += full_space >> length;
+            }
+        }
+        return length;
     }
 
     /// Sends the lengths to a bit_writer, or to a bit_counter to know what they take.
@@ -154,29 +175,52 @@ private:
         size_ = std::max(size_, symbol + 1);
     }
 
-    static std::uint32_t mirrored(std::uint32_t bits, int length) noexcept {
-        std::uint32_t mirror = 0;
-        for (int i = 0; i < length; ++i) mirror |= (bits >> i & 1) << (length - 1 - i);
-        return mirror;
+    census symbols_of_length() const noexcept {
+        census symbols{};
+        for (std::size_t symbol = 0; symbol < size_; ++symbol) ++symbols[lengths_[symbol]];
+        symbols[0] = 0;
+        return symbols;
+    }
+
+    // The first code of each length, highest bit first.
+    static census first_codes(const census& symbols) noexcept {
+        census first{};
+        for (int length = 1; length < length_max; ++length)
+            first[index(length) + 1] = (first[index(length)] + symbols[index(length)]) << 1;
+        return first;
+    }
+
+    static std::size_t mirrored(std::uint64_t bits, int length) noexcept {
+        bits = (bits & 0x5555) << 1 | (bits >> 1 & 0x5555);
+        bits = (bits & 0x3333) << 2 | (bits >> 2 & 0x3333);
+        bits = (bits & 0x0F0F) << 4 | (bits >> 4 & 0x0F0F);
+        bits = (bits & 0x00FF) << 8 | bits >> 8;
+        return bits >> (16 - length);
     }
 
     // Huffman's tree over counts in rising order. Leaves and inner nodes each come in rising order
     // of their weight, so the lightest is at the front of one of two queues. Deeper than the limit
     // counts as the limit.
-    static census census_of_tree(std::span<const std::uint64_t> sorted) noexcept {
-        std::array<std::uint64_t, symbols_max> weight;
+    static census census_of_tree(const sorted_counts& sorted) noexcept {
+        std::array<std::uint64_t, symbols_max + 1> weight;
         std::array<std::uint16_t, 2 * symbols_max> parent;
         std::array<std::uint16_t, symbols_max> depth;
         const std::size_t leaves = sorted.size(), inner = leaves - 1;
         std::size_t leaf = 0, front = 0;
         for (std::size_t node = 0; node < inner; ++node) {
-            weight[node] = 0;
+            weight[node] = ~std::uint64_t{0};  // not there yet: more than any other
+            std::uint64_t sum = 0;
             for (int child = 0; child < 2; ++child) {
-                const bool takes_leaf =
-                    leaf < leaves && (front == node || sorted[leaf] >> 16 <= weight[front]);
-                weight[node] += takes_leaf ? sorted[leaf] >> 16 : weight[front];
-                parent[takes_leaf ? leaf++ : leaves + front++] = static_cast<std::uint16_t>(node);
+                // Which it is cannot be foretold: chosen without a branch.
+                const std::uint64_t of_leaf = sorted.count(leaf), of_inner = weight[front];
+                const std::size_t takes_leaf = of_leaf <= of_inner ? 1 : 0;
+                sum += std::min(of_leaf, of_inner);
+                parent[takes_leaf * leaf + (1 - takes_leaf) * (leaves + front)] =
+                    static_cast<std::uint16_t>(node);
+                leaf += takes_leaf;
+                front += 1 - takes_leaf;
             }
+            weight[node] = sum;
         }
         depth[inner - 1] = 0;
         for (std::size_t node = inner - 1; node-- > 0;)
@@ -208,4 +252,4 @@ private:
     std::size_t size_ = 0;
 };
 
-}  // namespace sotto::wire
+}  // namespace sotto::wire::inline SOTTO_UNIT

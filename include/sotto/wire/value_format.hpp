@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "sotto/core/bytes.hpp"
+#include "sotto/core/config.hpp"
 #include "sotto/core/result.hpp"
 #include "sotto/kernels/half.hpp"
 #include "sotto/wire/little_endian.hpp"
@@ -18,6 +19,8 @@ namespace sotto::wire {
 
 /// How a value travels. The numbers are part of the wire format.
 enum class value_format : std::uint8_t { fp32 = 0, fp16 = 1, bf16 = 2 };
+
+inline namespace SOTTO_UNIT {
 
 constexpr std::string_view name_of(value_format format) noexcept {
     return format == value_format::fp32 ? "fp32" : format == value_format::fp16 ? "fp16" : "bf16";
@@ -48,34 +51,30 @@ constexpr float rounded(value_format format, float value) noexcept {
 namespace detail {
 
 // Halves pass through a buffer that stays in the first cache: bytes on the wire have no alignment.
-inline constexpr std::size_t half_chunk = 512;
+inline constexpr std::size_t value_chunk = 1024;
 
+/// Requires at most value_chunk values.
 inline void write_halves(value_format format, std::span<const float> values,
                          std::byte* to) noexcept {
-    std::array<std::uint16_t, half_chunk> halves;
-    for (std::size_t i = 0; i < values.size(); i += half_chunk) {
-        const auto part = values.subspan(i, std::min(half_chunk, values.size() - i));
-        const auto rounded_part = std::span(halves).first(part.size());
-        if (format == value_format::fp16)
-            kernels::round_to_fp16(part, rounded_part);
-        else
-            kernels::round_to_bf16(part, rounded_part);
-        store_little_endian<std::uint16_t>(to + 2 * i, rounded_part);
-    }
+    std::array<std::uint16_t, value_chunk> buffer;
+    const auto halves = std::span(buffer).first(values.size());
+    if (format == value_format::fp16)
+        kernels::round_to_fp16(values, halves);
+    else
+        kernels::round_to_bf16(values, halves);
+    store_little_endian<std::uint16_t>(to, halves);
 }
 
+/// Requires at most value_chunk values.
 inline void read_halves(value_format format, const std::byte* from,
                         std::span<float> values) noexcept {
-    std::array<std::uint16_t, half_chunk> halves;
-    for (std::size_t i = 0; i < values.size(); i += half_chunk) {
-        const auto part = values.subspan(i, std::min(half_chunk, values.size() - i));
-        const auto rounded_part = std::span(halves).first(part.size());
-        load_little_endian<std::uint16_t>(from + 2 * i, rounded_part);
-        if (format == value_format::fp16)
-            kernels::widen_from_fp16(rounded_part, part);
-        else
-            kernels::widen_from_bf16(rounded_part, part);
-    }
+    std::array<std::uint16_t, value_chunk> buffer;
+    const auto halves = std::span(buffer).first(values.size());
+    load_little_endian<std::uint16_t>(from, halves);
+    if (format == value_format::fp16)
+        kernels::widen_from_fp16(halves, values);
+    else
+        kernels::widen_from_bf16(halves, values);
 }
 
 inline void write_words(std::span<const float> values, std::byte* to) noexcept {
@@ -102,12 +101,20 @@ inline void read_words(const std::byte* from, std::span<float> values) noexcept 
 ///   wire    values one after another, each little endian; no header
 ///   cost    speed of memory; no allocation when the capacity of `out` suffices
 inline void append_values(value_format format, std::span<const float> values, bytes& out) {
-    const std::size_t start = out.size();
-    out.resize(start + values.size() * static_cast<std::size_t>(bytes_per_value(format)));
-    if (format == value_format::fp32)
-        detail::write_words(values, out.data() + start);
-    else
-        detail::write_halves(format, values, out.data() + start);
+    const auto width = static_cast<std::size_t>(bytes_per_value(format));
+    const std::size_t size = out.size() + values.size() * width;
+    if (size > out.capacity()) out.reserve(std::max(size, 2 * out.capacity()));
+    // Part by part, since a resize writes zeros: they are still in the first cache when the values
+    // take their place.
+    for (std::size_t i = 0; i < values.size(); i += detail::value_chunk) {
+        const auto part = values.subspan(i, std::min(detail::value_chunk, values.size() - i));
+        const std::size_t start = out.size();
+        out.resize(start + part.size() * width);
+        if (format == value_format::fp32)
+            detail::write_words(part, out.data() + start);
+        else
+            detail::write_halves(format, part, out.data() + start);
+    }
 }
 
 /// Reads as many values as `values` has room for.
@@ -118,11 +125,16 @@ inline result<std::span<float>> read_values(value_format format, byte_view in,
     if (in.size() % width != 0 || in.size() / width != values.size())
         return fault{0, "bytes for exactly the values asked for",
                      static_cast<std::int64_t>(in.size())};
-    if (format == value_format::fp32)
+    if (format == value_format::fp32) {
         detail::read_words(in.data(), values);
-    else
-        detail::read_halves(format, in.data(), values);
+        return values;
+    }
+    for (std::size_t i = 0; i < values.size(); i += detail::value_chunk)
+        detail::read_halves(format, in.data() + i * width,
+                            values.subspan(i, std::min(detail::value_chunk, values.size() - i)));
     return values;
 }
+
+}  // namespace SOTTO_UNIT
 
 }  // namespace sotto::wire

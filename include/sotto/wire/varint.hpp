@@ -5,9 +5,18 @@
 #include <cstdint>
 
 #include "sotto/core/bytes.hpp"
+#include "sotto/core/config.hpp"
 #include "sotto/core/result.hpp"
 
 namespace sotto::wire {
+
+/// A number and how many bytes it took.
+struct varint {
+    std::uint64_t value = 0;
+    std::int64_t bytes = 0;
+};
+
+inline namespace SOTTO_UNIT {
 
 /// Bytes that a varint takes: 1 below 2^7, 2 below 2^14, ..., 10 from 2^63.
 constexpr std::int64_t varint_bytes(std::uint64_t value) noexcept {
@@ -20,12 +29,6 @@ inline void append_varint(bytes& out, std::uint64_t value) {
     for (; value >= 0x80; value >>= 7) out.push_back(static_cast<std::byte>(value | 0x80));
     out.push_back(static_cast<std::byte>(value));
 }
-
-/// A number and how many bytes it took.
-struct varint {
-    std::uint64_t value = 0;
-    std::int64_t bytes = 0;
-};
 
 /// Reads the varint at the front of `in`; what follows it is not looked at.
 ///   errors  refuses an input that ends inside the number, more than 64 bits, and a number that
@@ -46,5 +49,7 @@ inline result<varint> read_varint(byte_view in) noexcept {
     const auto size = static_cast<std::int64_t>(in.size());
     return fault{size, "a whole varint", size};
 }
+
+}  // namespace SOTTO_UNIT
 
 }  // namespace sotto::wire

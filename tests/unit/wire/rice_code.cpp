@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "support/index_lists.hpp"
@@ -77,4 +78,24 @@ TEST_CASE("a shift above 40 is refused") {
     bit_reader reader(out);
     std::vector<std::uint64_t> back(1);
     CHECK_FALSE(rice_code::read(std::int64_t{1} << 40, reader, std::span(back)));
+}
+
+TEST_CASE("a gap beyond any tensor is refused, by the index as long as that is a number") {
+    for (const std::uint64_t quotient : {1u << 21, 1u << 22}) {
+        bytes out;
+        bit_writer writer(out);
+        writer.put(rice_code::shift_max, rice_code::header_bits);
+        writer.put_zeros(quotient);
+        writer.put(1 | 5 << 1, 1 + rice_code::shift_max);
+        writer.finish();
+        bit_reader reader(out);
+        testing::index_list back(1);
+        const auto refused = rice_code::read(std::int64_t{1} << 40, reader, std::span(back));
+        REQUIRE_FALSE(refused);
+        const auto found = static_cast<std::uint64_t>(refused.why().found);
+        const bool is_number = quotient < 1u << 22;
+        CHECK(found == (is_number ? (quotient << 40) + 5 : quotient));
+        CHECK(std::string(refused.why().expected) ==
+              (is_number ? "an index below the tensor's size" : "a gap below 2^62"));
+    }
 }
