@@ -53,16 +53,44 @@ set(sotto_headers
     include/sotto/core/round_info.hpp
     include/sotto/core/visit.hpp
     include/sotto/kernels/arithmetic.hpp
+    include/sotto/kernels/averaging.hpp
+    include/sotto/kernels/code_packing.hpp
+    include/sotto/kernels/collect.hpp
+    include/sotto/kernels/counter_random.hpp
+    include/sotto/kernels/delay_compensation.hpp
+    include/sotto/kernels/dgc_step.hpp
+    include/sotto/kernels/each_lane.hpp
     include/sotto/kernels/elementwise.hpp
     include/sotto/kernels/gates.hpp
     include/sotto/kernels/half.hpp
     include/sotto/kernels/instruction_set.hpp
+    include/sotto/kernels/keep_top.hpp
+    include/sotto/kernels/largest_index.hpp
+    include/sotto/kernels/magnitude.hpp
     include/sotto/kernels/momentum.hpp
     include/sotto/kernels/normalise.hpp
+    include/sotto/kernels/one_bit.hpp
+    include/sotto/kernels/operations.hpp
+    include/sotto/kernels/quantise.hpp
+    include/sotto/kernels/quantise_block.hpp
+    include/sotto/kernels/rank_magnitude.hpp
+    include/sotto/kernels/reductions.hpp
+    include/sotto/kernels/require.hpp
+    include/sotto/kernels/sample.hpp
     include/sotto/kernels/select_top_k.hpp
+    include/sotto/kernels/select_top_k_of_many.hpp
     include/sotto/kernels/shifted_planes.hpp
+    include/sotto/kernels/signs.hpp
+    include/sotto/kernels/sources.hpp
+    include/sotto/kernels/sparse_add.hpp
     include/sotto/kernels/squash.hpp
+    include/sotto/kernels/team_top_k.hpp
+    include/sotto/kernels/ternary.hpp
+    include/sotto/kernels/thread_team.hpp
+    include/sotto/kernels/threshold_sampler.hpp
+    include/sotto/kernels/top_k_search.hpp
     include/sotto/kernels/unfused.hpp
+    include/sotto/kernels/uninitialised.hpp
     include/sotto/kernels/updates.hpp
     include/sotto/kernels/vector.hpp
     include/sotto/losses/cross_entropy.hpp
@@ -135,12 +163,17 @@ set(sotto_headers
     include/sotto/version.hpp
     include/sotto/wire/bitmap_code.hpp
     include/sotto/wire/bits.hpp
+    include/sotto/wire/coding_loop.hpp
     include/sotto/wire/dense_block.hpp
     include/sotto/wire/gap_classes.hpp
+    include/sotto/wire/gap_reading.hpp
+    include/sotto/wire/gap_survey.hpp
+    include/sotto/wire/gaps.hpp
     include/sotto/wire/index_code.hpp
     include/sotto/wire/little_endian.hpp
     include/sotto/wire/prefix_code.hpp
     include/sotto/wire/rice_code.hpp
+    include/sotto/wire/sorted_counts.hpp
     include/sotto/wire/sparse_block.hpp
     include/sotto/wire/value_format.hpp
     include/sotto/wire/varint.hpp)

@@ -1,5 +1,5 @@
 #!/bin/sh
-# install_debian.sh examples|tests|bench
+# install_debian.sh examples|tests|neon|bench
 # Installs by apt-get what building the examples, and the tests or benchmarks as well, needs and is
 # not there.
 # When all is there it asks for no rights. SOTTO_INSTALL=no: only names what is missing.
@@ -54,9 +54,16 @@ case ${1:-} in
         need_header doctest-dev doctest/doctest.h
         need_header libbenchmark-dev benchmark/benchmark.h
         need pkg-config pkg-config
+        need qemu-user qemu-x86_64
+        ;;
+    neon)
+        need clang clang++
+        need g++-aarch64-linux-gnu aarch64-linux-gnu-g++
+        need_header doctest-dev doctest/doctest.h
+        need qemu-user qemu-aarch64
         ;;
     *)
-        echo "usage: install_debian.sh examples|tests|bench" >&2
+        echo "usage: install_debian.sh examples|tests|neon|bench" >&2
         exit 2
         ;;
 esac

@@ -1,0 +1,5 @@
+#include "uses.hpp"
+
+answers answers_of_plain_unit(const questions& asked) {
+    return answers_of_this_unit(asked);
+}
