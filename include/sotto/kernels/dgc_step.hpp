@@ -66,17 +66,20 @@ inline selection run_step(const momentum_step& step, const dgc_buffers& buffers,
 ///           `mask`, u' = 0. Bit for bit accumulate_velocity, select_top_k and zeros one after the
 ///           other
 ///   shape   all buffers: n floats, n <= 2^32;  0 <= k <= n;  the result, whose values are those of
-///           v', lives in `scratch` until the next call; a NaN counts as larger than infinity
+///           v', lives in `scratch` until the next call. What a message's format rounds away is the
+///           caller's to put back into v', see compressors/sparsified.hpp
 ///   cost    one pass over memory: reads 12 bytes and writes 8 a weight, plus the entries. What is
 ///           surely selected is masked while it is written
-///   errors  invalid_option for other sizes or k
+///   errors  invalid_option for other sizes or k. A NaN counts as larger than infinity and is
+///           selected: see first_non_finite and scale_and_sum_squares in reductions.hpp
 ///   source  Lin et al. 2018, Deep Gradient Compression, arXiv:1712.01887, algorithm 4
 inline selection dgc_step(const momentum_step& step, const dgc_buffers& buffers, std::int64_t k,
                           bool mask, top_k_scratch& scratch) {
     return detail::run_step(step, buffers, k, mask, scratch.search(), nullptr);
 }
 
-/// The same with the last step's threshold instead of a sample.
+/// The same, to the last bit, with the threshold of the last step on these buffers if 4,096 values
+/// agree with it.
 inline selection dgc_step(const momentum_step& step, const dgc_buffers& buffers, std::int64_t k,
                           bool mask, top_k_scratch& scratch, carried_threshold& carried) {
     const selection found =

@@ -15,7 +15,7 @@ namespace sotto::kernels {
 struct momentum_step {
     float momentum = 0.9f;
     bool nesterov = false;
-    float gradient_scale = 1.0f;  // local clipping
+    float gradient_scale = 1.0f;  // local clipping: min(1, limit / norm of the gradient)
 };
 
 inline namespace SOTTO_UNIT {

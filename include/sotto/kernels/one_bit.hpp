@@ -150,7 +150,7 @@ struct means_of_blocks {
 inline void require_one_bit(const char* function, std::size_t block, std::size_t values,
                             std::size_t means, std::size_t bytes) {
     require(is_block_length(block), function, "a block is a power of two from 256 to 2^20");
-    require(means == blocks_of(values, block), function, "two means a block");
+    require(means == blocks_of(values, block), function, "one sign_means a block");
     require(bytes == bytes_of_signs(values), function, "one bit of signs a value");
 }
 

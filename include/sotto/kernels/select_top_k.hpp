@@ -145,8 +145,8 @@ inline selection select_top_k(std::span<const float> values, std::int64_t k, top
     return detail::select(values, k, scratch.search(), nullptr, nans);
 }
 
-/// The same with the last call's threshold, if 4,096 values agree with it: for values whose
-/// distribution changes little from call to call.
+/// The same, as exactly, with the last call's threshold, if 4,096 values agree with it: for values
+/// whose distribution changes little from call to call; one `carried` for each tensor.
 inline selection select_top_k(std::span<const float> values, std::int64_t k, top_k_scratch& scratch,
                               carried_threshold& carried, nan_policy nans = nan_policy::refuse) {
     const selection found = detail::select(values, k, scratch.search(), carried.guess(), nans);
