@@ -66,7 +66,7 @@ class Bench:
 
     @functools.cached_property
     def own(self):
-        return libraries.own_library(self.options.build, self.options.library)
+        return libraries.own_library(self.options.build, self.options.own)
 
     @functools.cached_property
     def native(self):
@@ -99,7 +99,7 @@ class Bench:
         with tempfile.TemporaryDirectory() as folder:
             command = [sys.executable, __file__, "--child", "--sections", *sections, "--sizes",
                        str(n), "--only", only, "--results", folder, *self.options.repeated,
-                       "--library", str(self.own.path), "--peers-library", str(self.peers.path),
+                       "--own", str(self.own.path), "--peers-library", str(self.peers.path),
                        "--shares", *map(str, shares or self.options.shares)]
             subprocess.run(command, check=True, env=os.environ | environment,
                            stdout=subprocess.DEVNULL)
@@ -122,7 +122,7 @@ def arguments():
     parser.add_argument("--highway", type=pathlib.Path, help="a checkout of its sources")
     parser.add_argument("--build", type=pathlib.Path,
                         default=libraries.ROOT / "build" / "bench_kernels")
-    parser.add_argument("--library", type=pathlib.Path, help="sotto's part, built already")
+    parser.add_argument("--own", type=pathlib.Path, help="sotto's part, built already")
     parser.add_argument("--results", type=pathlib.Path,
                         default=libraries.ROOT / "build" / "bench_kernels" / "results")
     parser.add_argument("--resume", action="store_true", help="leaves out what has a result")

@@ -64,23 +64,13 @@ constexpr float from_bf16(std::uint16_t half) noexcept {
 
 namespace detail {
 
-template <int Lanes>
-struct half_vector_of {
-    typedef std::uint16_t type __attribute__((vector_size(Lanes * sizeof(std::uint16_t))));
-};
-
 /// Lanes halves, as their bits.
 template <int Lanes>
-using halves = typename half_vector_of<Lanes>::type;
-
-template <int Lanes>
-struct signed_half_vector_of {
-    typedef std::int16_t type __attribute__((vector_size(Lanes * sizeof(std::int16_t))));
-};
+using halves = typename vector_of<std::uint16_t, Lanes>::type;
 
 /// The same, as the compilers' builtins take and give them.
 template <int Lanes>
-using signed_halves = typename signed_half_vector_of<Lanes>::type;
+using signed_halves = typename vector_of<std::int16_t, Lanes>::type;
 
 // The conversions below are each the scalar function's arithmetic, on as many lanes as the argument
 // has, with both sides of every `if` computed and one chosen. Processors with AVX2 have

@@ -20,41 +20,26 @@ constexpr int lanes_of(instruction_set set) noexcept {
 /// In the widest register of all.
 constexpr int lanes_max = 16;
 
-template <int Lanes>
+template <class Value, int Lanes>
 struct vector_of {
-    typedef float type __attribute__((vector_size(Lanes * sizeof(float))));
+    typedef Value type __attribute__((vector_size(Lanes * sizeof(Value))));
 };
 
 /// Lanes floats, in one register or spread over several.
 template <int Lanes>
-using floats = typename vector_of<Lanes>::type;
-
-template <int Lanes>
-struct word_vector_of {
-    typedef std::uint32_t type __attribute__((vector_size(Lanes * sizeof(std::uint32_t))));
-};
+using floats = typename vector_of<float, Lanes>::type;
 
 /// Lanes words: the bits of floats, or places.
 template <int Lanes>
-using words = typename word_vector_of<Lanes>::type;
-
-template <int Lanes>
-struct integer_vector_of {
-    typedef std::int32_t type __attribute__((vector_size(Lanes * sizeof(std::int32_t))));
-};
+using words = typename vector_of<std::uint32_t, Lanes>::type;
 
 /// Lanes signed words: what comparing two vectors gives as well, all bits where it holds.
 template <int Lanes>
-using integers = typename integer_vector_of<Lanes>::type;
-
-template <int Lanes>
-struct double_vector_of {
-    typedef double type __attribute__((vector_size(Lanes * sizeof(double))));
-};
+using integers = typename vector_of<std::int32_t, Lanes>::type;
 
 /// Lanes doubles.
 template <int Lanes>
-using doubles = typename double_vector_of<Lanes>::type;
+using doubles = typename vector_of<double, Lanes>::type;
 
 /// Registers as the compilers' builtins take and give them.
 template <int Bytes>
