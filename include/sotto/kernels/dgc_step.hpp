@@ -31,8 +31,9 @@ selection step_and_select(const momentum_step& step, const dgc_buffers& buffers,
                           top_k_search& search, const probable_thresholds* guess) {
     using source = momentum_source<Nesterov, Mask>;
     const selected_part<source> part{
-        {step.momentum, step.gradient_scale, buffers.gradient.data(), buffers.velocity.data(),
-         buffers.accumulated.data(), buffers.next_velocity.data(), buffers.next_accumulated.data()},
+        {{step.momentum, step.gradient_scale, buffers.gradient.data(), buffers.velocity.data(),
+          buffers.accumulated.data(), buffers.next_velocity.data(),
+          buffers.next_accumulated.data()}},
         buffers.gradient.size()};
     search.run(std::span(&part, 1), k, guess);
     return {{search.places(), k}, {search.values(), k}};

@@ -33,17 +33,28 @@ struct velocity_lanes {
     }
 
     template <class V>
-    SOTTO_INLINE void at(std::size_t i) const noexcept {
+    SOTTO_INLINE void compute(std::size_t i, V& velocity, V& accumulated) const noexcept {
         SOTTO_UNFUSED_BODY
-        V gradient, velocity, accumulated;
+        V gradient;
         load(gradient, g + i);
         load(velocity, u + i);
         load(accumulated, v + i);
         gradient = scale * gradient;
         velocity = momentum * velocity + gradient;
         accumulated = accumulated + (Nesterov ? V(momentum * velocity + gradient) : velocity);
+    }
+
+    template <class V>
+    SOTTO_INLINE void keep(std::size_t i, const V& velocity, const V& accumulated) const noexcept {
         store(velocity, next_u + i);
         store(accumulated, next_v + i);
+    }
+
+    template <class V>
+    SOTTO_INLINE void at(std::size_t i) const noexcept {
+        V velocity, accumulated;
+        compute(i, velocity, accumulated);
+        keep(i, velocity, accumulated);
     }
 };
 

@@ -1,11 +1,13 @@
 #pragma once
 
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 
 #include "sotto/core/config.hpp"
+#include "sotto/kernels/each_lane.hpp"
+#include "sotto/kernels/instruction_set.hpp"
 #include "sotto/kernels/momentum.hpp"
+#include "sotto/kernels/unfused.hpp"
 #include "sotto/kernels/vector.hpp"
 
 namespace sotto::kernels::inline SOTTO_UNIT::detail {
@@ -47,8 +49,7 @@ struct plain_source {
     SOTTO_INLINE void fetch(std::size_t i) const noexcept { __builtin_prefetch(values + i); }
 };
 
-/// What momentum correction accumulates: u' = m u + s g;  v' = v + u', with Nesterov
-/// v' = v + (m u' + s g). The operations and their order are those of accumulate_velocity.
+/// What momentum correction accumulates, see accumulate_velocity.
 template <bool Nesterov, bool Mask>
 struct momentum_source {
     static constexpr bool claims = true;
@@ -58,26 +59,11 @@ struct momentum_source {
         floats<Lanes> value, velocity;
     };
 
-    float momentum, scale;
-    const float* gradient;
-    const float* velocity;
-    const float* accumulated;
-    float* next_velocity;
-    float* next_accumulated;
+    velocity_lanes<Nesterov> step;
 
     template <int Lanes>
     SOTTO_INLINE void compute(std::size_t i, lanes_type<Lanes>& to) const noexcept {
-        SOTTO_UNFUSED_BODY
-        floats<Lanes> g, u, v;
-        load(g, gradient + i);
-        load(u, velocity + i);
-        load(v, accumulated + i);
-        g = scale * g;
-        to.velocity = momentum * u + g;
-        if constexpr (Nesterov)
-            to.value = v + (momentum * to.velocity + g);
-        else
-            to.value = v + to.velocity;
+        step.compute(i, to.velocity, to.value);
     }
     template <int Lanes>
     SOTTO_INLINE const floats<Lanes>& values_of(const lanes_type<Lanes>& from) const noexcept {
@@ -89,36 +75,32 @@ struct momentum_source {
     }
     template <int Lanes>
     SOTTO_INLINE void keep(std::size_t i, const lanes_type<Lanes>& from) const noexcept {
-        store(from.velocity, next_velocity + i);
-        store(from.value, next_accumulated + i);
+        step.keep(i, from.velocity, from.value);
     }
 
     SOTTO_INLINE float compute_one(std::size_t i) const noexcept {
-        SOTTO_UNFUSED_BODY
-        const float g = scale * gradient[i];
-        const float u = momentum * velocity[i] + g;
-        const float v = Nesterov ? accumulated[i] + (momentum * u + g) : accumulated[i] + u;
-        next_velocity[i] = u;
-        next_accumulated[i] = v;
-        return v;
+        float velocity, value;
+        step.compute(i, velocity, value);
+        step.keep(i, velocity, value);
+        return value;
     }
-    SOTTO_INLINE float kept(std::size_t i) const noexcept { return next_accumulated[i]; }
-    SOTTO_INLINE float second(std::size_t i) const noexcept { return next_velocity[i]; }
+    SOTTO_INLINE float kept(std::size_t i) const noexcept { return step.next_v[i]; }
+    SOTTO_INLINE float second(std::size_t i) const noexcept { return step.next_u[i]; }
     SOTTO_INLINE void claim(std::size_t i) const noexcept {
-        next_accumulated[i] = 0.0f;
-        if constexpr (Mask) next_velocity[i] = 0.0f;
+        step.next_v[i] = 0.0f;
+        if constexpr (Mask) step.next_u[i] = 0.0f;
     }
     SOTTO_INLINE void claim_if(bool claimed, std::size_t i) const noexcept {
-        next_accumulated[i] = claimed ? 0.0f : next_accumulated[i];
-        if constexpr (Mask) next_velocity[i] = claimed ? 0.0f : next_velocity[i];
+        step.next_v[i] = claimed ? 0.0f : step.next_v[i];
+        if constexpr (Mask) step.next_u[i] = claimed ? 0.0f : step.next_u[i];
     }
     SOTTO_INLINE void fetch_left(std::size_t i) const noexcept {
-        __builtin_prefetch(next_accumulated + i, 1);
-        if constexpr (Mask) __builtin_prefetch(next_velocity + i, 1);
+        __builtin_prefetch(step.next_v + i, 1);
+        if constexpr (Mask) __builtin_prefetch(step.next_u + i, 1);
     }
     SOTTO_INLINE void put_back(std::size_t i, float value, float second) const noexcept {
-        next_accumulated[i] = value;
-        next_velocity[i] = second;
+        step.next_v[i] = value;
+        step.next_u[i] = second;
     }
     /// All lanes whose `claimed` bits are set.
     template <int Lanes>
@@ -127,16 +109,15 @@ struct momentum_source {
         if constexpr (Mask) lanes.velocity = floats<Lanes>(words<Lanes>(lanes.velocity) & ~claimed);
     }
 
-    plain_source written() const noexcept { return {next_accumulated}; }
-    void compute_all(std::size_t n) const {
-        accumulate_velocity({momentum, Nesterov, scale}, {gradient, n}, {velocity, n},
-                            {accumulated, n}, {next_velocity, n}, {next_accumulated, n});
+    plain_source written() const noexcept { return {step.next_v}; }
+    void compute_all(std::size_t n) const noexcept {
+        run_unfused<each_lane>(best_instruction_set(), step, n);
     }
 
     SOTTO_INLINE void fetch(std::size_t i) const noexcept {
-        __builtin_prefetch(gradient + i);
-        __builtin_prefetch(velocity + i);
-        __builtin_prefetch(accumulated + i);
+        __builtin_prefetch(step.g + i);
+        __builtin_prefetch(step.u + i);
+        __builtin_prefetch(step.v + i);
     }
 };
 
