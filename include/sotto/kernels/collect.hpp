@@ -8,9 +8,11 @@
 #include <utility>
 
 #include "sotto/core/config.hpp"
+#include "sotto/kernels/bit_places.hpp"
 #include "sotto/kernels/instruction_set.hpp"
 #include "sotto/kernels/magnitude.hpp"
 #include "sotto/kernels/operations.hpp"
+#include "sotto/kernels/processor.hpp"
 #include "sotto/kernels/vector.hpp"
 
 namespace sotto::kernels::inline SOTTO_UNIT::detail {
@@ -39,6 +41,7 @@ struct collect_request {
     std::uint32_t claim_from = magnitude_bits;  // claims magnitudes above this, at least least - 1
     crowding expected = crowding::sparse;
     candidates to;
+    processor with = this_processor();
 };
 
 struct collect_progress {
@@ -49,7 +52,7 @@ struct collect_progress {
 /// Values that are looked at together: a branch for each, and room for all.
 constexpr std::size_t collect_block = 64;
 
-template <int Lanes>
+template <std::size_t Lanes>
 constexpr std::array<std::uint32_t, Lanes> ascending() noexcept {
     std::array<std::uint32_t, Lanes> numbers{};
     for (std::size_t lane = 0; lane < Lanes; ++lane) numbers[lane] = static_cast<unsigned>(lane);
@@ -66,7 +69,11 @@ struct collect {
         collect_progress progress;
         switch (request.expected) {
             case crowding::sparse: progress = one_by_one<Set>(source, request); break;
-            case crowding::some: progress = places_first<Set>(source, request); break;
+            case crowding::some:
+                progress = request.with.compresses_bytes
+                               ? places_first<Set, places_by_bytes<Set>>(source, request)
+                               : places_first<Set, places_by_fours>(source, request);
+                break;
             case crowding::dense: progress = all_compressed<Set>(source, request); break;
         }
         const bool has_room = request.end - progress.at < collect_block;
@@ -81,9 +88,6 @@ struct collect {
     }
 
 private:
-    // How far ahead memory is asked for. The processor's own fetching stops at pages.
-    static constexpr std::size_t ahead = 512;
-
     SOTTO_INLINE static void add(const Source& source, const collect_request& request,
                                  std::size_t at, std::size_t& count, float value) noexcept {
         request.to.places[count] = static_cast<std::uint32_t>(at);
@@ -95,29 +99,36 @@ private:
         ++count;
     }
 
+    /// Computes and keeps a block: a bit for each value that is a candidate.
+    template <instruction_set Set>
+    SOTTO_INLINE static std::uint64_t reached_of_block(const Source& source,
+                                                       const collect_request& request,
+                                                       std::size_t i) noexcept {
+        using operation = operations<Set>;
+        constexpr int lanes = operation::lanes;
+        std::uint64_t reached = 0;
+#pragma GCC unroll 16
+        for (std::size_t r = 0; r < collect_block / lanes; ++r) {
+            if (r * lanes % 16 == 0) source.fetch(i + request.with.fetch_ahead + r * lanes);
+            typename Source::template lanes_type<lanes> values;
+            source.template compute<lanes>(i + r * lanes, values);
+            source.template keep<lanes>(i + r * lanes, values);
+            const words<lanes> magnitudes =
+                words<lanes>(source.template values_of<lanes>(values)) & magnitude_bits;
+            reached |= std::uint64_t{operation::reaching(magnitudes, request.least)} << r * lanes;
+        }
+        return reached;
+    }
+
     /// For few candidates: a bit for each value of a block, and a loop over the bits that are set.
     template <instruction_set Set>
     SOTTO_INLINE static collect_progress one_by_one(const Source& source,
                                                     const collect_request& request) noexcept {
-        using operation = operations<Set>;
-        constexpr int lanes = operation::lanes;
-        constexpr std::size_t registers = collect_block / lanes;
         const std::size_t room = request.to.room;
         std::size_t count = request.to.count, i = request.from;
         for (; i + collect_block <= request.end && count + collect_block <= room;
              i += collect_block) {
-            std::uint64_t reached = 0;
-#pragma GCC unroll 16
-            for (std::size_t r = 0; r < registers; ++r) {
-                if (r * lanes % 16 == 0) source.fetch(i + ahead + r * lanes);
-                typename Source::template lanes_type<lanes> values;
-                source.template compute<lanes>(i + r * lanes, values);
-                source.template keep<lanes>(i + r * lanes, values);
-                const words<lanes> magnitudes =
-                    words<lanes>(source.template values_of<lanes>(values)) & magnitude_bits;
-                reached |= std::uint64_t{operation::reaching(magnitudes, request.least)}
-                           << r * lanes;
-            }
+            std::uint64_t reached = reached_of_block<Set>(source, request, i);
             for (; reached != 0; reached &= reached - 1) {
                 const std::size_t at = i + static_cast<std::size_t>(std::countr_zero(reached));
                 add(source, request, at, count, source.kept(at));
@@ -126,37 +137,19 @@ private:
         return {i, count};
     }
 
-    /// For some: the places of every block are compressed without a branch, and what lies there is
-    /// fetched for a group of blocks at a time, while it is near.
-    template <instruction_set Set>
+    /// For some: every block's places are written, which no branch has to foresee; what lies there
+    /// is fetched for a group of blocks at a time, while it is near.
+    template <instruction_set Set, class Places>
     SOTTO_INLINE static collect_progress places_first(const Source& source,
                                                       const collect_request& request) noexcept {
-        using operation = operations<Set>;
-        constexpr int lanes = operation::lanes;
-        constexpr std::size_t registers = collect_block / lanes, group = 16 * collect_block;
-        constexpr auto numbers = ascending<lanes>();
+        constexpr std::size_t group = 16 * collect_block;
         const std::size_t room = request.to.room;
         std::size_t count = request.to.count, fetched = count, i = request.from;
-        words<lanes> places;
-        load(places, numbers.data());
-        places = places + static_cast<std::uint32_t>(i);
         while (i + collect_block <= request.end && count + collect_block <= room) {
             const std::size_t stop = std::min(request.end, i + group);
-            for (; i + collect_block <= stop && count + collect_block <= room; i += collect_block) {
-#pragma GCC unroll 4
-                for (std::size_t r = 0; r < registers; ++r) {
-                    if (r * lanes % 16 == 0) source.fetch(i + ahead + r * lanes);
-                    typename Source::template lanes_type<lanes> values;
-                    source.template compute<lanes>(i + r * lanes, values);
-                    source.template keep<lanes>(i + r * lanes, values);
-                    const words<lanes> magnitudes =
-                        words<lanes>(source.template values_of<lanes>(values)) & magnitude_bits;
-                    const std::uint32_t reached = operation::reaching(magnitudes, request.least);
-                    operation::keep(places, reached, request.to.places + count);
-                    count += static_cast<std::size_t>(std::popcount(reached));
-                    places = places + static_cast<std::uint32_t>(lanes);
-                }
-            }
+            for (; i + collect_block <= stop && count + collect_block <= room; i += collect_block)
+                count += Places::write(reached_of_block<Set>(source, request, i),
+                                      static_cast<std::uint32_t>(i), request.to.places + count);
             for (; fetched < count; ++fetched) {
                 const std::size_t at = request.to.places[fetched];
                 const float value = source.kept(at);
@@ -178,6 +171,7 @@ private:
         constexpr int lanes = operation::lanes;
         constexpr std::size_t registers = collect_block / lanes;
         constexpr auto numbers = ascending<lanes>();
+        constexpr std::size_t ahead = 512;
         const std::size_t room = request.to.room;
         std::size_t count = request.to.count, i = request.from;
         words<lanes> places;

@@ -20,7 +20,7 @@ namespace sotto::kernels::inline SOTTO_UNIT::detail {
 
 /// For every choice of Lanes lanes the bytes of those chosen, in front: the index that a byte
 /// shuffle takes.
-template <int Lanes>
+template <std::size_t Lanes>
 struct shuffle_table {
     alignas(64) std::array<std::array<std::uint8_t, 4 * Lanes>, std::size_t{1} << Lanes> rows{};
 
@@ -82,7 +82,7 @@ struct operations {
         vst1q_u8(static_cast<std::uint8_t*>(to),
                  vqtbl1q_u8(reinterpret_cast<const uint8x16_t&>(from), order));
 #else
-        std::uint32_t values[lanes];
+        std::uint32_t values[std::size_t{lanes}];
         store(from, values);
         auto* at = static_cast<std::byte*>(to);
         for (; chosen != 0; chosen &= chosen - 1, at += sizeof values[0])

@@ -151,11 +151,13 @@ public:
         const double share = static_cast<double>(rank) / static_cast<double>(count);
         const double expected = share * static_cast<double>(sample.size());
         const double margin = 3.0 * std::sqrt(expected * (1.0 - share)) + 1.0;
+        auto rest = sample.begin();  // not larger than what is before it
         const auto nth = [&](double place) {
             const auto at = sample.begin() + static_cast<std::ptrdiff_t>(place);
-            std::nth_element(sample.begin(), at, sample.end(), [](float a, float b) {
+            std::nth_element(rest, at, sample.end(), [](float a, float b) {
                 return detail::magnitude_of(a) > detail::magnitude_of(b);
             });
+            rest = at;
             return detail::magnitude_of(*at);
         };
         detail::magnitude_range range = known;
@@ -166,8 +168,8 @@ public:
     }
 
 private:
-    static constexpr std::size_t few = 96;
-    static constexpr std::size_t sample_size = 256;
+    static constexpr std::size_t few = 256;
+    static constexpr std::size_t sample_min = 128, sample_max = 1024;
     static constexpr int misled_max = 3;
 
     detail::range_counts extract(std::span<const float> from,
@@ -184,12 +186,13 @@ private:
 
     static detail::magnitude_range sampled_range(std::span<const float> values, std::size_t rank,
                                                  const detail::magnitude_range& known) {
-        std::array<float, sample_size> sample;
-        for (std::size_t i = 0; i < sample_size; ++i) {
+        std::array<float, sample_max> sample;
+        const std::size_t sampled = std::clamp(values.size() / 256, sample_min, sample_max);
+        for (std::size_t i = 0; i < sampled; ++i) {
             const std::uint64_t random = (i + 1) * 0x9E3779B97F4A7C15u >> 32;
             sample[i] = values[static_cast<std::size_t>(random % values.size())];
         }
-        return probable_range(sample, values.size(), rank, known);
+        return probable_range({sample.data(), sampled}, values.size(), rank, known);
     }
 
     static detail::ranked_magnitude above_all(detail::ranked_magnitude of_members,

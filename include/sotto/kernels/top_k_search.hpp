@@ -13,6 +13,7 @@
 #include "sotto/kernels/instruction_set.hpp"
 #include "sotto/kernels/keep_top.hpp"
 #include "sotto/kernels/magnitude.hpp"
+#include "sotto/kernels/processor.hpp"
 #include "sotto/kernels/rank_magnitude.hpp"
 #include "sotto/kernels/sources.hpp"
 #include "sotto/kernels/threshold_sampler.hpp"
@@ -128,8 +129,9 @@ private:
     /// What to expect where `count` of `size` values are candidates: from where on each way is the
     /// faster one.
     template <class Source>
-    static constexpr crowding expect(std::size_t count, std::size_t size) noexcept {
-        constexpr std::size_t some = Source::claims ? 2000 : 400, dense = 16;
+    static crowding expect(std::size_t count, std::size_t size) noexcept {
+        constexpr std::size_t some = Source::claims ? 2000 : 400;
+        const std::size_t dense = !Source::claims && this_processor().compresses_bytes ? 6 : 16;
         return count > size / dense  ? crowding::dense
                : count > size / some ? crowding::some
                                      : crowding::sparse;

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <utility>
 #include <vector>
 
 #include "sotto/core/random.hpp"
@@ -26,6 +27,13 @@ struct room_of {
     }
 };
 
+/// All ways to collect that this processor has.
+std::vector<std::pair<crowding, kernels::detail::processor>> ways() {
+    const auto here = kernels::detail::this_processor();
+    return {{crowding::sparse, here}, {crowding::some, here}, {crowding::some, {}},
+            {crowding::dense, here}};
+}
+
 }  // namespace
 
 TEST_CASE("one pass finds what reaches a magnitude, for every length up to four blocks") {
@@ -37,14 +45,15 @@ TEST_CASE("one pass finds what reaches a magnitude, for every length up to four 
             for (float& value : memory) value = random.normal();
             const kernels::detail::plain_source source{memory.data() + start};
             for (const float least : {0.0f, 0.7f, 2.5f, 9.0f})
-                for (const auto expected : {crowding::sparse, crowding::some, crowding::dense}) {
+                for (const auto& [expected, with] : ways()) {
                     room_of room(n + block);
                     const auto progress = kernels::run_unfused<pass>(
                         kernels::best_instruction_set(), source,
                         kernels::detail::collect_request{.end = n,
                                                          .least = magnitude_of(least),
                                                          .expected = expected,
-                                                         .to = room.candidates()});
+                                                         .to = room.candidates(),
+                                                         .with = with});
                     REQUIRE(progress.at == n);
                     std::size_t count = 0;
                     for (std::size_t i = 0; i < n; ++i) {
@@ -62,11 +71,12 @@ TEST_CASE("a pass stops where there is no room for a block, and goes on from the
     constexpr std::size_t block = kernels::detail::collect_block, n = 10 * block + 5;
     const std::vector<float> values(n, 1.0f);
     for (const std::size_t spare : {std::size_t{0}, std::size_t{1}, block / 2, block, 3 * block})
-        for (const auto expected : {crowding::sparse, crowding::some, crowding::dense}) {
+        for (const auto& [expected, with] : ways()) {
             kernels::detail::collect_request request;
             request.end = n;
             request.least = 1;
             request.expected = expected;
+            request.with = with;
             std::size_t found = 0, stops = 0;
             while (request.from < n) {
                 room_of room(block + spare);
