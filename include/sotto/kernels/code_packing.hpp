@@ -145,25 +145,14 @@ struct word_pairs {
     typedef std::uint64_t type __attribute__((vector_size(Lanes * 4)));
 };
 
-/// The low nibbles of eight bytes, one behind the other.
-template <instruction_set Set>
-struct nibbles {
-    static std::uint32_t of(std::uint64_t bytes) noexcept {
-        bytes = bytes & 0x0f0f0f0f0f0f0f0fu;
-        bytes = (bytes | bytes >> 4) & 0x00ff00ff00ff00ffu;
-        bytes = (bytes | bytes >> 8) & 0x0000ffff0000ffffu;
-        return static_cast<std::uint32_t>(bytes | bytes >> 16);
-    }
-};
-
-#if defined(__x86_64__)
-template <>
-struct nibbles<instruction_set::avx512> {  // some processors with AVX2 extract bits very slowly
-    SOTTO_AVX512 static std::uint32_t of(std::uint64_t bytes) noexcept {
-        return static_cast<std::uint32_t>(__builtin_ia32_pext_di(bytes, 0x0f0f0f0f0f0f0f0f));
-    }
-};
-#endif
+/// The low nibbles of eight bytes, one behind the other. There is an instruction for it, which is
+/// very slow on some of the processors that come this way.
+SOTTO_INLINE std::uint32_t low_nibbles(std::uint64_t bytes) noexcept {
+    bytes = bytes & 0x0f0f0f0f0f0f0f0fu;
+    bytes = (bytes | bytes >> 4) & 0x00ff00ff00ff00ffu;
+    bytes = (bytes | bytes >> 8) & 0x0000ffff0000ffffu;
+    return static_cast<std::uint32_t>(bytes | bytes >> 16);
+}
 
 // Codes and signs are cut from words of memory, and of a word the lowest byte comes first.
 static_assert(std::endian::native == std::endian::little,
@@ -172,8 +161,39 @@ static_assert(std::endian::native == std::endian::little,
 /// How many values are packed at once.
 inline constexpr std::size_t codes_in_group = 32;
 
+/// Whether pack_codes takes codes from the upper bits of words, and not from the lower ones.
+template <int Bits, instruction_set Set>
+inline constexpr bool codes_are_upper = Bits == 2 && Set == instruction_set::avx512;
+
+/// The 2-bit codes of two vectors, from the upper bits of words.
+template <instruction_set Set>
+struct two_bits {};
+
+#if defined(__x86_64__)
+template <>
+struct two_bits<instruction_set::avx512> {
+    /// The lanes' bits at this place. Instructions of our own, as in operations.hpp: the compilers
+    /// have no builtin of one name for the first, and no mask goes through memory.
+    SOTTO_AVX512 static std::uint64_t bits(const words<16>& of, std::uint32_t place) noexcept {
+        std::uint16_t mask;
+        asm("vptestmd %2, %1, %0" : "=Yk"(mask) : "v"(of), "v"(words<16>{} + place));
+        std::uint32_t bits;
+        asm("kmovw %1, %0" : "=r"(bits) : "Yk"(mask));
+        return bits;
+    }
+
+    SOTTO_AVX512 static std::uint64_t of(const words<16>& first, const words<16>& next) noexcept {
+        constexpr std::uint32_t high = 1u << 31, low = 1u << 30;
+        const std::uint64_t upper = bits(first, high) | bits(next, high) << 16;
+        const std::uint64_t lower = bits(first, low) | bits(next, low) << 16;
+        return __builtin_ia32_pdep_di(upper, 0xaaaaaaaaaaaaaaaa) |
+               __builtin_ia32_pdep_di(lower, 0x5555555555555555);
+    }
+};
+#endif
+
 /// Writes 32 codes of Bits bits, the first lowest. The words have no other bits set, but of 8-bit
-/// codes.
+/// codes, and where codes_are_upper.
 template <int Bits, instruction_set Set>
 SOTTO_INLINE void pack_codes(const words<lanes_of(Set)> (&codes)[codes_in_group / lanes_of(Set)],
                              std::uint8_t* to) noexcept {
@@ -188,17 +208,20 @@ SOTTO_INLINE void pack_codes(const words<lanes_of(Set)> (&codes)[codes_in_group 
             byte_lanes<Set>::narrow_pairs(reinterpret_cast<words<lanes>>(joined),
                                           to + i * lanes / 2);
         }
+    } else if constexpr (codes_are_upper<Bits, Set>) {
+        const std::uint64_t bits = two_bits<Set>::of(codes[0], codes[1]);
+        __builtin_memcpy(to, &bits, sizeof bits);
     } else {
         // Bytes of which the low nibbles hold one vector's codes, and the high ones the next one's.
         for (int i = 0; i < vectors; i += 2) {
             const words<lanes> both = codes[i] | codes[i + 1] << 4;
             const pairs two = reinterpret_cast<pairs>(both);
             const pairs joined = two | two >> 30;
-            std::uint8_t bytes[8] = {};
+            std::uint8_t bytes[lanes / 2];
             byte_lanes<Set>::narrow_pairs(reinterpret_cast<words<lanes>>(joined), bytes);
-            std::uint64_t all;
-            __builtin_memcpy(&all, bytes, sizeof all);
-            const std::uint64_t first = nibbles<Set>::of(all), second = nibbles<Set>::of(all >> 4);
+            std::uint64_t all = 0;  // of what was stored alone: more would have to wait for it
+            __builtin_memcpy(&all, bytes, sizeof bytes);
+            const std::uint64_t first = low_nibbles(all), second = low_nibbles(all >> 4);
             const std::uint64_t bits = first | second << 2 * lanes;
             __builtin_memcpy(to + i * lanes / 4, &bits, lanes / 2);
         }

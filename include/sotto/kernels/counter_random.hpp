@@ -26,6 +26,14 @@ constexpr random_key key_of_counters(std::uint64_t seed, std::uint64_t counter) 
     return {static_cast<std::uint32_t>(key), static_cast<std::uint32_t>(key >> 32)};
 }
 
+/// What to_random_words does after the first key was added.
+template <class Words>
+SOTTO_INLINE void scramble(std::uint32_t second, Words& words) noexcept {
+    words = (words ^ words >> 16) * 0x21f0aaadu + second;
+    words = (words ^ words >> 15) * 0xd35a2d97u;
+    words = words ^ words >> 15;
+}
+
 /// Turns the lower halves of counters into random words, one or a vector of them: a pure function
 /// of counter and key, for rounding at the speed of memory. random_stream is for all else.
 ///   math    two rounds of shift, xor and multiplication, between which the key enters: for each
@@ -35,27 +43,37 @@ constexpr random_key key_of_counters(std::uint64_t seed, std::uint64_t counter) 
 template <class Words>
 SOTTO_INLINE void to_random_words(const random_key& key, Words& counters) noexcept {
     counters = counters + key.first;
-    counters = (counters ^ counters >> 16) * 0x21f0aaadu + key.second;
-    counters = (counters ^ counters >> 15) * 0xd35a2d97u;
-    counters = counters ^ counters >> 15;
+    scramble(key.second, counters);
 }
 
-/// The random words of 32 values, of which the first has an index that 32 divides, in vectors.
+/// The random words of values in a row, 32 at a time, of which the first has an index that 32
+/// divides.
 ///   math    value i takes the word of counter i / 32 * 16 + i % 16, with its halves exchanged if
 ///           i / 16 is odd. So each word serves two values, of which each sees all its bits, and
 ///           neither has the other's upper 16 among its own upper 16.
 template <int Lanes>
-SOTTO_INLINE void random_words(const random_key& key, std::uint64_t index,
-                               words<Lanes> (&to)[32 / Lanes]) noexcept {
-    constexpr int half = 16 / Lanes;
-    words<Lanes> numbers;
-    for (int lane = 0; lane < Lanes; ++lane) numbers[lane] = static_cast<std::uint32_t>(lane);
-    const words<Lanes> counters = numbers + static_cast<std::uint32_t>(index / 2);
-    for (int i = 0; i < half; ++i) {
-        to[i] = counters + static_cast<std::uint32_t>(i * Lanes);
-        to_random_words(key, to[i]);
-        to[half + i] = to[i] << 16 | to[i] >> 16;
+class random_groups {
+public:
+    static constexpr int vectors = 32 / Lanes, half = vectors / 2;
+
+    SOTTO_INLINE random_groups(const random_key& key, std::uint64_t index) noexcept
+        : second_(key.second) {
+        for (int lane = 0; lane < Lanes; ++lane) counters_[lane] = static_cast<std::uint32_t>(lane);
+        counters_ = counters_ + static_cast<std::uint32_t>(index / 2) + key.first;
     }
-}
+
+    SOTTO_INLINE void next(words<Lanes> (&to)[vectors]) noexcept {
+        for (int i = 0; i < half; ++i) {
+            to[i] = counters_;
+            counters_ = counters_ + static_cast<std::uint32_t>(Lanes);
+            scramble(second_, to[i]);
+            to[half + i] = to[i] << 16 | to[i] >> 16;
+        }
+    }
+
+private:
+    words<Lanes> counters_;  // with the first key added
+    std::uint32_t second_;
+};
 
 }  // namespace sotto::kernels::inline SOTTO_UNIT::detail

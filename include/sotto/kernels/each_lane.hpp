@@ -14,11 +14,12 @@
 
 namespace sotto::kernels::inline SOTTO_UNIT::detail {
 
-/// Asks for the lines that a loop reaches 2 KiB later: the processor's own prefetching stops at
-/// every page of 4 KiB, and one stream alone does not fill the memory's queue.
+/// Asks for the lines that a loop reaches 1 KiB later: the processor's own prefetching stops at
+/// every page of 4 KiB. They are to come to the second cache: what waits for the first one takes
+/// the places of the loop's own loads, by which steps on a Zen 4 take up to 1.3 times as long.
 template <class... Values>
 SOTTO_INLINE void fetch_ahead(const Values*... at) noexcept {
-    (__builtin_prefetch(reinterpret_cast<const char*>(at) + 2048), ...);
+    (__builtin_prefetch(reinterpret_cast<const char*>(at) + 1024, 0, 2), ...);
 }
 
 /// A step at every place 0..count-1 of dense arrays, which it holds the addresses of:

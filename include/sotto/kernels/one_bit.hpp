@@ -116,8 +116,7 @@ struct one_bit_blocks {
         const float positive = means.positive, negative = means.negative;
         std::size_t i = 0;
         for (; i + lanes <= count; i += lanes) {
-            __builtin_prefetch(x + i + next);
-            __builtin_prefetch(residual + i + next, 1);
+            fetch<0>(x + i + next, residual + i + next);
             leave<lanes>(positive, negative, residual + i, lanes);
         }
         if (i < count) leave<lanes>(positive, negative, residual + i, count - i);

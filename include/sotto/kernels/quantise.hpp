@@ -9,6 +9,7 @@
 
 #include "sotto/core/config.hpp"
 #include "sotto/core/errors.hpp"
+#include "sotto/kernels/each_lane.hpp"
 #include "sotto/kernels/instruction_set.hpp"
 #include "sotto/kernels/quantise_block.hpp"
 #include "sotto/kernels/require.hpp"
@@ -86,7 +87,7 @@ struct dequantise_blocks {
             const float scale = *scales;
             std::size_t i = start;
             for (; i + lanes <= end; i += lanes) {
-                __builtin_prefetch(to + i + values_ahead, 1);
+                fetch_ahead(to + i);
                 decode<Set>(codes + i * Bits / 8, scale, lanes, to + i);
             }
             if (i < end) decode<Set>(codes + i * Bits / 8, scale, end - i, to + i);

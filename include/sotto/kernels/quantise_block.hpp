@@ -41,8 +41,13 @@ inline float code_factor(float scale, float largest, float unit) noexcept {
     return factor;
 }
 
-/// How far ahead of its use memory is asked for.
-inline constexpr std::size_t values_ahead = 256;
+/// Asks for lines of x, and where there is a residual of that, so many values ahead: to come to the
+/// second cache, which has room for a block and waits for more lines at once than the first one.
+template <std::size_t Ahead>
+SOTTO_INLINE void fetch(const float* x, const float* residual) noexcept {
+    __builtin_prefetch(x + Ahead, 0, 2);
+    if (residual != nullptr) __builtin_prefetch(residual + Ahead, 0, 2);
+}
 
 /// The residual's place i, where there is a residual.
 template <bool Feedback, class Float>
@@ -62,39 +67,65 @@ SOTTO_INLINE void load_values(const float* x, const float* residual, std::size_t
     }
 }
 
-/// most = max(most, bits of the magnitudes): as numbers they have the order of magnitudes, with
+/// How many values a block is gone through at a time.
+inline constexpr std::size_t values_in_group = 32;
+
+/// The largest magnitude of a block, as bits: as numbers these have the order of magnitudes, with
 /// infinity and then NaN above all others.
 template <bool Feedback, int Lanes>
-SOTTO_INLINE void take_largest(const float* x, const float* residual, std::size_t count,
-                               integers<Lanes>& most) noexcept {
-    floats<Lanes> value;
-    load_values<Feedback, Lanes>(x, residual, count, value);
-    const integers<Lanes> magnitude = reinterpret_cast<integers<Lanes>>(value) & 0x7fffffff;
-    most = magnitude > most ? magnitude : most;
-}
+struct largest_of_block {
+    static constexpr int lanes = Lanes;
+    static constexpr bool feedback = Feedback;
 
-template <bool Feedback, int Lanes>
-SOTTO_INLINE std::uint32_t largest_magnitude(const float* x, const float* residual,
-                                             std::size_t count) noexcept {
-    constexpr std::size_t unrolled = 4;
-    integers<Lanes> largest[unrolled] = {};
-    std::size_t i = 0;
-    for (; i + unrolled * Lanes <= count; i += unrolled * Lanes)
-        for (std::size_t j = 0; j < unrolled; ++j) {
-            const std::size_t at = i + j * Lanes;
-            __builtin_prefetch(x + at + values_ahead);
-            if constexpr (Feedback) __builtin_prefetch(residual + at + values_ahead, 1);
-            take_largest<Feedback, Lanes>(x + at, residual_at<Feedback>(residual, at), Lanes,
-                                          largest[j]);
-        }
-    for (; i < count; i += Lanes)
-        take_largest<Feedback, Lanes>(x + i, residual_at<Feedback>(residual, i), count - i,
-                                      largest[0]);
-    for (std::size_t j = 1; j < unrolled; ++j)
-        largest[0] = largest[j] > largest[0] ? largest[j] : largest[0];
-    int most = 0;
-    for (int lane = 0; lane < Lanes; ++lane) most = std::max(most, int{largest[0][lane]});
-    return static_cast<std::uint32_t>(most);
+    integers<Lanes> largest[4] = {};  // so that none has to wait for the one before
+
+    /// Takes the values that begin with number `at` of a group, Lanes of them or `count`.
+    SOTTO_INLINE void take(const float* x, const float* residual, std::size_t count,
+                           std::size_t at) noexcept {
+        floats<Lanes> value;
+        load_values<Feedback, Lanes>(x, residual, count, value);
+        const integers<Lanes> magnitude = reinterpret_cast<integers<Lanes>>(value) & 0x7fffffff;
+        integers<Lanes>& most = largest[at / Lanes % 4];
+        most = magnitude > most ? magnitude : most;
+    }
+
+    /// Called where a chunk of values ends.
+    SOTTO_INLINE void end_chunk() noexcept {}
+
+    SOTTO_INLINE std::uint32_t bits() const noexcept {
+        integers<Lanes> all = largest[0];
+        for (std::size_t j = 1; j < 4; ++j) all = largest[j] > all ? largest[j] : all;
+        int most = 0;
+        for (int lane = 0; lane < Lanes; ++lane) most = std::max(most, int{all[lane]});
+        return static_cast<std::uint32_t>(most);
+    }
+
+    /// Of the block's scale, when all of it was taken.
+    template <instruction_set Set>
+    SOTTO_INLINE std::uint32_t scale_bits(const float*, std::size_t) const noexcept {
+        return bits();
+    }
+};
+
+/// So many values are a chunk: of sums, that many floats are added before a double is.
+inline constexpr std::size_t values_in_chunk = 256 * values_in_group;
+
+/// Takes all values of a block.
+template <class Measure>
+SOTTO_INLINE void measure_block(const float* x, const float* residual, std::size_t count,
+                                Measure& to) noexcept {
+    constexpr std::size_t lanes = Measure::lanes, group = values_in_group;
+    constexpr bool feedback = Measure::feedback;
+    for (std::size_t start = 0; start < count; start += values_in_chunk) {
+        const std::size_t end = std::min(start + values_in_chunk, count);
+        std::size_t i = start;
+        for (; i + group <= end; i += group)
+            for (std::size_t j = 0; j < group; j += lanes)
+                to.take(x + i + j, residual_at<feedback>(residual, i + j), lanes, j);
+        for (std::size_t j = 0; i + j < end; j += lanes)
+            to.take(x + i + j, residual_at<feedback>(residual, i + j), end - i - j, j);
+        to.end_chunk();
+    }
 }
 
 /// How the values of a block become codes.
@@ -126,17 +157,34 @@ struct blocks_to_encode {
 /// Values between -most and most, which is positive. It compares bits: as signed numbers those of
 /// positive floats have their order, and the others are below; as unsigned numbers those of
 /// negative floats have the order of their magnitudes, and the others are below.
-template <int Lanes>
-SOTTO_INLINE void clip_lanes(float most, floats<Lanes>& values) noexcept {
-    const std::uint32_t bits = std::bit_cast<std::uint32_t>(most), negative = bits | 1u << 31;
-    const integers<Lanes> high = integers<Lanes>{} + static_cast<std::int32_t>(bits);
-    const words<Lanes> low = words<Lanes>{} + negative;
-    integers<Lanes> upper = reinterpret_cast<integers<Lanes>>(values);
-    upper = upper > high ? high : upper;
-    words<Lanes> both = reinterpret_cast<words<Lanes>>(upper);
-    both = both > low ? low : both;
-    values = reinterpret_cast<floats<Lanes>>(both);
-}
+template <instruction_set Set>
+struct clip_lanes {
+    static constexpr int lanes = lanes_of(Set);
+
+    SOTTO_INLINE static void run(float most, floats<lanes>& values) noexcept {
+        const std::uint32_t bits = std::bit_cast<std::uint32_t>(most), negative = bits | 1u << 31;
+        const integers<lanes> high = integers<lanes>{} + static_cast<std::int32_t>(bits);
+        const words<lanes> low = words<lanes>{} + negative;
+        integers<lanes> upper = reinterpret_cast<integers<lanes>>(values);
+        upper = upper > high ? high : upper;
+        words<lanes> both = reinterpret_cast<words<lanes>>(upper);
+        both = both > low ? low : both;
+        values = reinterpret_cast<floats<lanes>>(both);
+    }
+};
+
+#if defined(__x86_64__)
+template <>
+struct clip_lanes<instruction_set::avx512> {
+    SOTTO_AVX512 static void run(float most, floats<16>& values) noexcept {
+        constexpr int lesser_magnitude_with_first_sign = 2, rounding_as_set = 4;
+        constexpr std::uint16_t all_lanes = 0xFFFF;
+        values = __builtin_ia32_rangeps512_mask(values, floats<16>{} + most,
+                                                lesser_magnitude_with_first_sign, floats<16>{},
+                                                all_lanes, rounding_as_set);
+    }
+};
+#endif
 
 /// Writes the codes of a block, and what they leave of every value to the residual if there is
 /// feedback. With clipping, values beyond the scale count as the scale.
@@ -146,6 +194,10 @@ struct block_encoder {
     /// What a step becomes: in fixed point, or far enough above the smallest floats.
     static constexpr float unit =
         Stochastic ? static_cast<float>(std::uint32_t{1} << range::fraction) : 256.0f;
+    /// Whether a block is measured while the one before it is encoded, so that memory has something
+    /// to do all the time. With a residual, or codes of a byte, those are so many streams at once
+    /// that one pass after the other is faster.
+    static constexpr bool measures_next = !Feedback && (Stochastic || Bits < 8);
 
     template <instruction_set Set>
     SOTTO_INLINE static void lanes(const block_code& how, const words<lanes_of(Set)>& random,
@@ -156,7 +208,7 @@ struct block_encoder {
         floats<lanes> value;
         load_values<Feedback, lanes>(x, residual, count, value);
         floats<lanes> scaled = value;
-        if constexpr (Clip) clip_lanes<lanes>(how.scale, scaled);
+        if constexpr (Clip) clip_lanes<Set>::run(how.scale, scaled);
         scaled = scaled * how.factor;
         integers<lanes> codes;
         if constexpr (Stochastic) {
@@ -164,13 +216,16 @@ struct block_encoder {
             const words<lanes> point =
                 reinterpret_cast<words<lanes>>(__builtin_convertvector(scaled, integers<lanes>));
             const words<lanes> sum = point + (random & ((1u << range::fraction) - 1));
-            packed = sum >> range::fraction;
+            packed = codes_are_upper<Bits, Set> ? sum : sum >> range::fraction;
             codes = reinterpret_cast<integers<lanes>>(sum) >> range::fraction;
         } else {
             // The last bit of 1.5 * 2^23 units is worth one: the addition rounds for us.
             scaled = scaled + 0x1.8p23f * unit;
             packed = reinterpret_cast<words<lanes>>(scaled);
-            if constexpr (Bits < 8) packed = packed & ((1u << Bits) - 1);
+            if constexpr (codes_are_upper<Bits, Set>)
+                packed = packed << (32 - Bits);
+            else if constexpr (Bits < 8)
+                packed = packed & ((1u << Bits) - 1);
             codes = reinterpret_cast<integers<lanes>>(scaled) -
                     std::bit_cast<std::int32_t>(0x1.8p23f * unit);
         }
@@ -182,29 +237,57 @@ struct block_encoder {
         }
     }
 
-    /// While it works, it asks for the next block: both passes then find theirs near.
-    template <instruction_set Set>
-    SOTTO_INLINE static void block(const block_code& how, std::uint64_t index, const float* x,
-                                   float* residual, std::size_t count, std::size_t next,
-                                   std::uint8_t* to) noexcept {
+    /// The values of whole groups from `i` on up to `end`. While it works, it measures the next
+    /// block if asked to, or else fetches it: either way memory is never left waiting.
+    template <instruction_set Set, bool Measures, class Measure>
+    SOTTO_INLINE static std::size_t groups(const block_code& how, std::uint64_t index,
+                                           const float* x, float* residual, std::size_t i,
+                                           std::size_t end, std::size_t next, std::uint8_t* to,
+                                           Measure& measured) noexcept {
         constexpr std::size_t group = codes_in_group, lanes = lanes_of(Set);
-        std::size_t i = 0;
-        for (; i + group <= count; i += group) {
+        constexpr std::size_t ahead = Measures ? 2048 : 0;
+        random_groups<lanes> numbers(how.key, index + i);
+        for (; i + group <= end; i += group) {
             words<lanes> random[group / lanes], packed[group / lanes];
-            if constexpr (Stochastic) random_words<lanes>(how.key, index + i, random);
+            if constexpr (Stochastic) numbers.next(random);
             for (std::size_t j = 0; j < group; j += lanes) {
                 const std::size_t at = i + j;
-                __builtin_prefetch(x + at + next);
-                if constexpr (Feedback) __builtin_prefetch(residual + at + next, 1);
+                fetch<ahead>(x + at + next, residual_at<Feedback>(residual, at + next));
+                if constexpr (Measures)
+                    measured.take(x + at + next, residual_at<Feedback>(residual, at + next), lanes,
+                                  j);
                 block_encoder::lanes<Set>(how, random[j / lanes], x + at,
                                           residual_at<Feedback>(residual, at), lanes,
                                           packed[j / lanes]);
             }
+            // Codes of a byte are a fifth of the traffic; of fewer bits this gains nothing.
+            if constexpr (Bits == 8) fetch_codes(to + i);
             pack_codes<Bits, Set>(packed, to + i * Bits / 8);
         }
+        return i;
+    }
+
+    /// Asks for the lines that codes are written to 1 KiB later.
+    SOTTO_INLINE static void fetch_codes(const std::uint8_t* at) noexcept {
+        __builtin_prefetch(at + 1024, 0, 2);
+    }
+
+    template <instruction_set Set, bool Measures, class Measure>
+    SOTTO_INLINE static void block(const block_code& how, std::uint64_t index, const float* x,
+                                   float* residual, std::size_t count, std::size_t next,
+                                   std::uint8_t* to, Measure& into) noexcept {
+        constexpr std::size_t group = codes_in_group, lanes = lanes_of(Set);
+        Measure measured = into;  // a copy, of which no store can change a value
+        std::size_t i = 0;
+        while (i + group <= count) {
+            const std::size_t end = std::min(i + values_in_chunk, count);
+            i = groups<Set, Measures>(how, index, x, residual, i, end, next, to, measured);
+            measured.end_chunk();
+        }
+        into = measured;
         if (i == count) return;
         words<lanes> random[group / lanes], packed[group / lanes] = {};
-        random_words<lanes>(how.key, index + i, random);
+        random_groups<lanes>(how.key, index + i).next(random);
         for (std::size_t at = i; at < count; at += lanes)
             block_encoder::lanes<Set>(how, random[(at - i) / lanes], x + at,
                                       residual_at<Feedback>(residual, at), count - at,
@@ -215,10 +298,12 @@ struct block_encoder {
     }
 
     /// The block that begins at `start` with this scale, of which the bits are given; of a block
-    /// that is not finite no code says anything, and so all are 0.
-    template <instruction_set Set>
-    SOTTO_INLINE static void with_scale(const blocks_to_encode& all, std::size_t start,
-                                        std::size_t count, std::uint32_t bits) noexcept {
+    /// that is not finite no code says anything, and so all are 0. Meanwhile the next block is
+    /// measured, if there is a whole one and this one is finite: says whether.
+    template <instruction_set Set, class Measure>
+    SOTTO_INLINE static bool with_scale(const blocks_to_encode& all, std::size_t start,
+                                        std::size_t count, std::uint32_t bits,
+                                        Measure& next) noexcept {
         const float given = std::bit_cast<float>(bits), scale = given < least_scale ? 0.0f : given;
         all.scales[start / all.block] = scale;
         float* residual = residual_at<Feedback>(all.residual, start);
@@ -226,12 +311,36 @@ struct block_encoder {
         if (bits >= infinite_scale) {
             std::fill_n(to, (count * Bits + 7) / 8, std::uint8_t{0});
             if (Feedback) std::fill_n(residual, count, std::bit_cast<float>(0x7fc00000u));
-            return;
+            return false;
         }
         const std::uint64_t index = all.first + start;
         const block_code how{scale, code_factor(scale, range::largest, unit),
                              key_of_counters(all.seed, index / 2)};
-        block<Set>(how, index, all.x + start, residual, count, all.block, to);
+        const float* x = all.x + start;
+        if constexpr (measures_next)
+            if (all.count - start >= 2 * all.block) {
+                block<Set, true>(how, index, x, residual, count, all.block, to, next);
+                return true;
+            }
+        block<Set, false>(how, index, x, residual, count, all.block, to, next);
+        return false;
+    }
+
+    /// All blocks. Measures begin as copies of `empty`.
+    template <instruction_set Set, class Measure>
+    SOTTO_INLINE static void blocks(const blocks_to_encode& all, const Measure& empty) noexcept {
+        bool is_measured = false;
+        Measure next = empty;
+        for (std::size_t start = 0; start < all.count; start += all.block) {
+            const std::size_t count = std::min(all.block, all.count - start);
+            const float* x = all.x + start;
+            Measure measured = is_measured ? next : empty;
+            if (!is_measured)
+                measure_block(x, residual_at<Feedback>(all.residual, start), count, measured);
+            next = empty;
+            is_measured = with_scale<Set>(all, start, count,
+                                          measured.template scale_bits<Set>(x, count), next);
+        }
     }
 };
 
@@ -239,14 +348,8 @@ template <int Bits, bool Stochastic, bool Feedback>
 struct quantise_blocks {
     template <instruction_set Set>
     SOTTO_INLINE static void run(const blocks_to_encode& all) noexcept {
-        for (std::size_t start = 0; start < all.count; start += all.block) {
-            const std::size_t count = std::min(all.block, all.count - start);
-            const float* residual = residual_at<Feedback>(all.residual, start);
-            const std::uint32_t largest =
-                largest_magnitude<Feedback, lanes_of(Set)>(all.x + start, residual, count);
-            block_encoder<Bits, Stochastic, Feedback, false>::template with_scale<Set>(
-                all, start, count, largest);
-        }
+        block_encoder<Bits, Stochastic, Feedback, false>::template blocks<Set>(
+            all, largest_of_block<Feedback, lanes_of(Set)>{});
     }
 };
 

@@ -10,6 +10,7 @@
 #include <span>
 
 #include "sotto/core/config.hpp"
+#include "sotto/kernels/each_lane.hpp"
 #include "sotto/kernels/instruction_set.hpp"
 #include "sotto/kernels/quantise_block.hpp"
 #include "sotto/kernels/require.hpp"
@@ -103,7 +104,7 @@ struct pack_signs {
         constexpr std::size_t lanes = lanes_of(Set);
         std::uint32_t signs = 0;
         for (std::size_t i = 0; i < count; i += lanes) {
-            __builtin_prefetch(x + i + values_ahead);
+            fetch_ahead(x + i);
             floats<lanes> value;
             load_some<lanes>(value, x + i, count - i);
             signs |= sign_bits<Set>::of(value) << i;
@@ -131,7 +132,7 @@ struct choose_by_sign {
         std::uint32_t signs = 0;
         __builtin_memcpy(&signs, from, bytes_of_signs(count));
         for (std::size_t i = 0; i < count; i += lanes) {
-            __builtin_prefetch(to + i + values_ahead, 1);
+            fetch_ahead(to + i);
             integers<lanes> is_negative;
             spread_signs<lanes>(signs >> i, is_negative);
             floats<lanes> value;

@@ -29,66 +29,74 @@ inline namespace SOTTO_UNIT {
 
 namespace detail {
 
-template <int Lanes>
-SOTTO_INLINE void add_square(float factor, const float* x, std::size_t count,
-                             floats<Lanes>& sum) noexcept {
-    SOTTO_UNFUSED_BODY
-    floats<Lanes> value;
-    load_some<Lanes>(value, x, count);
-    value = value * factor;
-    value = value * value;
-    sum = sum + value;
-}
+/// The largest magnitude of a block and its sum of squares: value i in float sum i % 32, and these
+/// by halves into a double after each chunk, so that there is one order for every instruction set.
+/// Scaled: the values are multiplied by a factor before they are squared.
+template <int Lanes, bool Scaled>
+struct spread_of_block {
+    static constexpr int lanes = Lanes;
+    static constexpr bool feedback = false;
+    static constexpr std::size_t parts = values_in_group / Lanes;
 
-/// The sum of squares of x * factor: value i in float sum i % 64, and these by halves into
-/// a double after 256 each, so that there is one order for every instruction set.
-template <int Lanes>
-SOTTO_INLINE double sum_of_squares_times(float factor, const float* x, std::size_t count) noexcept {
-    SOTTO_UNFUSED_BODY
-    constexpr std::size_t width = 64, parts = width / Lanes, chunk = 256 * width;
-    double sum = 0.0;
-    for (std::size_t start = 0; start < count; start += chunk) {
-        const std::size_t end = std::min(start + chunk, count);
-        floats<Lanes> sums[parts] = {};
-        std::size_t i = start;
-        for (; i + width <= end; i += width)
-            for (std::size_t part = 0; part < parts; ++part)
-                add_square<Lanes>(factor, x + i + part * Lanes, Lanes, sums[part]);
-        for (std::size_t part = 0; i < end; i += Lanes, ++part)
-            add_square<Lanes>(factor, x + i, end - i, sums[part]);
+    float clip;
+    float factor = 1.0f;
+    largest_of_block<false, Lanes> largest{};
+    floats<Lanes> sums[parts] = {};
+    double squares = 0.0;
+
+    SOTTO_INLINE void take(const float* x, const float* none, std::size_t count,
+                           std::size_t at) noexcept {
+        largest.take(x, none, count, at);
+        add_square(x, count, sums[at / Lanes]);
+    }
+
+    SOTTO_INLINE void add_square(const float* x, std::size_t count,
+                                 floats<Lanes>& sum) const noexcept {
+        SOTTO_UNFUSED_BODY
+        floats<Lanes> value;
+        load_some<Lanes>(value, x, count);
+        if constexpr (Scaled) value = value * factor;
+        value = value * value;
+        sum = sum + value;
+    }
+
+    SOTTO_INLINE void end_chunk() noexcept {
+        SOTTO_UNFUSED_BODY
         for (std::size_t half = parts / 2; half > 0; half /= 2)
             for (std::size_t part = 0; part < half; ++part)
                 sums[part] = sums[part] + sums[part + half];
-        sum += double{sum_of(sums[0])};
+        squares += double{sum_of(sums[0])};
+        for (floats<Lanes>& sum : sums) sum = floats<Lanes>{};
     }
-    return sum;
-}
 
-/// The scale of a block, as bits: its largest magnitude, or `clip` standard deviations if they are
-/// less. The squares are of values up to 4, so that none is too large and none that counts too
-/// small.
-template <instruction_set Set>
-SOTTO_INLINE std::uint32_t clipped_scale(const float* x, std::size_t count, float clip) noexcept {
-    const std::uint32_t largest = largest_magnitude<false, lanes_of(Set)>(x, nullptr, count);
-    if (largest >= infinite_scale) return largest;
-    const std::uint32_t exponent = std::clamp(254u - (largest >> 23), 1u, 253u);
-    const float factor = std::bit_cast<float>(exponent << 23);
-    const double squares = sum_of_squares_times<lanes_of(Set)>(factor, x, count);
-    const double deviation = std::sqrt(squares / static_cast<double>(count)) / double{factor};
-    const double limit = double{clip} * deviation;
-    return limit < double{std::bit_cast<float>(largest)}
-               ? std::bit_cast<std::uint32_t>(static_cast<float>(limit))
-               : largest;
-}
+    /// The largest magnitude, or `clip` standard deviations if they are less. Where squares may
+    /// leave the range of floats, they are summed again, of values up to 4.
+    template <instruction_set Set>
+    SOTTO_INLINE std::uint32_t scale_bits(const float* x, std::size_t count) const noexcept {
+        const std::uint32_t most = largest.bits(), exponent = most >> 23;
+        if (most >= infinite_scale) return most;
+        if (exponent > 127 - 32 && exponent < 127 + 32) [[likely]]
+            return clipped(most, count);
+        spread_of_block<Lanes, true> again{clip};
+        again.factor = std::bit_cast<float>(std::clamp(254u - exponent, 1u, 253u) << 23);
+        measure_block(x, nullptr, count, again);
+        return again.clipped(most, count);
+    }
+
+    SOTTO_INLINE std::uint32_t clipped(std::uint32_t most, std::size_t count) const noexcept {
+        const double deviation = std::sqrt(squares / static_cast<double>(count)) / double{factor};
+        const double limit = double{clip} * deviation;
+        return limit < double{std::bit_cast<float>(most)}
+                   ? std::bit_cast<std::uint32_t>(static_cast<float>(limit))
+                   : most;
+    }
+};
 
 struct ternarise_blocks {
     template <instruction_set Set>
     SOTTO_INLINE static void run(const blocks_to_encode& all, const float& clip) noexcept {
-        for (std::size_t start = 0; start < all.count; start += all.block) {
-            const std::size_t count = std::min(all.block, all.count - start);
-            block_encoder<2, true, false, true>::with_scale<Set>(
-                all, start, count, clipped_scale<Set>(all.x + start, count, clip));
-        }
+        block_encoder<2, true, false, true>::blocks<Set>(
+            all, spread_of_block<lanes_of(Set), false>{clip});
     }
 };
 
@@ -100,7 +108,7 @@ struct ternarise_blocks {
 ///           About 0, which gradients have as their mean, and not about the mean: a block of equal
 ///           values would have no deviation, and all of it would be clipped
 ///   shape, wire, random  as quantise<2>, with stochastic rounding
-///   cost    as quantise<2>; clipping reads each block once more while it is in the cache
+///   cost    as quantise<2>; clipping adds the squares while it looks for the largest
 ///   errors  as quantise<2>; also a clip that is not above 0. A block that is not finite has an
 ///           infinite or NaN scale and codes 0
 ///   source  Wen et al. 2017, TernGrad, arXiv:1705.07878, with blocks in place of layers. Five

@@ -28,7 +28,10 @@ struct pack {
         kernels::detail::words<lanes> packed[codes_in_group / lanes];
         for (std::size_t i = 0; i < codes_in_group / lanes; ++i) {
             kernels::detail::load(packed[i], codes + i * lanes);
-            if constexpr (Bits < 8) packed[i] = packed[i] & ((1u << Bits) - 1);
+            if constexpr (kernels::detail::codes_are_upper<Bits, Set>)
+                packed[i] = packed[i] << (32 - Bits);
+            else if constexpr (Bits < 8)
+                packed[i] = packed[i] & ((1u << Bits) - 1);
         }
         kernels::detail::pack_codes<Bits, Set>(packed, to);
     }

@@ -138,6 +138,30 @@ TEST_CASE("a clipped block longer than a chunk of squares is the same on every s
           doctest::Approx(limit_of(std::span(x).first(65536), 2.5)).epsilon(1e-5));
 }
 
+TEST_CASE("blocks in a row become what each becomes alone, whatever is before it") {
+    constexpr std::size_t block = 16384;
+    floats x = normal_values(6 * block + 77, 11);
+    x[block + 5] = std::numeric_limits<float>::infinity();
+    for (std::size_t i = 3 * block; i < 4 * block; ++i) x[i] *= 0x1p70f;
+    for (std::size_t i = 4 * block; i < 5 * block; ++i) x[i] *= 0x1p-70f;
+    ternarisation how{.block = block, .seed = 3};
+    message apart;
+    for (; how.first < x.size(); how.first += block) {
+        const std::size_t count = std::min<std::size_t>(block, x.size() - how.first);
+        const message one = sent(how, std::span(x).subspan(how.first, count));
+        apart.scales.insert(apart.scales.end(), one.scales.begin(), one.scales.end());
+        apart.codes.insert(apart.codes.end(), one.codes.begin(), one.codes.end());
+    }
+    on_every_set([&](instruction_set set) {
+        message found{floats(apart.scales.size()), bytes(apart.codes.size())};
+        const kernels::detail::blocks_to_encode all{
+            x.data(), nullptr, x.size(), block, 3, 0, found.scales.data(), found.codes.data()};
+        kernels::run_unfused<kernels::detail::ternarise_blocks>(set, all, how.clip);
+        CHECK(same_values(found.scales, apart.scales));
+        CHECK(found.codes == apart.codes);
+    });
+}
+
 TEST_CASE("ternary values have the clipped value as their mean") {
     // scale * sign with probability |v| / scale: variance |v| (scale - |v|). Five standard
     // deviations of the mean of all draws.
