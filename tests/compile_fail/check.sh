@@ -2,6 +2,7 @@
 # check.sh SOURCE COMPILER [FLAGS]...
 # Passes if SOURCE, which starts with "// expect-error: <extended regular expression>", does not
 # compile and the compiler says so within its first 5 lines: a reader does not scroll for the reason.
+# A second line "// flags: <flags>" adds flags for this source.
 
 source=$1
 shift
@@ -12,8 +13,11 @@ if [ -z "$expected" ]; then
     exit 1
 fi
 
+flags=$(sed -n '2s|^// flags: ||p' "$source")
+
 # The C locale: GCC's quotation marks are then the ASCII ones that clang prints.
-if output=$(LC_ALL=C "$@" -std=c++20 -fsyntax-only -fdiagnostics-color=never "$source" 2>&1); then
+# shellcheck disable=SC2086 # several flags
+if output=$(LC_ALL=C "$@" -std=c++20 $flags -fsyntax-only -fdiagnostics-color=never "$source" 2>&1); then
     echo "$source: compiles, expected an error that matches: $expected"
     exit 1
 fi

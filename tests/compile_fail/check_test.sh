@@ -33,6 +33,14 @@ struct holder {
 holder<int> misuse;
 CPP
 
+answers 0 'an older language' <<'CPP'
+// expect-error: an older language
+// flags: -std=c++17 -DOTHER
+#if __cplusplus < 202002L && defined(OTHER)
+#error "an older language"
+#endif
+CPP
+
 answers 1 'compiles, expected an error' <<'CPP'
 // expect-error: a sentence for the reader
 static_assert(sizeof(char) == 1, "a sentence for the reader");

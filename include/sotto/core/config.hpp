@@ -2,6 +2,10 @@
 
 // The only header with macros.
 
+#if __cplusplus < 202002L
+#error "sotto needs C++20: compile with -std=c++20 or later"
+#endif
+
 /// Marks a function whose multiply-adds must not be fused, so that every instruction set gives the
 /// same bits. It is compiled with loop vectorisation on, whatever the unit's own level. Clang takes
 /// it from SOTTO_UNFUSED_BODY, which must be the first line of the body.

@@ -39,20 +39,27 @@ selection step_and_select(const momentum_step& step, const dgc_buffers& buffers,
     return {{search.places(), k}, {search.values(), k}};
 }
 
-inline selection run_step(const momentum_step& step, const dgc_buffers& buffers, std::int64_t k,
-                          bool mask, top_k_search& search, const probable_thresholds* guess) {
+/// Part of the caller's code, as dgc_step is: where `mask` and `nesterov` are constants, one
+/// variant is compiled instead of four, which take twice as long.
+SOTTO_INLINE selection run_step(const momentum_step& step, const dgc_buffers& buffers,
+                                std::int64_t k, bool mask, top_k_search& search,
+                                const probable_thresholds* guess) {
+    const bool nesterov = step.nesterov;  // now, while the compiler knows it
     const std::size_t n = buffers.gradient.size();
-    require(buffers.velocity.size() == n && buffers.accumulated.size() == n &&
-                buffers.next_velocity.size() == n && buffers.next_accumulated.size() == n,
-            "dgc_step", "all buffers must have the size of the gradient");
-    check_top_k(n, k, std::uint64_t{1} << 32);
+    require_size_of({"gradient", n},
+                    {{"velocity", buffers.velocity.size()},
+                     {"accumulated", buffers.accumulated.size()},
+                     {"next_velocity", buffers.next_velocity.size()},
+                     {"next_accumulated", buffers.next_accumulated.size()}},
+                    "dgc_step");
+    check_top_k(n, k, narrow_max, "dgc_step");
     if (k == 0) {
         accumulate_velocity(step, buffers.gradient, buffers.velocity, buffers.accumulated,
                             buffers.next_velocity, buffers.next_accumulated);
         return {};
     }
     const auto wanted = static_cast<std::size_t>(k);
-    if (step.nesterov)
+    if (nesterov)
         return mask ? step_and_select<true, true>(step, buffers, wanted, search, guess)
                     : step_and_select<true, false>(step, buffers, wanted, search, guess);
     return mask ? step_and_select<false, true>(step, buffers, wanted, search, guess)
@@ -74,18 +81,19 @@ inline selection run_step(const momentum_step& step, const dgc_buffers& buffers,
 ///   errors  invalid_option for other sizes or k. A NaN counts as larger than infinity and is
 ///           selected: see first_non_finite and scale_and_sum_squares in reductions.hpp
 ///   source  Lin et al. 2018, Deep Gradient Compression, arXiv:1712.01887, algorithm 4
-inline selection dgc_step(const momentum_step& step, const dgc_buffers& buffers, std::int64_t k,
-                          bool mask, top_k_scratch& scratch) {
-    return detail::run_step(step, buffers, k, mask, scratch.search(), nullptr);
+SOTTO_INLINE selection dgc_step(const momentum_step& step, const dgc_buffers& buffers,
+                                std::int64_t k, bool mask, top_k_scratch& scratch) {
+    return detail::run_step(step, buffers, k, mask, detail::insides::of(scratch), nullptr);
 }
 
 /// The same, to the last bit, with the threshold of the last step on these buffers if 4,096 values
 /// agree with it.
-inline selection dgc_step(const momentum_step& step, const dgc_buffers& buffers, std::int64_t k,
-                          bool mask, top_k_scratch& scratch, carried_threshold& carried) {
-    const selection found =
-        detail::run_step(step, buffers, k, mask, scratch.search(), carried.guess());
-    if (k > 0) carried.learn(scratch.search(), static_cast<std::size_t>(k));
+SOTTO_INLINE selection dgc_step(const momentum_step& step, const dgc_buffers& buffers,
+                                std::int64_t k, bool mask, top_k_scratch& scratch,
+                                carried_threshold& carried) {
+    const selection found = detail::run_step(step, buffers, k, mask, detail::insides::of(scratch),
+                                             detail::insides::guess_of(carried));
+    detail::insides::learn(carried, scratch, k);
     return found;
 }
 

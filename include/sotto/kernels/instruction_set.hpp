@@ -4,12 +4,20 @@
 #include <cpuid.h>
 #endif
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
+#include <initializer_list>
 #include <string_view>
 
 #include "sotto/core/config.hpp"
+
+namespace sotto::detail {
+/// Of all units, which choose for themselves, the first one says what is wrong with SOTTO_ISA.
+inline std::atomic_flag has_judged_sotto_isa;
+}  // namespace sotto::detail
 
 namespace sotto::kernels {
 
@@ -53,19 +61,36 @@ inline instruction_set processor_instruction_set() noexcept {
 }
 #endif
 
+/// What SOTTO_ISA asks for, or `found` where the processor has no such set; then says so in a line.
+///   shape   asked: null or empty if nothing is asked for;  complaints: null for silence
+inline instruction_set obey_sotto_isa(const char* asked, instruction_set found,
+                                      std::FILE* complaints) noexcept {
+    if (asked == nullptr || *asked == '\0') return found;
+    bool known = false;
+    for (const auto set : {instruction_set::baseline, instruction_set::sse4_2,
+                           instruction_set::avx2, instruction_set::avx512}) {
+        if (name_of(set) != asked) continue;
+        if (set <= found) return set;
+        known = true;
+    }
+    if (complaints != nullptr)
+        std::fprintf(complaints, "sotto: SOTTO_ISA is '%s'%s; using %s\n", asked,
+                     known ? ", which this processor does not have"
+                           : ", expected baseline, sse4_2, avx2 or avx512",
+                     name_of(found).data());
+    return found;
+}
+
 }  // namespace detail
 
 /// The widest set that this processor and its operating system have. The environment variable
-/// SOTTO_ISA (baseline, sse4_2, avx2) can only lower it; it is read once.
+/// SOTTO_ISA (baseline, sse4_2, avx2, avx512) can only lower it; it is read once. Another value, or
+/// more than the processor has, changes nothing: one line on stderr says so.
 inline instruction_set best_instruction_set() noexcept {
     static const instruction_set best = [] {
-        const instruction_set found = detail::processor_instruction_set();
-        const char* asked = std::getenv("SOTTO_ISA");
-        if (asked == nullptr) return found;
-        for (auto set = instruction_set::baseline; set < found;
-             set = static_cast<instruction_set>(static_cast<int>(set) + 1))
-            if (name_of(set) == asked) return set;
-        return found;
+        const bool first = !sotto::detail::has_judged_sotto_isa.test_and_set();
+        return detail::obey_sotto_isa(std::getenv("SOTTO_ISA"), detail::processor_instruction_set(),
+                                      first ? stderr : nullptr);
     }();
     return best;
 }

@@ -69,7 +69,7 @@ struct sum_squares {
     template <instruction_set Set, class Values>
     SOTTO_INLINE static double run(const Values& given, std::size_t count) noexcept {
         SOTTO_UNFUSED_BODY
-        constexpr int lanes = lanes_of(Set) / 2;
+        constexpr std::size_t lanes = lanes_of(Set) / 2;
         const Values values = given;  // a copy: no store can change it
         doubles<lanes> partial[8 / lanes] = {};
         std::size_t i = 0;
@@ -94,7 +94,7 @@ struct sum_squares {
                ((sums[4] + sums[5]) + (sums[6] + sums[7]));
     }
 
-    template <int Lanes, class Values>
+    template <std::size_t Lanes, class Values>
     SOTTO_INLINE static void eight(const Values& values, std::size_t i,
                                    doubles<Lanes> (&partial)[8 / Lanes]) noexcept {
         SOTTO_UNFUSED_BODY
@@ -174,7 +174,7 @@ inline double scale_and_sum_squares(std::span<float> x, float factor) noexcept {
 ///   cost    one read of both
 ///   errors  invalid_option unless the sizes are equal
 inline double squared_distance(std::span<const float> a, std::span<const float> b) {
-    require(a.size() == b.size(), "squared_distance", "two spans of one size");
+    require_size_of({"a", a.size()}, {{"b", b.size()}}, "squared_distance");
     return run_unfused<detail::sum_squares>(best_instruction_set(),
                                             detail::differences{a.data(), b.data()}, a.size());
 }

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <span>
 #include <string>
 
@@ -33,19 +34,37 @@ inline namespace SOTTO_UNIT {
 
 namespace detail {
 
-inline void check_top_k(std::size_t n, std::int64_t k, std::uint64_t n_max) {
-    if (k < 0 || static_cast<std::uint64_t>(k) > n)
-        throw invalid_option("select_top_k: k is " + std::to_string(k) + " of " +
-                             std::to_string(n) + " values; it must be from 0 to their number");
-    if (n > n_max)
-        throw invalid_option("select_top_k: there are " + std::to_string(n) +
-                             " values; this scratch's index type allows " + std::to_string(n_max));
+constexpr std::uint64_t narrow_max = std::uint64_t{1} << 32, wide_max = std::uint64_t{1} << 40;
+constexpr std::size_t only_tensor = static_cast<std::size_t>(-1);
+
+/// For messages: which of several tensors.
+inline std::string of_tensor(std::size_t tensor) {
+    return tensor == only_tensor ? std::string() : " of tensor " + std::to_string(tensor);
 }
+
+/// Also a number of values that was given as one, and may have been negative.
+inline void check_top_k(std::size_t n, std::int64_t k, std::uint64_t n_max = narrow_max,
+                        const char* function = "select_top_k", std::size_t tensor = only_tensor) {
+    const auto number = static_cast<std::int64_t>(n);
+    if (number < 0) [[unlikely]]
+        refuse(function, "n is " + std::to_string(number), "0 to " + std::to_string(n_max));
+    if (n > n_max) [[unlikely]]
+        throw invalid_option(std::string(function) + ": there are " + std::to_string(n) +
+                             " values" + of_tensor(tensor) + "; this scratch's index type allows " +
+                             std::to_string(n_max));
+    if (k < 0 || k > number) [[unlikely]]
+        refuse(function, "k" + of_tensor(tensor) + " is " + std::to_string(k),
+               "0 to " + std::to_string(number) + ", the number of values");
+}
+
+struct insides;
 
 }  // namespace detail
 
 /// Memory that selections work in; grows to what the largest call needed and is then reused. Its
-/// index type says how many values there may be: 32 bits for 2^32, 64 bits for 2^40.
+/// index type says how many values there may be: 32 bits for 2^32, 64 bits for 2^40. Results lie in
+/// it and last until it is used again: by a selection or `reserve`, also one that throws. What
+/// threw left it ready for the next call.
 ///   memory  12 bytes for each of min(n, 2 k + 65,536) values, 16 for fused steps, and up to
 ///           0.8 MB; in 64 bits 16 bytes for each of 2 k more. What is not needed is not touched
 template <class Index>
@@ -56,25 +75,28 @@ class basic_top_k_scratch<std::uint32_t> {
 public:
     /// Takes what selecting up to k of up to n values needs.
     void reserve(std::int64_t n, std::int64_t k) {
-        detail::check_top_k(static_cast<std::size_t>(n), k, std::uint64_t{1} << 32);
+        detail::check_top_k(static_cast<std::size_t>(n), k, detail::narrow_max,
+                            "top_k_scratch::reserve");
         search_.reserve(static_cast<std::size_t>(n), static_cast<std::size_t>(k), false);
     }
     /// The same for a fused step, see dgc_step.hpp.
     void reserve_step(std::int64_t n, std::int64_t k) {
-        detail::check_top_k(static_cast<std::size_t>(n), k, std::uint64_t{1} << 32);
+        detail::check_top_k(static_cast<std::size_t>(n), k, detail::narrow_max,
+                            "top_k_scratch::reserve_step");
         search_.reserve(static_cast<std::size_t>(n), static_cast<std::size_t>(k), true);
     }
 
-    detail::top_k_search& search() noexcept { return search_; }
-
 private:
+    friend detail::insides;
+
     detail::top_k_search search_;
 };
 using top_k_scratch = basic_top_k_scratch<std::uint32_t>;
 
 /// What the last call's threshold tells the next, where values change little from call to call.
 class carried_threshold {
-public:
+    friend detail::insides;
+
     /// Null before the first call.
     const detail::probable_thresholds* guess() const noexcept {
         return known_ ? &thresholds_ : nullptr;
@@ -94,7 +116,6 @@ public:
         thresholds_.claim_from = detail::magnitude_of(last * (1.0f + above_));
     }
 
-private:
     static constexpr float narrowest = 0.004f, widest = 0.5f;
 
     // By which part of the last threshold the next may be lower, or higher.
@@ -105,20 +126,33 @@ private:
 
 namespace detail {
 
-/// Throws if there is one. `first`: the place of the first of these values; `of`: of what.
+/// What kernels may do with what users only hold.
+struct insides {
+    static top_k_search& of(top_k_scratch& scratch) noexcept { return scratch.search_; }
+    static const probable_thresholds* guess_of(const carried_threshold& carried) noexcept {
+        return carried.guess();
+    }
+    static void learn(carried_threshold& carried, const top_k_scratch& from,
+                      std::int64_t k) noexcept {
+        if (k > 0) carried.learn(from.search_, static_cast<std::size_t>(k));
+    }
+};
+
+/// Throws if there is one. `first_place`: that of the first of these values.
 inline void refuse_nan(std::span<const float> values, std::uint64_t first_place = 0,
-                       const std::string& of = {}) {
+                       const char* function = "select_top_k", std::size_t tensor = only_tensor) {
     const auto is_nan = [](float value) { return magnitude_of(value) > infinity_bits; };
     const auto first = std::find_if(values.begin(), values.end(), is_nan);
     if (first == values.end()) return;
     const auto place = first_place + static_cast<std::uint64_t>(first - values.begin());
-    throw error(errc::non_finite, "select_top_k: value " + std::to_string(place) + of + " is NaN");
+    throw error(errc::non_finite, std::string(function) + ": value " + std::to_string(place) +
+                                      of_tensor(tensor) + " is NaN");
 }
 
 inline selection select(std::span<const float> values, std::int64_t k, top_k_search& search,
                         const probable_thresholds* guess, nan_policy nans,
                         std::uint64_t first_place = 0) {
-    check_top_k(values.size(), k, std::uint64_t{1} << 32);
+    check_top_k(values.size(), k);
     if (k == 0) return {};
     const selected_part<plain_source> part{{values.data()}, values.size()};
     search.run(std::span(&part, 1), static_cast<std::size_t>(k), guess);
@@ -142,15 +176,16 @@ inline selection select(std::span<const float> values, std::int64_t k, top_k_sea
 ///           unless k is 0
 inline selection select_top_k(std::span<const float> values, std::int64_t k, top_k_scratch& scratch,
                               nan_policy nans = nan_policy::refuse) {
-    return detail::select(values, k, scratch.search(), nullptr, nans);
+    return detail::select(values, k, detail::insides::of(scratch), nullptr, nans);
 }
 
 /// The same, as exactly, with the last call's threshold, if 4,096 values agree with it: for values
 /// whose distribution changes little from call to call; one `carried` for each tensor.
 inline selection select_top_k(std::span<const float> values, std::int64_t k, top_k_scratch& scratch,
                               carried_threshold& carried, nan_policy nans = nan_policy::refuse) {
-    const selection found = detail::select(values, k, scratch.search(), carried.guess(), nans);
-    if (k > 0) carried.learn(scratch.search(), static_cast<std::size_t>(k));
+    const selection found = detail::select(values, k, detail::insides::of(scratch),
+                                           detail::insides::guess_of(carried), nans);
+    detail::insides::learn(carried, scratch, k);
     return found;
 }
 
@@ -158,12 +193,18 @@ inline selection select_top_k(std::span<const float> values, std::int64_t k, top
 /// A NaN reaches every limit.
 ///   shape   values: n floats, n <= 2^32;  the result lives in `scratch` until the next call
 ///   cost    one read of the values; memory for n entries
-///   errors  invalid_option for another n, a limit below 0 or NaN
+///   errors  invalid_option for another n, a limit below 0 or NaN; -0 is 0
 inline selection select_above(std::span<const float> values, float limit, top_k_scratch& scratch) {
-    detail::check_top_k(values.size(), 0, std::uint64_t{1} << 32);
-    const bool is_limit = std::bit_cast<std::uint32_t>(limit) <= detail::infinity_bits;
-    require(is_limit, "select_above", "the limit must be at least 0");
-    detail::top_k_search& search = scratch.search();
+    detail::check_top_k(values.size(), 0, detail::narrow_max, "select_above");
+    // By its bits, which -ffast-math does not change.
+    const auto bits = std::bit_cast<std::uint32_t>(limit);
+    const bool is_minus_zero = bits == std::bit_cast<std::uint32_t>(-0.0f);
+    if (bits > detail::infinity_bits && !is_minus_zero) [[unlikely]] {
+        char given[32];
+        std::snprintf(given, sizeof given, "the limit is %g", static_cast<double>(limit));
+        refuse("select_above", given, "at least 0");
+    }
+    detail::top_k_search& search = detail::insides::of(scratch);
     search.run_above({{values.data()}, values.size()}, detail::magnitude_of(limit));
     return {{search.places(), search.count()}, {search.values(), search.count()}};
 }
@@ -172,7 +213,8 @@ template <>
 class basic_top_k_scratch<std::uint64_t> {
 public:
     void reserve(std::int64_t n, std::int64_t k) {
-        detail::check_top_k(static_cast<std::size_t>(n), k, std::uint64_t{1} << 40);
+        detail::check_top_k(static_cast<std::size_t>(n), k, detail::wide_max,
+                            "wide_top_k_scratch::reserve");
         const auto part = static_cast<std::int64_t>(part_max);
         part_.reserve(std::min(n, part), std::min(k, part));
         const std::size_t room = 2 * static_cast<std::size_t>(k);
@@ -181,16 +223,24 @@ public:
         values_.reserve(room);
     }
 
+private:
+    friend basic_selection<std::uint64_t> select_top_k(std::span<const float>, std::int64_t,
+                                                       basic_top_k_scratch<std::uint64_t>&,
+                                                       nan_policy);
+
+    static constexpr std::size_t part_max = std::size_t{1} << 32;
+
     basic_selection<std::uint64_t> select(std::span<const float> values, std::int64_t k,
                                           nan_policy nans) {
-        detail::check_top_k(values.size(), k, std::uint64_t{1} << 40);
+        detail::check_top_k(values.size(), k, detail::wide_max);
         reserve(static_cast<std::int64_t>(values.size()), k);
         const auto wanted = static_cast<std::size_t>(k);
         std::size_t count = 0;
         for (std::size_t from = 0; wanted > 0 && from < values.size(); from += part_max) {
             const auto part = values.subspan(from, std::min(part_max, values.size() - from));
             const auto most = std::min(k, static_cast<std::int64_t>(part.size()));
-            const selection found = detail::select(part, most, part_.search(), nullptr, nans, from);
+            const selection found =
+                detail::select(part, most, detail::insides::of(part_), nullptr, nans, from);
             for (std::size_t i = 0; i < found.indices.size(); ++i) {
                 places_.data()[count + i] = from + found.indices[i];
                 values_.data()[count + i] = found.values[i];
@@ -200,9 +250,6 @@ public:
         }
         return {{places_.data(), count}, {values_.data(), count}};
     }
-
-private:
-    static constexpr std::size_t part_max = std::size_t{1} << 32;
 
     std::size_t cut(std::size_t count, std::size_t wanted) {
         const auto least = ranker_.rank({values_.data(), count}, wanted);

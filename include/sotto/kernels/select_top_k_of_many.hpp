@@ -5,11 +5,9 @@
 #include <cstdint>
 #include <numeric>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "sotto/core/config.hpp"
-#include "sotto/core/errors.hpp"
 #include "sotto/kernels/require.hpp"
 #include "sotto/kernels/select_top_k.hpp"
 #include "sotto/kernels/top_k_search.hpp"
@@ -17,14 +15,23 @@
 
 namespace sotto::kernels::inline SOTTO_UNIT {
 
-/// Memory for selections from many tensors; grows to what the largest call needed.
+/// Memory for selections from many tensors; grows to what the largest call needed. Results lie in
+/// it and last until the next call, also one that throws.
 class many_top_k_scratch {
-public:
+    friend std::span<const selection> select_top_k_of_each(std::span<const std::span<const float>>,
+                                                           std::span<const std::int64_t>,
+                                                           many_top_k_scratch&, nan_policy);
+    friend std::span<const selection> select_top_k_of_all(std::span<const std::span<const float>>,
+                                                          std::int64_t, many_top_k_scratch&,
+                                                          nan_policy);
+
+    static constexpr const char *of_each = "select_top_k_of_each", *of_all = "select_top_k_of_all";
+
     std::span<const selection> select_of_each(std::span<const std::span<const float>> tensors,
                                               std::span<const std::int64_t> k, nan_policy nans) {
-        require(k.size() == tensors.size(), "select_top_k_of_each", "one k for each tensor");
+        require_size_of({"tensors", tensors.size()}, {{"k", k.size()}}, of_each);
         for (std::size_t t = 0; t < tensors.size(); ++t)
-            detail::check_top_k(tensors[t].size(), k[t], std::uint64_t{1} << 32);
+            detail::check_top_k(tensors[t].size(), k[t], detail::narrow_max, of_each, t);
         const auto total =
             static_cast<std::size_t>(std::accumulate(k.begin(), k.end(), std::int64_t{0}));
         places_.reserve(total);
@@ -46,18 +53,19 @@ public:
                                              std::int64_t k, nan_policy nans) {
         parts_.clear();
         std::size_t n = 0;
-        for (const std::span<const float> tensor : tensors) {
-            detail::check_top_k(tensor.size(), 0, std::uint64_t{1} << 32);
-            parts_.push_back({{tensor.data()}, tensor.size()});
-            n += tensor.size();
+        for (std::size_t t = 0; t < tensors.size(); ++t) {
+            detail::check_top_k(tensors[t].size(), 0, detail::narrow_max, of_all, t);
+            parts_.push_back({{tensors[t].data()}, tensors[t].size()});
+            n += tensors[t].size();
         }
-        detail::check_top_k(n, k, std::uint64_t{1} << 40);
+        detail::check_top_k(n, k, detail::wide_max, of_all);
         search_.reserve(n, static_cast<std::size_t>(k), false, parts_.size());
         found_.assign(tensors.size(), {});
         if (k == 0) return found_;
         search_.run(std::span<const part>(parts_), static_cast<std::size_t>(k), nullptr);
         if (nans == nan_policy::refuse && search_.has_nan())
-            for (std::size_t t = 0; t < tensors.size(); ++t) refuse_nan(tensors[t], t);
+            for (std::size_t t = 0; t < tensors.size(); ++t)
+                detail::refuse_nan(tensors[t], 0, of_all, t);
         for (std::size_t t = 0, from = 0; t < tensors.size(); from = search_.ends()[t++]) {
             const std::size_t count = search_.ends()[t] - from;
             found_[t] = {{search_.places() + from, count}, {search_.values() + from, count}};
@@ -65,16 +73,12 @@ public:
         return found_;
     }
 
-private:
     selection of_one(std::span<const float> tensor, std::int64_t k, std::size_t t,
                      nan_policy nans) {
         const selection found = detail::select(tensor, k, search_, nullptr, nan_policy::largest);
-        if (k > 0 && nans == nan_policy::refuse && search_.has_nan()) refuse_nan(tensor, t);
+        if (k > 0 && nans == nan_policy::refuse && search_.has_nan())
+            detail::refuse_nan(tensor, 0, of_each, t);
         return found;
-    }
-
-    static void refuse_nan(std::span<const float> tensor, std::size_t t) {
-        detail::refuse_nan(tensor, 0, " of tensor " + std::to_string(t));
     }
 
     using part = detail::selected_part<detail::plain_source>;

@@ -7,7 +7,6 @@
 #include <string>
 
 #include "sotto/core/config.hpp"
-#include "sotto/core/errors.hpp"
 #include "sotto/kernels/largest_index.hpp"
 #include "sotto/kernels/require.hpp"
 
@@ -26,13 +25,18 @@ namespace detail {
 
 inline void check_indices(const sparse_values& entries, std::size_t message, std::size_t size) {
     const auto& indices = entries.indices;
-    require(indices.size() == entries.values.size(), "add_sparse", "a value for every index");
+    if (indices.size() != entries.values.size()) [[unlikely]]
+        refuse("add_sparse",
+               "message " + std::to_string(message) + " has " + std::to_string(indices.size()) +
+                   " indices and " + std::to_string(entries.values.size()) + " values",
+               "a value for every index");
     const std::size_t at = first_beyond(indices, size);
     if (at == indices.size()) [[likely]]
         return;
-    throw invalid_option("add_sparse: entry " + std::to_string(at) + " of message " +
-                         std::to_string(message) + " has index " + std::to_string(indices[at]) +
-                         ", and the sum has " + std::to_string(size) + " values");
+    refuse("add_sparse",
+           "entry " + std::to_string(at) + " of message " + std::to_string(message) +
+               " has index " + std::to_string(indices[at]),
+           "less than " + std::to_string(size) + ", the size of the sum");
 }
 
 inline void add_entries(const sparse_values& entries, float* sum) noexcept {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "sotto/core/config.hpp"
@@ -27,8 +28,9 @@ class team_top_k_scratch {
 public:
     /// Takes what selecting k of n values by so many threads needs.
     void reserve(std::int64_t n, std::int64_t k, int threads) {
-        detail::check_top_k(static_cast<std::size_t>(n), k, std::uint64_t{1} << 32);
-        require(threads >= 1, "team_top_k_scratch::reserve", "threads must be at least 1");
+        constexpr auto function = "team_top_k_scratch::reserve";
+        detail::check_top_k(static_cast<std::size_t>(n), k, detail::narrow_max, function);
+        if (threads < 1) refuse(function, "threads is " + std::to_string(threads), "at least 1");
         const auto size = static_cast<std::size_t>(n), wanted = static_cast<std::size_t>(k);
         const auto count = static_cast<std::size_t>(threads);
         if (members_.size() < count) members_.resize(count);
@@ -47,7 +49,7 @@ public:
     selection select(std::span<const float> values, std::int64_t k, thread_team& team,
                      nan_policy nans) {
         const std::size_t n = values.size(), wanted = static_cast<std::size_t>(k);
-        detail::check_top_k(n, k, std::uint64_t{1} << 32);
+        detail::check_top_k(n, k);
         if (k == 0) return {};
         reserve(static_cast<std::int64_t>(n), k, team.size());
         if (team.size() == 1 || n < shared_min) return alone(values, k, nans);

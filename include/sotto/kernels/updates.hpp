@@ -6,7 +6,6 @@
 #include <string>
 
 #include "sotto/core/config.hpp"
-#include "sotto/core/errors.hpp"
 #include "sotto/kernels/each_lane.hpp"
 #include "sotto/kernels/largest_index.hpp"
 #include "sotto/kernels/require.hpp"
@@ -131,7 +130,7 @@ struct descend_adamw_lanes {
 
 /// w -= rate * g. Reads 8 bytes and writes 4 a weight.
 inline void descend(float rate, std::span<float> w, std::span<const float> g) {
-    require(g.size() == w.size(), "descend", "as many gradients as weights");
+    require_size_of({"w", w.size()}, {{"g", g.size()}}, "descend");
     detail::at_each_lane(detail::descend_lanes{rate, w.data(), g.data()}, w.size());
 }
 
@@ -139,12 +138,12 @@ inline void descend(float rate, std::span<float> w, std::span<const float> g) {
 /// index that is not below the size.
 inline void descend_at(float rate, std::span<float> w, std::span<const float> g,
                        std::span<const std::uint32_t> indices) {
-    require(g.size() == w.size(), "descend_at", "as many gradients as weights");
+    require_size_of({"w", w.size()}, {{"g", g.size()}}, "descend_at");
     if (const std::size_t at = detail::first_beyond(indices, w.size()); at < indices.size())
         [[unlikely]]
-        throw invalid_option("descend_at: index " + std::to_string(indices[at]) + " at place " +
-                             std::to_string(at) + ", and there are " + std::to_string(w.size()) +
-                             " weights");
+        refuse("descend_at",
+               "index " + std::to_string(indices[at]) + " at place " + std::to_string(at),
+               "less than " + std::to_string(w.size()) + ", the size of w");
     detail::descend_entries(rate, w.data(), g.data(), indices);
 }
 
@@ -152,8 +151,7 @@ inline void descend_at(float rate, std::span<float> w, std::span<const float> g,
 /// Nesterov: w -= rate * (g + (d + m b)). Reads 12 bytes and writes 8 a weight.
 inline void descend_with_decay(float rate, float decay, float momentum, bool nesterov,
                                std::span<float> w, std::span<const float> g, std::span<float> b) {
-    require(g.size() == w.size() && b.size() == w.size(), "descend_with_decay",
-            "as many gradients and buffered values as weights");
+    require_size_of({"w", w.size()}, {{"g", g.size()}, {"b", b.size()}}, "descend_with_decay");
     const auto run = [&]<bool Nesterov>() {
         detail::at_each_lane(
             detail::descend_with_decay_lanes<Nesterov>{rate, decay, momentum, w.data(), b.data(),
@@ -168,8 +166,7 @@ inline void descend_with_decay(float rate, float decay, float momentum, bool nes
 inline void descend_with_momentum(float rate, float decay, float momentum, bool nesterov,
                                   std::span<float> w, std::span<const float> g,
                                   std::span<float> u) {
-    require(g.size() == w.size() && u.size() == w.size(), "descend_with_momentum",
-            "as many gradients and velocities as weights");
+    require_size_of({"w", w.size()}, {{"g", g.size()}, {"u", u.size()}}, "descend_with_momentum");
     const auto run = [&]<bool Nesterov>() {
         detail::at_each_lane(
             detail::descend_with_momentum_lanes<Nesterov>{rate, decay, momentum, w.data(), u.data(),
@@ -183,8 +180,8 @@ inline void descend_with_momentum(float rate, float decay, float momentum, bool 
 /// w -= rate * (decay * w + m c1 / (sqrt(v c2) + epsilon)). Reads 16 bytes and writes 12 a weight.
 inline void descend_adamw(const adamw_step& s, std::span<float> w, std::span<const float> g,
                           std::span<float> m, std::span<float> v) {
-    require(g.size() == w.size() && m.size() == w.size() && v.size() == w.size(), "descend_adamw",
-            "as many gradients, means and squares as weights");
+    require_size_of({"w", w.size()}, {{"g", g.size()}, {"m", m.size()}, {"v", v.size()}},
+                    "descend_adamw");
     detail::at_each_lane(detail::descend_adamw_lanes{s, w.data(), m.data(), v.data(), g.data()},
                          w.size());
 }

@@ -137,8 +137,8 @@ TEST_CASE("what was masked too early is put back where it was") {
             if (sampled[i] == large_where_sampled) in.gradient[i] *= 100.0f;
         const auto check_noting = [&](const arrays& of, std::int64_t k, bool in_place) {
             check({.momentum = 0.9f}, of, k, true, in_place, scratch);
-            released |= scratch.search().released();
-            repeated |= scratch.search().repeated();
+            released |= kernels::detail::insides::of(scratch).released();
+            repeated |= kernels::detail::insides::of(scratch).repeated();
         };
         for (const std::int64_t k : {200, 2000, 20000, 60000})
             for (const bool in_place : {false, true}) check_noting(in, k, in_place);
@@ -180,8 +180,13 @@ TEST_CASE("buffers of other sizes are refused") {
     kernels::top_k_scratch scratch;
     std::vector<float> ten(10), nine(9);
     CHECK_THROWS_WITH_AS(kernels::dgc_step({}, {ten, nine, ten, ten, ten}, 1, true, scratch),
-                         "dgc_step: all buffers must have the size of the gradient",
+                         "dgc_step: the size of velocity is 9; expected 10, the size of gradient",
                          const invalid_option&);
-    CHECK_THROWS_AS(kernels::dgc_step({}, {ten, ten, ten, ten, ten}, 11, true, scratch),
-                    const invalid_option&);
+    CHECK_THROWS_WITH_AS(
+        kernels::dgc_step({}, {ten, ten, ten, ten, nine}, 1, true, scratch),
+        "dgc_step: the size of next_accumulated is 9; expected 10, the size of gradient",
+        const invalid_option&);
+    CHECK_THROWS_WITH_AS(kernels::dgc_step({}, {ten, ten, ten, ten, ten}, 11, true, scratch),
+                         "dgc_step: k is 11; expected 0 to 10, the number of values",
+                         const invalid_option&);
 }

@@ -2,7 +2,10 @@
 
 #include <doctest/doctest.h>
 
+#include <cstdio>
 #include <cstdlib>
+#include <string>
+#include <utility>
 
 using sotto::kernels::best_instruction_set;
 using sotto::kernels::instruction_set;
@@ -12,6 +15,19 @@ namespace {
 
 constexpr instruction_set all_sets[] = {instruction_set::baseline, instruction_set::sse4_2,
                                         instruction_set::avx2, instruction_set::avx512};
+
+/// The set that is taken, and what is said about it.
+std::pair<instruction_set, std::string> obey(const char* asked, instruction_set found) {
+    std::FILE* const said = std::tmpfile();
+    REQUIRE(said != nullptr);
+    const instruction_set taken = sotto::kernels::detail::obey_sotto_isa(asked, found, said);
+    std::rewind(said);
+    std::string text;
+    for (int c = std::fgetc(said); c != EOF; c = std::fgetc(said))
+        text.push_back(static_cast<char>(c));
+    std::fclose(said);
+    return {taken, text};
+}
 
 struct set_that_runs {
     template <instruction_set Set>
@@ -39,6 +55,29 @@ TEST_CASE("SOTTO_ISA lowers the instruction set, and raises none") {
     for (const auto set : all_sets)
         if (asked != nullptr && asked == name_of(set) && set < has) expected = set;
     CHECK(best_instruction_set() == expected);
+}
+
+TEST_CASE("a SOTTO_ISA that this processor has is taken without a word, and so is none") {
+    for (const auto set : all_sets) {
+        const std::string name(name_of(set));
+        CHECK(obey(name.c_str(), instruction_set::avx512) == std::pair(set, std::string()));
+        CHECK(obey(name.c_str(), set) == std::pair(set, std::string()));
+        CHECK(obey(nullptr, set) == std::pair(set, std::string()));
+        CHECK(obey("", set) == std::pair(set, std::string()));
+    }
+}
+
+TEST_CASE("a SOTTO_ISA that cannot be had is named in one line, with what is taken instead") {
+    CHECK(obey("avx9", instruction_set::avx2) ==
+          std::pair(instruction_set::avx2,
+                    std::string("sotto: SOTTO_ISA is 'avx9', expected baseline, sse4_2, avx2 or "
+                                "avx512; using avx2\n")));
+    CHECK(obey("avx512", instruction_set::sse4_2) ==
+          std::pair(instruction_set::sse4_2,
+                    std::string("sotto: SOTTO_ISA is 'avx512', which this processor does not have; "
+                                "using sse4_2\n")));
+    using sotto::kernels::detail::obey_sotto_isa;
+    CHECK(obey_sotto_isa("avx9", instruction_set::avx2, nullptr) == instruction_set::avx2);
 }
 
 TEST_CASE("every instruction set has the name that SOTTO_ISA takes") {

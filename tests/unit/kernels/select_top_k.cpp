@@ -29,6 +29,10 @@ void check(std::span<const float> values, std::int64_t k, kernels::top_k_scratch
     REQUIRE(std::ranges::equal(found.values, expected, {}, bits, bits_at));
 }
 
+const kernels::detail::top_k_search& searched(kernels::top_k_scratch& scratch) {
+    return kernels::detail::insides::of(scratch);
+}
+
 void check(std::span<const float> values, std::int64_t k) {
     kernels::top_k_scratch scratch;
     check(values, k, scratch);
@@ -131,9 +135,9 @@ TEST_CASE("values that mislead the sample are exact too") {
     }
     kernels::top_k_scratch scratch;
     check(there, 3000, scratch);
-    CHECK(scratch.search().repeated());
+    CHECK(searched(scratch).repeated());
     check(elsewhere, 3000, scratch);
-    CHECK(!scratch.search().repeated());
+    CHECK(!searched(scratch).repeated());
     for (const std::int64_t k : {std::int64_t{1}, std::int64_t{30}, std::int64_t{3000},
                                  std::int64_t{30000}, std::int64_t{200000}}) {
         check(elsewhere, k, scratch);
@@ -151,7 +155,7 @@ TEST_CASE("of many equal values only as many are collected as may be needed") {
     kernels::top_k_scratch scratch;
     for (const std::int64_t k : {std::int64_t{39000}, std::int64_t{42000}, std::int64_t{100000}}) {
         check(values, k, scratch);
-        CHECK(scratch.search().collected() < static_cast<std::size_t>(k) + n / 50);
+        CHECK(searched(scratch).collected() < static_cast<std::size_t>(k) + n / 50);
     }
 }
 
@@ -184,10 +188,21 @@ TEST_CASE("room for what cannot be is refused") {
     kernels::top_k_scratch scratch;
     kernels::wide_top_k_scratch wide;
     // Not constants: compilers would warn of them.
-    const volatile std::int64_t minus_one = -1;
-    CHECK_THROWS_AS(scratch.reserve(minus_one, minus_one), const invalid_option&);
-    CHECK_THROWS_AS(scratch.reserve(10, 11), const invalid_option&);
-    CHECK_THROWS_AS(scratch.reserve_step(10, minus_one), const invalid_option&);
+    const volatile std::int64_t minus_one = -1, minus_ten = -10;
+    CHECK_THROWS_WITH_AS(scratch.reserve(minus_ten, minus_one),
+                         "top_k_scratch::reserve: n is -10; expected 0 to 4294967296",
+                         const invalid_option&);
+    CHECK_THROWS_WITH_AS(scratch.reserve(10, 11),
+                         "top_k_scratch::reserve: k is 11; expected 0 to 10, the number of values",
+                         const invalid_option&);
+    CHECK_THROWS_WITH_AS(
+        scratch.reserve_step(10, minus_one),
+        "top_k_scratch::reserve_step: k is -1; expected 0 to 10, the number of values",
+        const invalid_option&);
+    CHECK_THROWS_WITH_AS(wide.reserve((std::int64_t{1} << 40) + 1, 5),
+                         "wide_top_k_scratch::reserve: there are 1099511627777 values; this "
+                         "scratch's index type allows 1099511627776",
+                         const invalid_option&);
     CHECK_THROWS_AS(wide.reserve(100, minus_one), const invalid_option&);
 }
 
@@ -244,9 +259,9 @@ TEST_CASE("a carried threshold lets few others through, where values stay alike"
         const auto values = testing::normal_values(n, static_cast<std::uint64_t>(step));
         kernels::select_top_k(values, k, scratch, carried);
     }
-    CHECK(scratch.search().collected() < 5 * k / 4);
+    CHECK(searched(scratch).collected() < 5 * k / 4);
     kernels::select_top_k(testing::normal_values(n, 99), k, scratch);
-    CHECK(scratch.search().collected() > 5 * k / 4);
+    CHECK(searched(scratch).collected() > 5 * k / 4);
 }
 
 TEST_CASE("everything above a limit is found") {
@@ -263,8 +278,14 @@ TEST_CASE("everything above a limit is found") {
                 REQUIRE(found.values[i] == values[expected[i]]);
         }
     }
-    CHECK_THROWS_AS(kernels::select_above(std::span<const float>(), -1.0f, scratch),
-                    const invalid_option&);
+    const std::vector<float> two{-0.0f, 3.0f};
+    CHECK(kernels::select_above(two, -0.0f, scratch).indices.size() == 2);
+    CHECK_THROWS_WITH_AS(kernels::select_above(two, -1e-9f, scratch),
+                         "select_above: the limit is -1e-09; expected at least 0",
+                         const invalid_option&);
+    CHECK_THROWS_WITH_AS(
+        kernels::select_above(two, std::numeric_limits<float>::quiet_NaN(), scratch),
+        "select_above: the limit is nan; expected at least 0", const invalid_option&);
 }
 
 TEST_CASE("64-bit indices are the same numbers") {
@@ -285,9 +306,36 @@ TEST_CASE("k outside of 0 to n is refused") {
     kernels::top_k_scratch scratch;
     const std::vector<float> values(10, 1.0f);
     CHECK_THROWS_WITH_AS(kernels::select_top_k(values, 11, scratch),
-                         "select_top_k: k is 11 of 10 values; it must be from 0 to their number",
+                         "select_top_k: k is 11; expected 0 to 10, the number of values",
                          const invalid_option&);
-    CHECK_THROWS_AS(kernels::select_top_k(values, -1, scratch), const invalid_option&);
+    CHECK_THROWS_WITH_AS(kernels::select_top_k(values, -1, scratch),
+                         "select_top_k: k is -1; expected 0 to 10, the number of values",
+                         const invalid_option&);
+    kernels::wide_top_k_scratch wide;
+    CHECK_THROWS_WITH_AS(kernels::select_top_k(values, 11, wide),
+                         "select_top_k: k is 11; expected 0 to 10, the number of values",
+                         const invalid_option&);
+}
+
+TEST_CASE("after calls that threw a scratch selects as before") {
+    kernels::top_k_scratch scratch;
+    kernels::wide_top_k_scratch wide;
+    kernels::carried_threshold carried;
+    const auto values = testing::normal_values(70000, 1);
+    auto with_nan = values;
+    with_nan[69000] = std::numeric_limits<float>::quiet_NaN();
+    const auto expected = plain_top_k(values, 700);
+    for (int round = 0; round < 3; ++round) {
+        CHECK_THROWS_AS(kernels::select_top_k(with_nan, 700, scratch), const error&);
+        check(values, 700, scratch);
+        CHECK_THROWS_AS(kernels::select_top_k(values, 70001, scratch), const invalid_option&);
+        check(values, 700, scratch);
+        CHECK_THROWS_AS(kernels::select_top_k(with_nan, 700, scratch, carried), const error&);
+        const auto found = kernels::select_top_k(values, 700, scratch, carried);
+        CHECK(std::ranges::equal(found.indices, expected));
+        CHECK_THROWS_AS(kernels::select_top_k(with_nan, 700, wide), const error&);
+        CHECK(std::ranges::equal(kernels::select_top_k(values, 700, wide).indices, expected));
+    }
 }
 
 TEST_CASE("a copied scratch has room and nothing else") {

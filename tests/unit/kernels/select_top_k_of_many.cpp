@@ -84,18 +84,39 @@ TEST_CASE("a NaN is refused by its tensor and place") {
     of.values[2][17] = std::numeric_limits<float>::quiet_NaN();
     kernels::many_top_k_scratch scratch;
     CHECK_THROWS_WITH_AS(kernels::select_top_k_of_all(of.spans(), 10, scratch),
-                         "select_top_k: value 17 of tensor 2 is NaN", const error&);
+                         "select_top_k_of_all: value 17 of tensor 2 is NaN", const error&);
     const std::vector<std::int64_t> k{1, 0, 3};
     CHECK_THROWS_WITH_AS(kernels::select_top_k_of_each(of.spans(), k, scratch),
-                         "select_top_k: value 17 of tensor 2 is NaN", const error&);
+                         "select_top_k_of_each: value 17 of tensor 2 is NaN", const error&);
+    // The scratch is as good as before.
+    of.values[2][17] = 1e9f;
+    CHECK(kernels::select_top_k_of_each(of.spans(), k, scratch)[2].indices.size() == 3);
+    const auto found = kernels::select_top_k_of_all(of.spans(), 1, scratch);
+    CHECK(found[0].indices.empty());
+    REQUIRE(found[2].indices.size() == 1);
+    CHECK(found[2].indices[0] == 17);
 }
 
 TEST_CASE("what does not fit together is refused") {
     const tensors of = make({10, 20}, false, 5);
     kernels::many_top_k_scratch scratch;
     const std::vector<std::int64_t> one{1}, many{1, 21};
-    CHECK_THROWS_AS(kernels::select_top_k_of_each(of.spans(), one, scratch), const invalid_option&);
-    CHECK_THROWS_AS(kernels::select_top_k_of_each(of.spans(), many, scratch),
-                    const invalid_option&);
-    CHECK_THROWS_AS(kernels::select_top_k_of_all(of.spans(), 31, scratch), const invalid_option&);
+    CHECK_THROWS_WITH_AS(
+        kernels::select_top_k_of_each(of.spans(), one, scratch),
+        "select_top_k_of_each: the size of k is 1; expected 2, the size of tensors",
+        const invalid_option&);
+    CHECK_THROWS_WITH_AS(
+        kernels::select_top_k_of_each(of.spans(), many, scratch),
+        "select_top_k_of_each: k of tensor 1 is 21; expected 0 to 20, the number of values",
+        const invalid_option&);
+    CHECK_THROWS_WITH_AS(kernels::select_top_k_of_all(of.spans(), 31, scratch),
+                         "select_top_k_of_all: k is 31; expected 0 to 30, the number of values",
+                         const invalid_option&);
+    // Never read: refused by its size.
+    const std::vector<std::span<const float>> huge{
+        of.values[0], {of.values[1].data(), (std::size_t{1} << 32) + 1}};
+    CHECK_THROWS_WITH_AS(kernels::select_top_k_of_all(huge, 1, scratch),
+                         "select_top_k_of_all: there are 4294967297 values of tensor 1; this "
+                         "scratch's index type allows 4294967296",
+                         const invalid_option&);
 }

@@ -75,7 +75,7 @@ TEST_CASE("an index beyond the vector is refused by its position before anything
             std::vector<float> sum(100, 1.0f);
             const auto text = "add_sparse: entry " + std::to_string(at) +
                               " of message 1 has index " + std::to_string(index) +
-                              ", and the sum has 100 values";
+                              "; expected less than 100, the size of the sum";
             CHECK_THROWS_WITH_AS(
                 kernels::add_sparse(sum, std::vector<sparse_values>{good, bad, good}), text.c_str(),
                 sotto::invalid_option);
@@ -87,7 +87,11 @@ TEST_CASE("an index beyond the vector is refused by its position before anything
 
 TEST_CASE("a message needs a value for every index") {
     std::vector<float> sum(10, 1.0f);
-    CHECK_THROWS_AS(kernels::add_sparse(sum, message{{1, 2}, {1.0f}}), sotto::invalid_option);
+    const message good{{1}, {1.0f}};
+    CHECK_THROWS_WITH_AS(kernels::add_sparse(sum, {good, message{{1, 2}, {1.0f}}}),
+                         "add_sparse: message 1 has 2 indices and 1 values; expected a value for "
+                         "every index",
+                         sotto::invalid_option);
     CHECK_THROWS_AS(kernels::add_sparse(sum, message{{1}, {1.0f, 2.0f}}), sotto::invalid_option);
     CHECK(sum == std::vector<float>(10, 1.0f));
 }

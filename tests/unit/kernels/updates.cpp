@@ -149,7 +149,7 @@ TEST_CASE("descending at an index beyond the weights is refused, and changes not
             std::vector<std::uint32_t> indices(40, 3);
             indices[at] = index;
             const auto text = "descend_at: index " + std::to_string(index) + " at place " +
-                              std::to_string(at) + ", and there are 50 weights";
+                              std::to_string(at) + "; expected less than 50, the size of w";
             CHECK_THROWS_WITH_AS(kernels::descend_at(rate, w, g, indices), text.c_str(),
                                  sotto::invalid_option);
             CHECK(w == std::vector<float>(50, 1.0f));
@@ -182,5 +182,6 @@ TEST_CASE("updates refuse spans of different sizes, and change nothing") {
         CHECK_THROWS_AS(kernels::descend_adamw(step, w, g, u, *wrong), sotto::invalid_option);
     }
     CHECK(w == std::vector<float>(5, 1.0f));
-    CHECK_THROWS_WITH(kernels::descend(rate, w, few), "descend: as many gradients as weights");
+    CHECK_THROWS_WITH(kernels::descend(rate, w, few),
+                      "descend: the size of g is 4; expected 5, the size of w");
 }
