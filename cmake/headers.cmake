@@ -54,6 +54,7 @@ set(sotto_headers
     include/sotto/core/visit.hpp
     include/sotto/kernels/arithmetic.hpp
     include/sotto/kernels/averaging.hpp
+    include/sotto/kernels/bit_places.hpp
     include/sotto/kernels/code_packing.hpp
     include/sotto/kernels/collect.hpp
     include/sotto/kernels/counter_random.hpp
@@ -71,6 +72,7 @@ set(sotto_headers
     include/sotto/kernels/normalise.hpp
     include/sotto/kernels/one_bit.hpp
     include/sotto/kernels/operations.hpp
+    include/sotto/kernels/processor.hpp
     include/sotto/kernels/quantise.hpp
     include/sotto/kernels/quantise_block.hpp
     include/sotto/kernels/rank_magnitude.hpp

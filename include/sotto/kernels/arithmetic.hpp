@@ -75,13 +75,13 @@ inline void scale(std::span<float> x, float factor) noexcept {
 
 /// sum += x.
 inline void add(std::span<float> sum, std::span<const float> x) {
-    require(x.size() == sum.size(), "add", "as many values as sums");
+    detail::require_size_of({"sum", sum.size()}, {{"x", x.size()}}, "add");
     detail::at_each_lane(detail::add_lanes{sum.data(), x.data()}, sum.size());
 }
 
 /// y -= factor * x, product rounded before the difference.
 inline void subtract_scaled(std::span<float> y, float factor, std::span<const float> x) {
-    require(x.size() == y.size(), "subtract_scaled", "two spans of one size");
+    detail::require_size_of({"y", y.size()}, {{"x", x.size()}}, "subtract_scaled");
     detail::at_each_lane(detail::subtract_scaled_lanes{factor, y.data(), x.data()}, y.size());
 }
 

@@ -1,8 +1,8 @@
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <span>
+#include <string>
 
 #include "sotto/core/config.hpp"
 #include "sotto/kernels/each_lane.hpp"
@@ -86,9 +86,12 @@ struct average_with {
 ///   source  Boyd et al. 2006, Randomized gossip algorithms
 inline void average(float own_weight, std::span<float> own,
                     std::span<const weighted_values> others) {
-    require(std::all_of(others.begin(), others.end(),
-                        [&](const auto& other) { return other.values.size() == own.size(); }),
-            "average", "as many values of every neighbour as own ones");
+    for (std::size_t j = 0; j < others.size(); ++j)
+        if (others[j].values.size() != own.size()) [[unlikely]]
+            detail::refuse("average",
+                           "the size of others[" + std::to_string(j) + "].values is " +
+                               std::to_string(others[j].values.size()),
+                           std::to_string(own.size()) + ", the size of own");
     run_unfused<detail::average_with>(best_instruction_set(), own_weight, own.data(), own.size(),
                                       others.data(), others.size());
 }

@@ -146,7 +146,7 @@ struct word_pairs {
 };
 
 /// The low nibbles of eight bytes, one behind the other. There is an instruction for it, which is
-/// very slow on some of the processors that come this way.
+/// very slow on some of the processors with AVX2 that use this.
 SOTTO_INLINE std::uint32_t low_nibbles(std::uint64_t bytes) noexcept {
     bytes = bytes & 0x0f0f0f0f0f0f0f0fu;
     bytes = (bytes | bytes >> 4) & 0x00ff00ff00ff00ffu;
@@ -158,8 +158,8 @@ SOTTO_INLINE std::uint32_t low_nibbles(std::uint64_t bytes) noexcept {
 static_assert(std::endian::native == std::endian::little,
               "quantised messages have been written for little endian processors alone");
 
-/// How many values are packed at once.
-inline constexpr std::size_t codes_in_group = 32;
+/// How many values a block is gone through at a time; as many codes are packed at once.
+inline constexpr std::size_t values_in_group = 32;
 
 /// Whether pack_codes takes codes from the upper bits of words, and not from the lower ones.
 template <int Bits, instruction_set Set>
@@ -172,20 +172,21 @@ struct two_bits {};
 #if defined(__x86_64__)
 template <>
 struct two_bits<instruction_set::avx512> {
-    /// The lanes' bits at this place. Instructions of our own, as in operations.hpp: the compilers
-    /// have no builtin of one name for the first, and no mask goes through memory.
-    SOTTO_AVX512 static std::uint64_t bits(const words<16>& of, std::uint32_t place) noexcept {
+    /// Which lanes have this bit. Instructions of our own, as in operations.hpp: the compilers have
+    /// no builtin of one name for the first, and no mask goes through memory.
+    SOTTO_AVX512 static std::uint64_t lanes_with(const words<16>& codes,
+                                                 std::uint32_t bit) noexcept {
         std::uint16_t mask;
-        asm("vptestmd %2, %1, %0" : "=Yk"(mask) : "v"(of), "v"(words<16>{} + place));
-        std::uint32_t bits;
-        asm("kmovw %1, %0" : "=r"(bits) : "Yk"(mask));
-        return bits;
+        asm("vptestmd %2, %1, %0" : "=Yk"(mask) : "v"(codes), "v"(words<16>{} + bit));
+        std::uint32_t found;
+        asm("kmovw %1, %0" : "=r"(found) : "Yk"(mask));
+        return found;
     }
 
     SOTTO_AVX512 static std::uint64_t of(const words<16>& first, const words<16>& next) noexcept {
         constexpr std::uint32_t high = 1u << 31, low = 1u << 30;
-        const std::uint64_t upper = bits(first, high) | bits(next, high) << 16;
-        const std::uint64_t lower = bits(first, low) | bits(next, low) << 16;
+        const std::uint64_t upper = lanes_with(first, high) | lanes_with(next, high) << 16;
+        const std::uint64_t lower = lanes_with(first, low) | lanes_with(next, low) << 16;
         return __builtin_ia32_pdep_di(upper, 0xaaaaaaaaaaaaaaaa) |
                __builtin_ia32_pdep_di(lower, 0x5555555555555555);
     }
@@ -195,14 +196,14 @@ struct two_bits<instruction_set::avx512> {
 /// Writes 32 codes of Bits bits, the first lowest. The words have no other bits set, but of 8-bit
 /// codes, and where codes_are_upper.
 template <int Bits, instruction_set Set>
-SOTTO_INLINE void pack_codes(const words<lanes_of(Set)> (&codes)[codes_in_group / lanes_of(Set)],
+SOTTO_INLINE void pack_codes(const words<lanes_of(Set)> (&codes)[values_in_group / lanes_of(Set)],
                              std::uint8_t* to) noexcept {
-    constexpr int lanes = lanes_of(Set), vectors = codes_in_group / lanes;
+    constexpr std::size_t lanes = lanes_of(Set), vectors = values_in_group / lanes;
     using pairs = typename word_pairs<lanes>::type;
     if constexpr (Bits == 8) {
-        for (int i = 0; i < vectors; ++i) byte_lanes<Set>::narrow(codes[i], to + i * lanes);
+        for (std::size_t i = 0; i < vectors; ++i) byte_lanes<Set>::narrow(codes[i], to + i * lanes);
     } else if constexpr (Bits == 4) {
-        for (int i = 0; i < vectors; ++i) {
+        for (std::size_t i = 0; i < vectors; ++i) {
             const pairs two = reinterpret_cast<pairs>(codes[i]);
             const pairs joined = two | two >> 28;
             byte_lanes<Set>::narrow_pairs(reinterpret_cast<words<lanes>>(joined),
@@ -213,7 +214,7 @@ SOTTO_INLINE void pack_codes(const words<lanes_of(Set)> (&codes)[codes_in_group 
         __builtin_memcpy(to, &bits, sizeof bits);
     } else {
         // Bytes of which the low nibbles hold one vector's codes, and the high ones the next one's.
-        for (int i = 0; i < vectors; i += 2) {
+        for (std::size_t i = 0; i < vectors; i += 2) {
             const words<lanes> both = codes[i] | codes[i + 1] << 4;
             const pairs two = reinterpret_cast<pairs>(both);
             const pairs joined = two | two >> 30;

@@ -41,7 +41,7 @@ struct collect_request {
     std::uint32_t claim_from = magnitude_bits;  // claims magnitudes above this, at least least - 1
     crowding expected = crowding::sparse;
     candidates to;
-    processor with = this_processor();
+    processor on;
 };
 
 struct collect_progress {
@@ -70,7 +70,7 @@ struct collect {
         switch (request.expected) {
             case crowding::sparse: progress = one_by_one<Set>(source, request); break;
             case crowding::some:
-                progress = request.with.compresses_bytes
+                progress = request.on.compresses_bytes
                                ? places_first<Set, places_by_bytes<Set>>(source, request)
                                : places_first<Set, places_by_fours>(source, request);
                 break;
@@ -109,7 +109,7 @@ private:
         std::uint64_t reached = 0;
 #pragma GCC unroll 16
         for (std::size_t r = 0; r < collect_block / lanes; ++r) {
-            if (r * lanes % 16 == 0) source.fetch(i + request.with.fetch_ahead + r * lanes);
+            if (r * lanes % 16 == 0) source.fetch(i + request.on.values_ahead + r * lanes);
             typename Source::template lanes_type<lanes> values;
             source.template compute<lanes>(i + r * lanes, values);
             source.template keep<lanes>(i + r * lanes, values);

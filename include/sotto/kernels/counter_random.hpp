@@ -54,7 +54,7 @@ SOTTO_INLINE void to_random_words(const random_key& key, Words& counters) noexce
 template <int Lanes>
 class random_groups {
 public:
-    static constexpr int vectors = 32 / Lanes, half = vectors / 2;
+    static constexpr std::size_t vectors = 32 / Lanes, half = vectors / 2;
 
     SOTTO_INLINE random_groups(const random_key& key, std::uint64_t index) noexcept
         : second_(key.second) {
@@ -63,7 +63,7 @@ public:
     }
 
     SOTTO_INLINE void next(words<Lanes> (&to)[vectors]) noexcept {
-        for (int i = 0; i < half; ++i) {
+        for (std::size_t i = 0; i < half; ++i) {
             to[i] = counters_;
             counters_ = counters_ + static_cast<std::uint32_t>(Lanes);
             scramble(second_, to[i]);

@@ -3,8 +3,10 @@
 #include <cstddef>
 #include <limits>
 #include <span>
+#include <string>
 
 #include "sotto/core/config.hpp"
+#include "sotto/core/describe.hpp"
 #include "sotto/kernels/each_lane.hpp"
 #include "sotto/kernels/require.hpp"
 #include "sotto/kernels/vector.hpp"
@@ -136,6 +138,14 @@ struct descend_compensated_adaptively_lanes {
     }
 };
 
+inline void require_epsilon(const char* function, float epsilon) {
+    if (epsilon > 0.0f) [[likely]]
+        return;
+    std::string given = "epsilon is ";
+    sotto::detail::append_number(given, epsilon);
+    refuse(function, given, "above 0");
+}
+
 }  // namespace detail
 
 // The delay compensation of DC-ASGD: a gradient g that was taken at the weights `before`, but meets
@@ -151,8 +161,8 @@ struct descend_compensated_adaptively_lanes {
 /// g += lambda g^2 (w - before). Reads 12 bytes and writes 4 a weight.
 inline void compensate_delay(float lambda, std::span<float> g, std::span<const float> w,
                              std::span<const float> before) {
-    require(w.size() == g.size() && before.size() == g.size(), "compensate_delay",
-            "as many weights, now and before, as gradients");
+    detail::require_size_of({"g", g.size()}, {{"w", w.size()}, {"before", before.size()}},
+                            "compensate_delay");
     detail::at_each_lane(detail::compensate_lanes{lambda, g.data(), w.data(), before.data()},
                          g.size());
 }
@@ -165,9 +175,10 @@ inline void compensate_delay(float lambda, std::span<float> g, std::span<const f
 inline void compensate_delay(const adaptive_compensation& by, std::span<float> g,
                              std::span<const float> w, std::span<const float> before,
                              std::span<float> s) {
-    require(w.size() == g.size() && before.size() == g.size() && s.size() == g.size(),
-            "compensate_delay", "as many weights, now and before, and mean squares as gradients");
-    require(by.epsilon > 0.0f, "compensate_delay", "epsilon is above 0");
+    detail::require_size_of({"g", g.size()},
+                            {{"w", w.size()}, {"before", before.size()}, {"s", s.size()}},
+                            "compensate_delay");
+    detail::require_epsilon("compensate_delay", by.epsilon);
     detail::at_each_lane(
         detail::compensate_adaptively_lanes{by, g.data(), s.data(), w.data(), before.data()},
         g.size());
@@ -178,8 +189,8 @@ inline void compensate_delay(const adaptive_compensation& by, std::span<float> g
 ///   cost    reads 12 bytes and writes 4 a weight
 inline void descend_compensated(float rate, float lambda, std::span<float> w,
                                 std::span<const float> g, std::span<const float> before) {
-    require(g.size() == w.size() && before.size() == w.size(), "descend_compensated",
-            "as many gradients and earlier weights as weights");
+    detail::require_size_of({"w", w.size()}, {{"g", g.size()}, {"before", before.size()}},
+                            "descend_compensated");
     detail::at_each_lane(
         detail::descend_compensated_lanes{rate, lambda, w.data(), g.data(), before.data()},
         w.size());
@@ -192,10 +203,10 @@ inline void descend_compensated(float rate, float lambda, std::span<float> w,
 inline void descend_compensated(float rate, const adaptive_compensation& by, std::span<float> w,
                                 std::span<const float> g, std::span<const float> before,
                                 std::span<float> s) {
-    require(g.size() == w.size() && before.size() == w.size() && s.size() == w.size(),
-            "descend_compensated",
-            "as many gradients, earlier weights and mean squares as weights");
-    require(by.epsilon > 0.0f, "descend_compensated", "epsilon is above 0");
+    detail::require_size_of({"w", w.size()},
+                            {{"g", g.size()}, {"before", before.size()}, {"s", s.size()}},
+                            "descend_compensated");
+    detail::require_epsilon("descend_compensated", by.epsilon);
     detail::at_each_lane(detail::descend_compensated_adaptively_lanes{rate, by, w.data(), s.data(),
                                                                       g.data(), before.data()},
                          w.size());

@@ -26,25 +26,22 @@ inline namespace SOTTO_UNIT {
 
 namespace detail {
 
-template <bool Nesterov, bool Mask>
+template <bool Nesterov>
 selection step_and_select(const momentum_step& step, const dgc_buffers& buffers, std::size_t k,
-                          top_k_search& search, const probable_thresholds* guess) {
-    using source = momentum_source<Nesterov, Mask>;
+                          bool mask, top_k_search& search, const probable_thresholds* guess) {
+    using source = momentum_source<Nesterov>;
     const selected_part<source> part{
         {{step.momentum, step.gradient_scale, buffers.gradient.data(), buffers.velocity.data(),
           buffers.accumulated.data(), buffers.next_velocity.data(),
-          buffers.next_accumulated.data()}},
+          buffers.next_accumulated.data()},
+         mask},
         buffers.gradient.size()};
     search.run(std::span(&part, 1), k, guess);
     return {{search.places(), k}, {search.values(), k}};
 }
 
-/// Part of the caller's code, as dgc_step is: where `mask` and `nesterov` are constants, one
-/// variant is compiled instead of four, which take twice as long.
-SOTTO_INLINE selection run_step(const momentum_step& step, const dgc_buffers& buffers,
-                                std::int64_t k, bool mask, top_k_search& search,
-                                const probable_thresholds* guess) {
-    const bool nesterov = step.nesterov;  // now, while the compiler knows it
+inline selection run_step(const momentum_step& step, const dgc_buffers& buffers, std::int64_t k,
+                          bool mask, top_k_search& search, const probable_thresholds* guess) {
     const std::size_t n = buffers.gradient.size();
     require_size_of({"gradient", n},
                     {{"velocity", buffers.velocity.size()},
@@ -59,11 +56,8 @@ SOTTO_INLINE selection run_step(const momentum_step& step, const dgc_buffers& bu
         return {};
     }
     const auto wanted = static_cast<std::size_t>(k);
-    if (nesterov)
-        return mask ? step_and_select<true, true>(step, buffers, wanted, search, guess)
-                    : step_and_select<true, false>(step, buffers, wanted, search, guess);
-    return mask ? step_and_select<false, true>(step, buffers, wanted, search, guess)
-                : step_and_select<false, false>(step, buffers, wanted, search, guess);
+    return step.nesterov ? step_and_select<true>(step, buffers, wanted, mask, search, guess)
+                         : step_and_select<false>(step, buffers, wanted, mask, search, guess);
 }
 
 }  // namespace detail
@@ -81,16 +75,15 @@ SOTTO_INLINE selection run_step(const momentum_step& step, const dgc_buffers& bu
 ///   errors  invalid_option for other sizes or k. A NaN counts as larger than infinity and is
 ///           selected: see first_non_finite and scale_and_sum_squares in reductions.hpp
 ///   source  Lin et al. 2018, Deep Gradient Compression, arXiv:1712.01887, algorithm 4
-SOTTO_INLINE selection dgc_step(const momentum_step& step, const dgc_buffers& buffers,
-                                std::int64_t k, bool mask, top_k_scratch& scratch) {
+inline selection dgc_step(const momentum_step& step, const dgc_buffers& buffers, std::int64_t k,
+                          bool mask, top_k_scratch& scratch) {
     return detail::run_step(step, buffers, k, mask, detail::insides::of(scratch), nullptr);
 }
 
 /// The same, to the last bit, with the threshold of the last step on these buffers if 4,096 values
 /// agree with it.
-SOTTO_INLINE selection dgc_step(const momentum_step& step, const dgc_buffers& buffers,
-                                std::int64_t k, bool mask, top_k_scratch& scratch,
-                                carried_threshold& carried) {
+inline selection dgc_step(const momentum_step& step, const dgc_buffers& buffers, std::int64_t k,
+                          bool mask, top_k_scratch& scratch, carried_threshold& carried) {
     const selection found = detail::run_step(step, buffers, k, mask, detail::insides::of(scratch),
                                              detail::insides::guess_of(carried));
     detail::insides::learn(carried, scratch, k);

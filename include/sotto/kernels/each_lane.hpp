@@ -14,9 +14,9 @@
 
 namespace sotto::kernels::inline SOTTO_UNIT::detail {
 
-/// Asks for the lines that a loop reaches 1 KiB later: the processor's own prefetching stops at
-/// every page of 4 KiB. They are to come to the second cache: what waits for the first one takes
-/// the places of the loop's own loads, by which steps on a Zen 4 take up to 1.3 times as long.
+/// Asks for the lines that a loop reaches 1 KiB later, to come to the second cache. On a Zen 4, to
+/// accumulate 25 million values takes 10.9 ms so, 12.6 with lines of 2 KiB later asked for into the
+/// first cache, and 11.7 with none asked for.
 template <class... Values>
 SOTTO_INLINE void fetch_ahead(const Values*... at) noexcept {
     (__builtin_prefetch(reinterpret_cast<const char*>(at) + 1024, 0, 2), ...);

@@ -78,7 +78,6 @@ using signed_halves = typename vector_of<std::int16_t, Lanes>::type;
 
 struct fp16_lanes {
     static constexpr int to_nearest = 0, rounding_as_set = 4;
-    static constexpr std::uint16_t all_lanes = 0xFFFF;
 
     static void round(const float& from, std::uint16_t& to) noexcept { to = to_fp16(from); }
     static void widen(const std::uint16_t& from, float& to) noexcept { to = from_fp16(from); }
@@ -117,10 +116,16 @@ struct fp16_lanes {
         to = __builtin_ia32_vcvtph2ps256(signed_halves<8>(from));
     }
     SOTTO_AVX512 static void round(const floats<16>& from, halves<16>& to) noexcept {
+        constexpr std::uint16_t all_lanes = 0xFFFF;
         to = halves<16>(
             __builtin_ia32_vcvtps2ph512_mask(from, to_nearest, signed_halves<16>{}, all_lanes));
     }
     SOTTO_AVX512 static void widen(const halves<16>& from, floats<16>& to) noexcept {
+#if defined(__clang__)
+        constexpr std::uint16_t all_lanes = 0xFFFF;
+#else  // its builtin takes a signed mask here
+        constexpr std::int16_t all_lanes = -1;
+#endif
         to = __builtin_ia32_vcvtph2ps512_mask(signed_halves<16>(from), floats<16>{}, all_lanes,
                                               rounding_as_set);
     }
@@ -203,25 +208,25 @@ struct widen_lanes {
 // together.
 
 inline void round_to_fp16(std::span<const float> from, std::span<std::uint16_t> to) {
-    require(from.size() == to.size(), "round_to_fp16", "two spans of one size");
+    detail::require_size_of({"from", from.size()}, {{"to", to.size()}}, "round_to_fp16");
     detail::at_each_lane(detail::round_lanes<detail::fp16_lanes>{from.data(), to.data()},
                          from.size());
 }
 
 inline void round_to_bf16(std::span<const float> from, std::span<std::uint16_t> to) {
-    require(from.size() == to.size(), "round_to_bf16", "two spans of one size");
+    detail::require_size_of({"from", from.size()}, {{"to", to.size()}}, "round_to_bf16");
     detail::at_each_lane(detail::round_lanes<detail::bf16_lanes>{from.data(), to.data()},
                          from.size());
 }
 
 inline void widen_from_fp16(std::span<const std::uint16_t> from, std::span<float> to) {
-    require(from.size() == to.size(), "widen_from_fp16", "two spans of one size");
+    detail::require_size_of({"from", from.size()}, {{"to", to.size()}}, "widen_from_fp16");
     detail::at_each_lane(detail::widen_lanes<detail::fp16_lanes>{from.data(), to.data()},
                          from.size());
 }
 
 inline void widen_from_bf16(std::span<const std::uint16_t> from, std::span<float> to) {
-    require(from.size() == to.size(), "widen_from_bf16", "two spans of one size");
+    detail::require_size_of({"from", from.size()}, {{"to", to.size()}}, "widen_from_bf16");
     detail::at_each_lane(detail::widen_lanes<detail::bf16_lanes>{from.data(), to.data()},
                          from.size());
 }

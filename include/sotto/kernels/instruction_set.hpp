@@ -15,8 +15,8 @@
 #include "sotto/core/config.hpp"
 
 namespace sotto::detail {
-/// Of all units, which choose for themselves, the first one says what is wrong with SOTTO_ISA.
-inline std::atomic_flag has_judged_sotto_isa;
+/// Units choose for themselves; the first that finds SOTTO_ISA wrong says so for all.
+inline std::atomic_flag has_complained_of_sotto_isa;
 }  // namespace sotto::detail
 
 namespace sotto::kernels {
@@ -61,10 +61,12 @@ inline instruction_set processor_instruction_set() noexcept {
 }
 #endif
 
-/// What SOTTO_ISA asks for, or `found` where the processor has no such set; then says so in a line.
-///   shape   asked: null or empty if nothing is asked for;  complaints: null for silence
+/// The set that SOTTO_ISA asks for; `found`, the widest there is, where it asks for nothing, for
+/// more or for an unknown name. Of the last two it complains in a line, unless it already has.
+///   shape   asked: null or empty if nothing is asked for
 inline instruction_set obey_sotto_isa(const char* asked, instruction_set found,
-                                      std::FILE* complaints) noexcept {
+                                      std::FILE* complaints,
+                                      std::atomic_flag& has_complained) noexcept {
     if (asked == nullptr || *asked == '\0') return found;
     bool known = false;
     for (const auto set : {instruction_set::baseline, instruction_set::sse4_2,
@@ -73,24 +75,28 @@ inline instruction_set obey_sotto_isa(const char* asked, instruction_set found,
         if (set <= found) return set;
         known = true;
     }
-    if (complaints != nullptr)
-        std::fprintf(complaints, "sotto: SOTTO_ISA is '%s'%s; using %s\n", asked,
-                     known ? ", which this processor does not have"
-                           : ", expected baseline, sse4_2, avx2 or avx512",
-                     name_of(found).data());
+    if (has_complained.test_and_set()) return found;
+    // What there is up to each set: on AArch64 the first alone.
+    constexpr const char* expected[] = {", expected baseline", ", expected baseline or sse4_2",
+                                        ", expected baseline, sse4_2 or avx2",
+                                        ", expected baseline, sse4_2, avx2 or avx512"};
+    const char* const wrong =
+        known ? ", which this processor does not have" : expected[static_cast<std::size_t>(found)];
+    std::fprintf(complaints, "sotto: SOTTO_ISA is '%s'%s; using %s\n", asked, wrong,
+                 name_of(found).data());
     return found;
 }
 
 }  // namespace detail
 
 /// The widest set that this processor and its operating system have. The environment variable
-/// SOTTO_ISA (baseline, sse4_2, avx2, avx512) can only lower it; it is read once. Another value, or
-/// more than the processor has, changes nothing: one line on stderr says so.
+/// SOTTO_ISA (baseline, sse4_2, avx2, avx512) can only lower it. It is read once in each unit.
+/// Another value, or more than the processor has, changes nothing: a line on stderr says so, once
+/// in a program.
 inline instruction_set best_instruction_set() noexcept {
     static const instruction_set best = [] {
-        const bool first = !sotto::detail::has_judged_sotto_isa.test_and_set();
         return detail::obey_sotto_isa(std::getenv("SOTTO_ISA"), detail::processor_instruction_set(),
-                                      first ? stderr : nullptr);
+                                      stderr, sotto::detail::has_complained_of_sotto_isa);
     }();
     return best;
 }

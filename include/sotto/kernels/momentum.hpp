@@ -110,12 +110,12 @@ inline void accumulate_velocity(const momentum_step& step, std::span<const float
                                 std::span<const float> velocity, std::span<const float> accumulated,
                                 std::span<float> next_velocity, std::span<float> next_accumulated) {
     const std::size_t n = gradient.size();
-    require_size_of({"gradient", n},
-                    {{"velocity", velocity.size()},
-                     {"accumulated", accumulated.size()},
-                     {"next_velocity", next_velocity.size()},
-                     {"next_accumulated", next_accumulated.size()}},
-                    "accumulate_velocity");
+    detail::require_size_of({"gradient", n},
+                            {{"velocity", velocity.size()},
+                             {"accumulated", accumulated.size()},
+                             {"next_velocity", next_velocity.size()},
+                             {"next_accumulated", next_accumulated.size()}},
+                            "accumulate_velocity");
     const auto run = [&]<bool Nesterov>() {
         detail::at_each_lane(
             detail::velocity_lanes<Nesterov>{step.momentum, step.gradient_scale, gradient.data(),
@@ -130,7 +130,7 @@ inline void accumulate_velocity(const momentum_step& step, std::span<const float
 inline void accumulate(std::span<const float> gradient, float scale,
                        std::span<const float> accumulated, std::span<float> next_accumulated) {
     const std::size_t n = gradient.size();
-    require_size_of(
+    detail::require_size_of(
         {"gradient", n},
         {{"accumulated", accumulated.size()}, {"next_accumulated", next_accumulated.size()}},
         "accumulate");
@@ -145,9 +145,9 @@ inline void accumulate(std::span<const float> gradient, float scale,
 inline void apply_momentum(float momentum, bool nesterov, std::span<const float> velocity,
                            std::span<float> next_velocity, std::span<float> gradient) {
     const std::size_t n = gradient.size();
-    require_size_of({"gradient", n},
-                    {{"velocity", velocity.size()}, {"next_velocity", next_velocity.size()}},
-                    "apply_momentum");
+    detail::require_size_of(
+        {"gradient", n}, {{"velocity", velocity.size()}, {"next_velocity", next_velocity.size()}},
+        "apply_momentum");
     const auto run = [&]<bool Nesterov>() {
         detail::at_each_lane(
             detail::momentum_lanes<Nesterov>{momentum, velocity.data(), next_velocity.data(),

@@ -28,10 +28,10 @@ namespace detail {
 /// Sums in double, value i in sum i % 16, so that there is one order for every instruction set.
 template <int Lanes>
 struct signed_sums {
-    static constexpr int parts = 16 / Lanes, halves = 2;
+    static constexpr std::size_t parts = 16 / Lanes, halves = 2;
     doubles<Lanes / 2> positive[parts][halves] = {}, negative[parts][halves] = {};
 
-    SOTTO_INLINE void add(int part, const floats<Lanes>& value) noexcept {
+    SOTTO_INLINE void add(std::size_t part, const floats<Lanes>& value) noexcept {
         const integers<Lanes> bits = reinterpret_cast<integers<Lanes>>(value);
         const integers<Lanes> below = bits & (bits >> 31), above = bits & ~(bits >> 31);
         add_to(positive[part], reinterpret_cast<floats<Lanes>>(above));
@@ -42,7 +42,7 @@ struct signed_sums {
                                     const floats<Lanes>& value) noexcept {
         floats<Lanes / 2> half[halves];
         __builtin_memcpy(half, &value, sizeof half);
-        for (int i = 0; i < halves; ++i) {
+        for (std::size_t i = 0; i < halves; ++i) {
             doubles<Lanes / 2> wide;
             widen(half[i], wide);
             sums[i] = sums[i] + wide;
@@ -99,7 +99,7 @@ struct one_bit_blocks {
             load_values<true, lanes>(x + i, residual + i, count - i, value);
             store_some<lanes>(value, residual + i, count - i);
             signs |= sign_bits<Set>::of(value) << i;
-            sums.add(static_cast<int>(i / lanes) % sums.parts, value);
+            sums.add(i / lanes % sums.parts, value);
         }
         return signs;
     }
@@ -116,7 +116,7 @@ struct one_bit_blocks {
         const float positive = means.positive, negative = means.negative;
         std::size_t i = 0;
         for (; i + lanes <= count; i += lanes) {
-            fetch<0>(x + i + next, residual + i + next);
+            fetch_values<0, true>(x + i + next, residual + i + next);
             leave<lanes>(positive, negative, residual + i, lanes);
         }
         if (i < count) leave<lanes>(positive, negative, residual + i, count - i);
@@ -148,9 +148,8 @@ struct means_of_blocks {
 
 inline void require_one_bit(const char* function, std::size_t block, std::size_t values,
                             std::size_t means, std::size_t bytes) {
-    require(is_block_length(block), function, "a block is a power of two from 256 to 2^20");
-    require(means == blocks_of(values, block), function, "one sign_means a block");
-    require(bytes == bytes_of_signs(values), function, "one bit of signs a value");
+    require_blocks(function, block, values, {"means", means});
+    require_signs(function, values, bytes);
 }
 
 }  // namespace detail
@@ -171,7 +170,7 @@ inline void require_one_bit(const char* function, std::size_t block, std::size_t
 inline void quantise_one_bit(std::size_t block, std::span<const float> x, std::span<float> residual,
                              std::span<sign_means> means, std::span<std::uint8_t> signs) {
     detail::require_one_bit("quantise_one_bit", block, x.size(), means.size(), signs.size());
-    require(residual.size() == x.size(), "quantise_one_bit", "one residual a value");
+    detail::require_size_of({"x", x.size()}, {{"residual", residual.size()}}, "quantise_one_bit");
     run_unfused<detail::one_bit_blocks>(best_instruction_set(), x.data(), residual.data(), x.size(),
                                         block, means.data(), signs.data());
 }

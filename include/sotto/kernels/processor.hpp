@@ -12,9 +12,10 @@ struct processor {
     /// Compresses the bytes of a register in one instruction: VBMI2, which the first processors
     /// with AVX-512 do not have.
     bool compresses_bytes = false;
-    /// How many values ahead memory is asked for. Intel's own fetching stops at pages; AMD's does
-    /// not, and is disturbed by being told.
-    std::size_t fetch_ahead = 512;
+    /// How many values ahead memory is asked for. 512 was best on a Sapphire Rapids; on a Zen 4 a
+    /// pass over 25 million values takes 3.0 ms without and 3.8 with. 0 asks for what is read at
+    /// once, which costs nothing.
+    std::size_t values_ahead = 512;
 };
 
 inline const processor& this_processor() noexcept {
@@ -23,7 +24,7 @@ inline const processor& this_processor() noexcept {
 #if defined(__x86_64__)
         found.compresses_bytes = best_instruction_set() == instruction_set::avx512 &&
                                  __builtin_cpu_supports("avx512vbmi2") != 0;
-        if (__builtin_cpu_is("amd") != 0) found.fetch_ahead = 0;
+        if (__builtin_cpu_is("amd") != 0) found.values_ahead = 0;
 #endif
         return found;
     }();

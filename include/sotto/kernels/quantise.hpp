@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -8,7 +9,6 @@
 #include <string>
 
 #include "sotto/core/config.hpp"
-#include "sotto/core/errors.hpp"
 #include "sotto/kernels/each_lane.hpp"
 #include "sotto/kernels/instruction_set.hpp"
 #include "sotto/kernels/quantise_block.hpp"
@@ -59,7 +59,7 @@ struct dequantise_blocks {
     SOTTO_INLINE static void decode(const std::uint8_t* from, float scale, std::size_t count,
                                     float* to) noexcept {
         SOTTO_UNFUSED_BODY
-        constexpr int lanes = lanes_of(Set);
+        constexpr std::size_t lanes = lanes_of(Set);
         integers<lanes> codes;
         if (count >= lanes) {
             unpack_codes<Bits, Set>(from, codes);
@@ -95,17 +95,30 @@ struct dequantise_blocks {
     }
 };
 
+/// A block that there is, and an array that has something of each block.
+inline void require_blocks(const char* function, std::size_t block, std::size_t values,
+                           const sized& of_each) {
+    if (!is_block_length(block)) [[unlikely]]
+        refuse(function, "block is " + std::to_string(block), "a power of two from 256 to 2^20");
+    if (const std::size_t expected = blocks_of(values, block); of_each.size != expected)
+        [[unlikely]]
+        refuse(function,
+               std::string("the size of ") + of_each.name + " is " + std::to_string(of_each.size),
+               std::to_string(expected) + ", the blocks of " + std::to_string(block) + " in " +
+                   std::to_string(values) + " values");
+}
+
 inline void require_codes(const char* function, std::size_t block, std::uint64_t first,
                           std::size_t values, std::size_t bits, std::size_t scales,
                           std::size_t bytes) {
-    require(is_block_length(block), function, "a block is a power of two from 256 to 2^20");
-    require(first % block == 0, function, "first is a multiple of block");
-    require(scales == blocks_of(values, block), function, "one scale a block");
-    const std::size_t expected = bytes_of_codes(values, bits);
-    if (bytes != expected) [[unlikely]]
-        throw invalid_option(std::string(function) + ": " + std::to_string(values) + " codes of " +
-                             std::to_string(bits) + " bits take " + std::to_string(expected) +
-                             " bytes, not " + std::to_string(bytes));
+    require_blocks(function, block, values, {"scales", scales});
+    if (first % block != 0) [[unlikely]]
+        refuse(function, "first is " + std::to_string(first),
+               "a multiple of " + std::to_string(block) + ", the block");
+    if (const std::size_t expected = bytes_of_codes(values, bits); bytes != expected) [[unlikely]]
+        refuse(function, "the size of codes is " + std::to_string(bytes),
+               std::to_string(expected) + ", the bytes of " + std::to_string(values) +
+                   " codes of " + std::to_string(bits) + " bits");
 }
 
 template <int Bits, bool Feedback>
@@ -165,7 +178,8 @@ void quantise_with_feedback(const quantisation& how, std::span<const float> x,
                             std::span<float> residual, std::span<float> scales,
                             std::span<std::uint8_t> codes) {
     static_assert(is_code_width<Bits>, "quantise_with_feedback<Bits>: Bits is 2, 4 or 8");
-    require(residual.size() == x.size(), "quantise_with_feedback", "one residual a value");
+    detail::require_size_of({"x", x.size()}, {{"residual", residual.size()}},
+                            "quantise_with_feedback");
     detail::quantise_checked<Bits, true>("quantise_with_feedback", how, x, residual, scales, codes);
 }
 

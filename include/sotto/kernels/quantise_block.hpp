@@ -9,6 +9,7 @@
 #include "sotto/core/config.hpp"
 #include "sotto/kernels/code_packing.hpp"
 #include "sotto/kernels/counter_random.hpp"
+#include "sotto/kernels/each_lane.hpp"
 #include "sotto/kernels/instruction_set.hpp"
 #include "sotto/kernels/vector.hpp"
 
@@ -41,12 +42,13 @@ inline float code_factor(float scale, float largest, float unit) noexcept {
     return factor;
 }
 
-/// Asks for lines of x, and where there is a residual of that, so many values ahead: to come to the
-/// second cache, which has room for a block and waits for more lines at once than the first one.
-template <std::size_t Ahead>
-SOTTO_INLINE void fetch(const float* x, const float* residual) noexcept {
+/// Asks for lines of x and, if there is one, of the residual, so many values ahead. They are to
+/// come to the second cache: one of 1 MiB has room for this block and the next of up to 2^16
+/// values, or of 2^15 with their residuals. Lines of larger ones may be gone when they are read.
+template <std::size_t Ahead, bool Feedback>
+SOTTO_INLINE void fetch_values(const float* x, const float* residual) noexcept {
     __builtin_prefetch(x + Ahead, 0, 2);
-    if (residual != nullptr) __builtin_prefetch(residual + Ahead, 0, 2);
+    if constexpr (Feedback) __builtin_prefetch(residual + Ahead, 0, 2);
 }
 
 /// The residual's place i, where there is a residual.
@@ -67,9 +69,6 @@ SOTTO_INLINE void load_values(const float* x, const float* residual, std::size_t
     }
 }
 
-/// How many values a block is gone through at a time.
-inline constexpr std::size_t values_in_group = 32;
-
 /// The largest magnitude of a block, as bits: as numbers these have the order of magnitudes, with
 /// infinity and then NaN above all others.
 template <bool Feedback, int Lanes>
@@ -77,7 +76,10 @@ struct largest_of_block {
     static constexpr int lanes = Lanes;
     static constexpr bool feedback = Feedback;
 
-    integers<Lanes> largest[4] = {};  // so that none has to wait for the one before
+    /// So that none has to wait for the one before, up to four; a group may have fewer vectors.
+    static constexpr std::size_t parts = std::min<std::size_t>(4, values_in_group / Lanes);
+
+    integers<Lanes> largest[parts] = {};
 
     /// Takes the values that begin with number `at` of a group, Lanes of them or `count`.
     SOTTO_INLINE void take(const float* x, const float* residual, std::size_t count,
@@ -85,7 +87,7 @@ struct largest_of_block {
         floats<Lanes> value;
         load_values<Feedback, Lanes>(x, residual, count, value);
         const integers<Lanes> magnitude = reinterpret_cast<integers<Lanes>>(value) & 0x7fffffff;
-        integers<Lanes>& most = largest[at / Lanes % 4];
+        integers<Lanes>& most = largest[at / Lanes % parts];
         most = magnitude > most ? magnitude : most;
     }
 
@@ -94,20 +96,21 @@ struct largest_of_block {
 
     SOTTO_INLINE std::uint32_t bits() const noexcept {
         integers<Lanes> all = largest[0];
-        for (std::size_t j = 1; j < 4; ++j) all = largest[j] > all ? largest[j] : all;
+        for (std::size_t j = 1; j < parts; ++j) all = largest[j] > all ? largest[j] : all;
         int most = 0;
         for (int lane = 0; lane < Lanes; ++lane) most = std::max(most, int{all[lane]});
         return static_cast<std::uint32_t>(most);
     }
 
     /// Of the block's scale, when all of it was taken.
-    template <instruction_set Set>
     SOTTO_INLINE std::uint32_t scale_bits(const float*, std::size_t) const noexcept {
         return bits();
     }
 };
 
-/// So many values are a chunk: of sums, that many floats are added before a double is.
+/// So many values are a chunk: of sums, that many floats are added before a double is. Whether a
+/// block is measured alone or while the one before it is encoded, both passes cut at the same
+/// places, so that sums have the same bits.
 inline constexpr std::size_t values_in_chunk = 256 * values_in_group;
 
 /// Takes all values of a block.
@@ -178,7 +181,11 @@ template <>
 struct clip_lanes<instruction_set::avx512> {
     SOTTO_AVX512 static void run(float most, floats<16>& values) noexcept {
         constexpr int lesser_magnitude_with_first_sign = 2, rounding_as_set = 4;
+#if defined(__clang__)
         constexpr std::uint16_t all_lanes = 0xFFFF;
+#else  // its builtin takes a signed mask here
+        constexpr std::int16_t all_lanes = -1;
+#endif
         values = __builtin_ia32_rangeps512_mask(values, floats<16>{} + most,
                                                 lesser_magnitude_with_first_sign, floats<16>{},
                                                 all_lanes, rounding_as_set);
@@ -195,8 +202,8 @@ struct block_encoder {
     static constexpr float unit =
         Stochastic ? static_cast<float>(std::uint32_t{1} << range::fraction) : 256.0f;
     /// Whether a block is measured while the one before it is encoded, so that memory has something
-    /// to do all the time. With a residual, or codes of a byte, those are so many streams at once
-    /// that one pass after the other is faster.
+    /// to do all the time. With a residual, or bytes rounded to nearest, those are so many streams
+    /// at once that one pass after the other is faster.
     static constexpr bool measures_next = !Feedback && (Stochastic || Bits < 8);
 
     template <instruction_set Set>
@@ -238,13 +245,15 @@ struct block_encoder {
     }
 
     /// The values of whole groups from `i` on up to `end`. While it works, it measures the next
-    /// block if asked to, or else fetches it: either way memory is never left waiting.
+    /// block if asked to, or else asks for its lines, so that memory has something to do meanwhile.
     template <instruction_set Set, bool Measures, class Measure>
     SOTTO_INLINE static std::size_t groups(const block_code& how, std::uint64_t index,
                                            const float* x, float* residual, std::size_t i,
                                            std::size_t end, std::size_t next, std::uint8_t* to,
                                            Measure& measured) noexcept {
-        constexpr std::size_t group = codes_in_group, lanes = lanes_of(Set);
+        constexpr std::size_t group = values_in_group, lanes = lanes_of(Set);
+        // What is measured is read in this very step: it has to be asked for before, by 8 KiB here.
+        // Else it is read after this block, and the line at the same place is early enough.
         constexpr std::size_t ahead = Measures ? 2048 : 0;
         random_groups<lanes> numbers(how.key, index + i);
         for (; i + group <= end; i += group) {
@@ -252,7 +261,8 @@ struct block_encoder {
             if constexpr (Stochastic) numbers.next(random);
             for (std::size_t j = 0; j < group; j += lanes) {
                 const std::size_t at = i + j;
-                fetch<ahead>(x + at + next, residual_at<Feedback>(residual, at + next));
+                fetch_values<ahead, Feedback>(x + at + next,
+                                              residual_at<Feedback>(residual, at + next));
                 if constexpr (Measures)
                     measured.take(x + at + next, residual_at<Feedback>(residual, at + next), lanes,
                                   j);
@@ -261,22 +271,17 @@ struct block_encoder {
                                           packed[j / lanes]);
             }
             // Codes of a byte are a fifth of the traffic; of fewer bits this gains nothing.
-            if constexpr (Bits == 8) fetch_codes(to + i);
+            if constexpr (Bits == 8) fetch_ahead(to + i);
             pack_codes<Bits, Set>(packed, to + i * Bits / 8);
         }
         return i;
-    }
-
-    /// Asks for the lines that codes are written to 1 KiB later.
-    SOTTO_INLINE static void fetch_codes(const std::uint8_t* at) noexcept {
-        __builtin_prefetch(at + 1024, 0, 2);
     }
 
     template <instruction_set Set, bool Measures, class Measure>
     SOTTO_INLINE static void block(const block_code& how, std::uint64_t index, const float* x,
                                    float* residual, std::size_t count, std::size_t next,
                                    std::uint8_t* to, Measure& into) noexcept {
-        constexpr std::size_t group = codes_in_group, lanes = lanes_of(Set);
+        constexpr std::size_t group = values_in_group, lanes = lanes_of(Set);
         Measure measured = into;  // a copy, of which no store can change a value
         std::size_t i = 0;
         while (i + group <= count) {
@@ -338,8 +343,7 @@ struct block_encoder {
             if (!is_measured)
                 measure_block(x, residual_at<Feedback>(all.residual, start), count, measured);
             next = empty;
-            is_measured = with_scale<Set>(all, start, count,
-                                          measured.template scale_bits<Set>(x, count), next);
+            is_measured = with_scale<Set>(all, start, count, measured.scale_bits(x, count), next);
         }
     }
 };

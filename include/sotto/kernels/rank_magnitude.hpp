@@ -102,7 +102,7 @@ public:
 
     /// The bits of the rank-th largest magnitude, 1 <= rank <= values.size(), and how many are
     /// larger.
-    ///   cost    about one and a quarter reads: a sample tells a range that most lie outside of,
+    ///   cost    little more than one read: a sample tells a range that most lie outside of,
     ///           those within are copied, and so on. After three samples that misled, which cost up
     ///           to two reads each, three reads count digits
     detail::ranked_magnitude rank(std::span<const float> values, std::size_t rank) {

@@ -174,7 +174,7 @@ inline double scale_and_sum_squares(std::span<float> x, float factor) noexcept {
 ///   cost    one read of both
 ///   errors  invalid_option unless the sizes are equal
 inline double squared_distance(std::span<const float> a, std::span<const float> b) {
-    require_size_of({"a", a.size()}, {{"b", b.size()}}, "squared_distance");
+    detail::require_size_of({"a", a.size()}, {{"b", b.size()}}, "squared_distance");
     return run_unfused<detail::sum_squares>(best_instruction_set(),
                                             detail::differences{a.data(), b.data()}, a.size());
 }

@@ -95,6 +95,7 @@ using top_k_scratch = basic_top_k_scratch<std::uint32_t>;
 
 /// What the last call's threshold tells the next, where values change little from call to call.
 class carried_threshold {
+private:
     friend detail::insides;
 
     /// Null before the first call.
@@ -135,6 +136,11 @@ struct insides {
     static void learn(carried_threshold& carried, const top_k_scratch& from,
                       std::int64_t k) noexcept {
         if (k > 0) carried.learn(from.search_, static_cast<std::size_t>(k));
+    }
+    /// For a scratch that selects in a way of its own.
+    template <class Scratch, class... Arguments>
+    static auto select(Scratch& scratch, Arguments&... arguments) {
+        return scratch.select(arguments...);
     }
 };
 
@@ -193,16 +199,16 @@ inline selection select_top_k(std::span<const float> values, std::int64_t k, top
 /// A NaN reaches every limit.
 ///   shape   values: n floats, n <= 2^32;  the result lives in `scratch` until the next call
 ///   cost    one read of the values; memory for n entries
-///   errors  invalid_option for another n, a limit below 0 or NaN; -0 is 0
+///   errors  invalid_option for another n, and for a limit that is NaN or below 0 (-0 is not)
 inline selection select_above(std::span<const float> values, float limit, top_k_scratch& scratch) {
     detail::check_top_k(values.size(), 0, detail::narrow_max, "select_above");
     // By its bits, which -ffast-math does not change.
     const auto bits = std::bit_cast<std::uint32_t>(limit);
-    const bool is_minus_zero = bits == std::bit_cast<std::uint32_t>(-0.0f);
+    const bool is_minus_zero = bits == (1u << 31);
     if (bits > detail::infinity_bits && !is_minus_zero) [[unlikely]] {
         char given[32];
         std::snprintf(given, sizeof given, "the limit is %g", static_cast<double>(limit));
-        refuse("select_above", given, "at least 0");
+        detail::refuse("select_above", given, "at least 0");
     }
     detail::top_k_search& search = detail::insides::of(scratch);
     search.run_above({{values.data()}, values.size()}, detail::magnitude_of(limit));
@@ -224,9 +230,7 @@ public:
     }
 
 private:
-    friend basic_selection<std::uint64_t> select_top_k(std::span<const float>, std::int64_t,
-                                                       basic_top_k_scratch<std::uint64_t>&,
-                                                       nan_policy);
+    friend detail::insides;
 
     static constexpr std::size_t part_max = std::size_t{1} << 32;
 
@@ -278,7 +282,7 @@ using wide_top_k_scratch = basic_top_k_scratch<std::uint64_t>;
 inline basic_selection<std::uint64_t> select_top_k(std::span<const float> values, std::int64_t k,
                                                    wide_top_k_scratch& scratch,
                                                    nan_policy nans = nan_policy::refuse) {
-    return scratch.select(values, k, nans);
+    return detail::insides::select(scratch, values, k, nans);
 }
 
 }  // namespace SOTTO_UNIT

@@ -18,18 +18,15 @@ namespace sotto::kernels::inline SOTTO_UNIT {
 /// Memory for selections from many tensors; grows to what the largest call needed. Results lie in
 /// it and last until the next call, also one that throws.
 class many_top_k_scratch {
-    friend std::span<const selection> select_top_k_of_each(std::span<const std::span<const float>>,
-                                                           std::span<const std::int64_t>,
-                                                           many_top_k_scratch&, nan_policy);
-    friend std::span<const selection> select_top_k_of_all(std::span<const std::span<const float>>,
-                                                          std::int64_t, many_top_k_scratch&,
-                                                          nan_policy);
+private:
+    friend detail::insides;
 
     static constexpr const char *of_each = "select_top_k_of_each", *of_all = "select_top_k_of_all";
 
-    std::span<const selection> select_of_each(std::span<const std::span<const float>> tensors,
-                                              std::span<const std::int64_t> k, nan_policy nans) {
-        require_size_of({"tensors", tensors.size()}, {{"k", k.size()}}, of_each);
+    /// Of each tensor.
+    std::span<const selection> select(std::span<const std::span<const float>> tensors,
+                                      std::span<const std::int64_t> k, nan_policy nans) {
+        detail::require_size_of({"tensors", tensors.size()}, {{"k", k.size()}}, of_each);
         for (std::size_t t = 0; t < tensors.size(); ++t)
             detail::check_top_k(tensors[t].size(), k[t], detail::narrow_max, of_each, t);
         const auto total =
@@ -49,8 +46,9 @@ class many_top_k_scratch {
         return found_;
     }
 
-    std::span<const selection> select_of_all(std::span<const std::span<const float>> tensors,
-                                             std::int64_t k, nan_policy nans) {
+    /// Of all tensors together.
+    std::span<const selection> select(std::span<const std::span<const float>> tensors,
+                                      std::int64_t k, nan_policy nans) {
         parts_.clear();
         std::size_t n = 0;
         for (std::size_t t = 0; t < tensors.size(); ++t) {
@@ -97,7 +95,7 @@ class many_top_k_scratch {
 inline std::span<const selection> select_top_k_of_each(
     std::span<const std::span<const float>> tensors, std::span<const std::int64_t> k,
     many_top_k_scratch& scratch, nan_policy nans = nan_policy::refuse) {
-    return scratch.select_of_each(tensors, k, nans);
+    return detail::insides::select(scratch, tensors, k, nans);
 }
 
 /// The k entries of largest magnitude of all tensors together, told tensor by tensor; of equal
@@ -109,7 +107,7 @@ inline std::span<const selection> select_top_k_of_each(
 inline std::span<const selection> select_top_k_of_all(
     std::span<const std::span<const float>> tensors, std::int64_t k, many_top_k_scratch& scratch,
     nan_policy nans = nan_policy::refuse) {
-    return scratch.select_of_all(tensors, k, nans);
+    return detail::insides::select(scratch, tensors, k, nans);
 }
 
 }  // namespace sotto::kernels::inline SOTTO_UNIT

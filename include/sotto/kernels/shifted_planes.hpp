@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 
 #include "sotto/core/config.hpp"
@@ -53,14 +54,14 @@ struct multiply_shifted {
     SOTTO_INLINE static void tile(const shifted_planes& x, std::int64_t octet, const float* weights,
                                   const float* start, float* out, std::int64_t rows) noexcept {
         constexpr int octets = Lanes / 8;
-        floats<Lanes> sums[Rows][Columns];
+        floats<Lanes> sums[std::size_t{Rows}][std::size_t{Columns}];
 #pragma GCC unroll 8
         for (int r = 0; r < Rows; ++r)
 #pragma GCC unroll 8
             for (int c = 0; c < Columns; ++c) sums[r][c] = floats<Lanes>{} + start[r];
         for (std::int64_t k = 0; k < x.depth; ++k) {
             const float* from = x.planes + x.shifts[k];
-            floats<Lanes> values[Columns];
+            floats<Lanes> values[std::size_t{Columns}];
 #pragma GCC unroll 8
             for (int c = 0; c < Columns; ++c)
                 load_octets<Touching>(values[c], from, x.places + octet + c * octets);
@@ -149,18 +150,18 @@ struct correlate_shifted {
                                   std::int64_t k, std::int64_t first, std::int64_t last,
                                   float* out) noexcept {
         const std::int64_t row_size = x.octets * 8;
-        std::int64_t row_at[Rows];
-        std::int64_t shift[Depth];
+        std::int64_t row_at[std::size_t{Rows}];
+        std::int64_t shift[std::size_t{Depth}];
 #pragma GCC unroll 8
         for (int r = 0; r < Rows; ++r) row_at[r] = std::min(row + r, last_row) * row_size;
 #pragma GCC unroll 8
         for (int d = 0; d < Depth; ++d) shift[d] = x.shifts[std::min(k + d, x.depth - 1)];
-        floats<Lanes> sums[Rows][Depth] = {};
+        floats<Lanes> sums[std::size_t{Rows}][std::size_t{Depth}] = {};
         for (std::int64_t n = 0; n < images.count; ++n) {
             const float* planes = x.planes + n * images.next_planes;
             const float* ys = rows + n * images.next_rows;
             for (std::int64_t octet = first; octet < last; octet += Lanes / 8) {
-                floats<Lanes> y[Rows];
+                floats<Lanes> y[std::size_t{Rows}];
 #pragma GCC unroll 8
                 for (int r = 0; r < Rows; ++r) load(y[r], ys + row_at[r] + octet * 8);
 #pragma GCC unroll 8

@@ -8,11 +8,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 
 #include "sotto/core/config.hpp"
 #include "sotto/kernels/each_lane.hpp"
 #include "sotto/kernels/instruction_set.hpp"
-#include "sotto/kernels/quantise_block.hpp"
 #include "sotto/kernels/require.hpp"
 #include "sotto/kernels/unfused.hpp"
 #include "sotto/kernels/vector.hpp"
@@ -155,10 +155,16 @@ struct choose_by_sign {
     }
 };
 
+inline void require_signs(const char* function, std::size_t values, std::size_t bytes) {
+    if (const std::size_t expected = bytes_of_signs(values); bytes != expected) [[unlikely]]
+        refuse(function, "the size of signs is " + std::to_string(bytes),
+               std::to_string(expected) + ", the bytes of " + std::to_string(values) + " signs");
+}
+
 template <bool Add>
 void unpack_signs_checked(const char* function, std::span<const std::uint8_t> signs,
                           float magnitude, std::span<float> x) {
-    require(signs.size() == bytes_of_signs(x.size()), function, "one bit of signs a value");
+    require_signs(function, x.size(), signs.size());
     run_unfused<choose_by_sign<Add>>(best_instruction_set(), magnitude, -magnitude, signs.data(),
                                      x.data(), x.size());
 }
@@ -172,7 +178,7 @@ void unpack_signs_checked(const char* function, std::span<const std::uint8_t> si
 ///   errors  invalid_option: another number of bytes
 ///   source  Bernstein et al. 2018, signSGD, arXiv:1802.04434
 inline void pack_signs(std::span<const float> x, std::span<std::uint8_t> signs) {
-    require(signs.size() == bytes_of_signs(x.size()), "pack_signs", "one bit of signs a value");
+    detail::require_signs("pack_signs", x.size(), signs.size());
     run_unfused<detail::pack_signs>(best_instruction_set(), x.data(), x.size(), signs.data());
 }
 

@@ -50,7 +50,7 @@ struct plain_source {
 };
 
 /// What momentum correction accumulates, see accumulate_velocity.
-template <bool Nesterov, bool Mask>
+template <bool Nesterov>
 struct momentum_source {
     static constexpr bool claims = true;
 
@@ -60,6 +60,7 @@ struct momentum_source {
     };
 
     velocity_lanes<Nesterov> step;
+    bool mask = true;  // what is claimed loses its velocity as well
 
     template <int Lanes>
     SOTTO_INLINE void compute(std::size_t i, lanes_type<Lanes>& to) const noexcept {
@@ -88,15 +89,15 @@ struct momentum_source {
     SOTTO_INLINE float second(std::size_t i) const noexcept { return step.next_u[i]; }
     SOTTO_INLINE void claim(std::size_t i) const noexcept {
         step.next_v[i] = 0.0f;
-        if constexpr (Mask) step.next_u[i] = 0.0f;
+        if (mask) step.next_u[i] = 0.0f;
     }
     SOTTO_INLINE void claim_if(bool claimed, std::size_t i) const noexcept {
         step.next_v[i] = claimed ? 0.0f : step.next_v[i];
-        if constexpr (Mask) step.next_u[i] = claimed ? 0.0f : step.next_u[i];
+        step.next_u[i] = claimed && mask ? 0.0f : step.next_u[i];
     }
     SOTTO_INLINE void fetch_left(std::size_t i) const noexcept {
         __builtin_prefetch(step.next_v + i, 1);
-        if constexpr (Mask) __builtin_prefetch(step.next_u + i, 1);
+        if (mask) __builtin_prefetch(step.next_u + i, 1);
     }
     SOTTO_INLINE void put_back(std::size_t i, float value, float second) const noexcept {
         step.next_v[i] = value;
@@ -106,7 +107,8 @@ struct momentum_source {
     template <int Lanes>
     SOTTO_INLINE void claim(lanes_type<Lanes>& lanes, const words<Lanes>& claimed) const noexcept {
         lanes.value = floats<Lanes>(words<Lanes>(lanes.value) & ~claimed);
-        if constexpr (Mask) lanes.velocity = floats<Lanes>(words<Lanes>(lanes.velocity) & ~claimed);
+        const std::uint32_t masked = mask ? ~0u : 0u;
+        lanes.velocity = floats<Lanes>(words<Lanes>(lanes.velocity) & ~(claimed & masked));
     }
 
     plain_source written() const noexcept { return {step.next_v}; }

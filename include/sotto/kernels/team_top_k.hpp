@@ -30,7 +30,8 @@ public:
     void reserve(std::int64_t n, std::int64_t k, int threads) {
         constexpr auto function = "team_top_k_scratch::reserve";
         detail::check_top_k(static_cast<std::size_t>(n), k, detail::narrow_max, function);
-        if (threads < 1) refuse(function, "threads is " + std::to_string(threads), "at least 1");
+        if (threads < 1)
+            detail::refuse(function, "threads is " + std::to_string(threads), "at least 1");
         const auto size = static_cast<std::size_t>(n), wanted = static_cast<std::size_t>(k);
         const auto count = static_cast<std::size_t>(threads);
         if (members_.size() < count) members_.resize(count);
@@ -45,6 +46,9 @@ public:
         places_.reserve(wanted);
         values_.reserve(wanted);
     }
+
+private:
+    friend detail::insides;
 
     selection select(std::span<const float> values, std::int64_t k, thread_team& team,
                      nan_policy nans) {
@@ -63,7 +67,6 @@ public:
         return {{places_.data(), wanted}, {values_.data(), wanted}};
     }
 
-private:
     // Below, waking threads costs more than they save.
     static constexpr std::size_t shared_min = 65536;
 
@@ -95,11 +98,11 @@ private:
                                     static_cast<std::size_t>(team.size()) / detail::sample_line;
         detail::threshold_sampler& sampler = member(0).search.sampler();
         float* const room = sampler.room();
+        const std::uint64_t attempt = member(0).search.next_attempt();
         team.run([&](int m) {
             const auto part = part_of(m, team.size());
             run_unfused<detail::take_sample<detail::plain_source>>(
-                best_instruction_set(), part.source, part.first, part.size, sampled,
-                std::uint64_t{0},
+                best_instruction_set(), part.source, part.first, part.size, sampled, attempt,
                 room + static_cast<std::size_t>(m) * sampled * detail::sample_line);
         });
         const std::size_t count =
@@ -228,7 +231,7 @@ private:
 inline selection select_top_k(std::span<const float> values, std::int64_t k,
                               team_top_k_scratch& scratch, thread_team& team,
                               nan_policy nans = nan_policy::refuse) {
-    return scratch.select(values, k, team, nans);
+    return detail::insides::select(scratch, values, k, team, nans);
 }
 
 }  // namespace sotto::kernels::inline SOTTO_UNIT

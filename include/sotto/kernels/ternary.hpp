@@ -7,8 +7,10 @@
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <string>
 
 #include "sotto/core/config.hpp"
+#include "sotto/core/describe.hpp"
 #include "sotto/kernels/instruction_set.hpp"
 #include "sotto/kernels/quantise.hpp"
 #include "sotto/kernels/quantise_block.hpp"
@@ -71,7 +73,6 @@ struct spread_of_block {
 
     /// The largest magnitude, or `clip` standard deviations if they are less. Where squares may
     /// leave the range of floats, they are summed again, of values up to 4.
-    template <instruction_set Set>
     SOTTO_INLINE std::uint32_t scale_bits(const float* x, std::size_t count) const noexcept {
         const std::uint32_t most = largest.bits(), exponent = most >> 23;
         if (most >= infinite_scale) return most;
@@ -108,7 +109,8 @@ struct ternarise_blocks {
 ///           About 0, which gradients have as their mean, and not about the mean: a block of equal
 ///           values would have no deviation, and all of it would be clipped
 ///   shape, wire, random  as quantise<2>, with stochastic rounding
-///   cost    as quantise<2>; clipping adds the squares while it looks for the largest
+///   cost    as quantise<2>; clipping adds the squares while it looks for the largest, and blocks
+///           whose largest is below 2^-31 or from 2^32 on are read once more
 ///   errors  as quantise<2>; also a clip that is not above 0. A block that is not finite has an
 ///           infinite or NaN scale and codes 0
 ///   source  Wen et al. 2017, TernGrad, arXiv:1705.07878, with blocks in place of layers. Five
@@ -117,7 +119,11 @@ inline void ternarise(const ternarisation& how, std::span<const float> x, std::s
                       std::span<std::uint8_t> codes) {
     detail::require_codes("ternarise", how.block, how.first, x.size(), 2, scales.size(),
                           codes.size());
-    require(how.clip > 0.0f, "ternarise", "clip is above 0");
+    if (!(how.clip > 0.0f)) [[unlikely]] {
+        std::string given = "clip is ";
+        sotto::detail::append_number(given, how.clip);
+        detail::refuse("ternarise", given, "above 0");
+    }
     const detail::blocks_to_encode all{x.data(), nullptr,   x.size(),      how.block,
                                        how.seed, how.first, scales.data(), codes.data()};
     if (how.clip <= std::numeric_limits<float>::max())

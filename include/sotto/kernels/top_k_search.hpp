@@ -87,7 +87,7 @@ public:
         constexpr std::size_t some = 65536;
         reserve(part.size, part.size, false);
         const std::size_t first = std::min(part.size, some);
-        collect_request request{.end = first, .least = least, .to = everything()};
+        collect_request request{.end = first, .least = least, .to = everything(), .on = on_};
         const auto go_on = [&] {
             const collect_progress progress =
                 run_unfused<collect<plain_source>>(best_instruction_set(), part.source, request);
@@ -119,6 +119,8 @@ public:
     }
 
     threshold_sampler& sampler() noexcept { return sampler_; }
+    /// Which of a sample's places are next: no input can be made to mislead every call.
+    std::uint64_t next_attempt() noexcept { return attempt_++; }
 
     candidates everything() noexcept {
         return {places_.data(), values_.data(), seconds_.data(), count_, room_};
@@ -129,9 +131,9 @@ private:
     /// What to expect where `count` of `size` values are candidates: from where on each way is the
     /// faster one.
     template <class Source>
-    static crowding expect(std::size_t count, std::size_t size) noexcept {
+    crowding expect(std::size_t count, std::size_t size) const noexcept {
         constexpr std::size_t some = Source::claims ? 2000 : 400;
-        const std::size_t dense = !Source::claims && this_processor().compresses_bytes ? 6 : 16;
+        const std::size_t dense = !Source::claims && on_.compresses_bytes ? 6 : 16;
         return count > size / dense  ? crowding::dense
                : count > size / some ? crowding::some
                                      : crowding::sparse;
@@ -146,13 +148,12 @@ private:
         ends_.resize(parts);
         expected_ = expect<Source>(k, n);
         repeated_ = released_ = nan_ = false;
-        attempt_ = 0;
     }
 
     /// Each time from other places.
     template <class Source>
     probable_thresholds estimate(std::span<const selected_part<Source>> parts, double factor) {
-        return sampler_.estimate(parts, size_, wanted_, factor, attempt_++);
+        return sampler_.estimate(parts, size_, wanted_, factor, next_attempt());
     }
 
     /// The values that a pass has written; `compute`: writes them now.
@@ -200,7 +201,8 @@ private:
         const bool all = start.least == 0 && ties == probable_thresholds::unlimited;
         collect_request request{.least = start.least,
                                 .expected = all ? crowding::dense : expected_,
-                                .to = everything()};
+                                .to = everything(),
+                                .on = on_};
         for (std::size_t p = 0; p < parts.size(); ++p) {
             request.from = parts[p].first;
             request.end = parts[p].first + parts[p].size;
@@ -313,7 +315,8 @@ private:
     std::vector<selected_part<plain_source>> written_;
     std::size_t room_ = 0, wanted_ = 0, size_ = 0, count_ = 0, collected_ = 0;
     std::uint32_t threshold_ = 0, claimed_above_ = magnitude_bits;
-    std::uint64_t attempt_ = 0;
+    std::uint64_t attempt_ = 0;  // goes on from call to call
+    processor on_ = this_processor();
     crowding expected_ = crowding::sparse;
     bool complete_ = false, repeated_ = false, released_ = false, nan_ = false;
 };

@@ -130,7 +130,7 @@ struct descend_adamw_lanes {
 
 /// w -= rate * g. Reads 8 bytes and writes 4 a weight.
 inline void descend(float rate, std::span<float> w, std::span<const float> g) {
-    require_size_of({"w", w.size()}, {{"g", g.size()}}, "descend");
+    detail::require_size_of({"w", w.size()}, {{"g", g.size()}}, "descend");
     detail::at_each_lane(detail::descend_lanes{rate, w.data(), g.data()}, w.size());
 }
 
@@ -138,12 +138,12 @@ inline void descend(float rate, std::span<float> w, std::span<const float> g) {
 /// index that is not below the size.
 inline void descend_at(float rate, std::span<float> w, std::span<const float> g,
                        std::span<const std::uint32_t> indices) {
-    require_size_of({"w", w.size()}, {{"g", g.size()}}, "descend_at");
+    detail::require_size_of({"w", w.size()}, {{"g", g.size()}}, "descend_at");
     if (const std::size_t at = detail::first_beyond(indices, w.size()); at < indices.size())
         [[unlikely]]
-        refuse("descend_at",
-               "index " + std::to_string(indices[at]) + " at place " + std::to_string(at),
-               "less than " + std::to_string(w.size()) + ", the size of w");
+        detail::refuse("descend_at",
+                       "index " + std::to_string(indices[at]) + " at place " + std::to_string(at),
+                       "less than " + std::to_string(w.size()) + ", the size of w");
     detail::descend_entries(rate, w.data(), g.data(), indices);
 }
 
@@ -151,7 +151,8 @@ inline void descend_at(float rate, std::span<float> w, std::span<const float> g,
 /// Nesterov: w -= rate * (g + (d + m b)). Reads 12 bytes and writes 8 a weight.
 inline void descend_with_decay(float rate, float decay, float momentum, bool nesterov,
                                std::span<float> w, std::span<const float> g, std::span<float> b) {
-    require_size_of({"w", w.size()}, {{"g", g.size()}, {"b", b.size()}}, "descend_with_decay");
+    detail::require_size_of({"w", w.size()}, {{"g", g.size()}, {"b", b.size()}},
+                            "descend_with_decay");
     const auto run = [&]<bool Nesterov>() {
         detail::at_each_lane(
             detail::descend_with_decay_lanes<Nesterov>{rate, decay, momentum, w.data(), b.data(),
@@ -166,7 +167,8 @@ inline void descend_with_decay(float rate, float decay, float momentum, bool nes
 inline void descend_with_momentum(float rate, float decay, float momentum, bool nesterov,
                                   std::span<float> w, std::span<const float> g,
                                   std::span<float> u) {
-    require_size_of({"w", w.size()}, {{"g", g.size()}, {"u", u.size()}}, "descend_with_momentum");
+    detail::require_size_of({"w", w.size()}, {{"g", g.size()}, {"u", u.size()}},
+                            "descend_with_momentum");
     const auto run = [&]<bool Nesterov>() {
         detail::at_each_lane(
             detail::descend_with_momentum_lanes<Nesterov>{rate, decay, momentum, w.data(), u.data(),
@@ -180,8 +182,8 @@ inline void descend_with_momentum(float rate, float decay, float momentum, bool 
 /// w -= rate * (decay * w + m c1 / (sqrt(v c2) + epsilon)). Reads 16 bytes and writes 12 a weight.
 inline void descend_adamw(const adamw_step& s, std::span<float> w, std::span<const float> g,
                           std::span<float> m, std::span<float> v) {
-    require_size_of({"w", w.size()}, {{"g", g.size()}, {"m", m.size()}, {"v", v.size()}},
-                    "descend_adamw");
+    detail::require_size_of({"w", w.size()}, {{"g", g.size()}, {"m", m.size()}, {"v", v.size()}},
+                            "descend_adamw");
     detail::at_each_lane(detail::descend_adamw_lanes{s, w.data(), m.data(), v.data(), g.data()},
                          w.size());
 }

@@ -47,6 +47,7 @@ TEST_CASE("the public arithmetic is that, and refuses spans of different sizes")
     CHECK(same_as_plain<2>([](auto, auto& a) { kernels::subtract_scaled(a[0], 0.3f, a[1]); },
                            [](auto& a, std::size_t i) { plain_subtract_scaled(a, i); }));
     std::vector<float> x(5), few(4), many(6);
+    CHECK_THROWS_WITH(kernels::add(x, few), "add: the size of x is 4; expected 5, the size of sum");
     for (auto* wrong : {&few, &many}) {
         CHECK_THROWS_AS(kernels::add(x, *wrong), invalid_option);
         CHECK_THROWS_AS(kernels::subtract_scaled(x, 0.3f, *wrong), invalid_option);

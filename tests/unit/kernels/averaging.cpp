@@ -103,5 +103,8 @@ TEST_CASE("an average refuses neighbours of another size, and changes nothing") 
         const std::vector<weighted_values> others{{0.5f, other}, {0.5f, *wrong}};
         CHECK_THROWS_AS(kernels::average(0.5f, own, others), sotto::invalid_option);
     }
+    CHECK_THROWS_WITH(
+        kernels::average(0.5f, own, std::vector<weighted_values>{{0.5f, other}, {0.5f, few}}),
+        "average: the size of others[1].values is 4; expected 5, the size of own");
     CHECK(own == std::vector<float>(5, 1.0f));
 }

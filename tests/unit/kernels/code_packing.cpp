@@ -13,20 +13,20 @@
 
 namespace kernels = sotto::kernels;
 using kernels::instruction_set;
-using kernels::detail::codes_in_group;
+using kernels::detail::values_in_group;
 using sotto::testing::on_every_set;
 
 namespace {
 
-using codes_of_group = std::array<std::int32_t, codes_in_group>;
+using codes_of_group = std::array<std::int32_t, values_in_group>;
 
 template <int Bits>
 struct pack {
     template <instruction_set Set>
     SOTTO_INLINE static void run(const std::int32_t* codes, std::uint8_t* to) noexcept {
         constexpr int lanes = kernels::detail::lanes_of(Set);
-        kernels::detail::words<lanes> packed[codes_in_group / lanes];
-        for (std::size_t i = 0; i < codes_in_group / lanes; ++i) {
+        kernels::detail::words<lanes> packed[values_in_group / lanes];
+        for (std::size_t i = 0; i < values_in_group / lanes; ++i) {
             kernels::detail::load(packed[i], codes + i * lanes);
             if constexpr (kernels::detail::codes_are_upper<Bits, Set>)
                 packed[i] = packed[i] << (32 - Bits);
@@ -42,7 +42,7 @@ struct unpack {
     template <instruction_set Set>
     SOTTO_INLINE static void run(const std::uint8_t* from, std::int32_t* codes) noexcept {
         constexpr int lanes = kernels::detail::lanes_of(Set);
-        for (std::size_t i = 0; i < codes_in_group; i += lanes) {
+        for (std::size_t i = 0; i < values_in_group; i += lanes) {
             kernels::detail::integers<lanes> some;
             kernels::detail::unpack_codes<Bits, Set>(from + i * Bits / 8, some);
             kernels::detail::store(some, codes + i);

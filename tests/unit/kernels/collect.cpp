@@ -45,7 +45,7 @@ TEST_CASE("one pass finds what reaches a magnitude, for every length up to four 
             for (float& value : memory) value = random.normal();
             const kernels::detail::plain_source source{memory.data() + start};
             for (const float least : {0.0f, 0.7f, 2.5f, 9.0f})
-                for (const auto& [expected, with] : ways()) {
+                for (const auto& [expected, on] : ways()) {
                     room_of room(n + block);
                     const auto progress = kernels::run_unfused<pass>(
                         kernels::best_instruction_set(), source,
@@ -53,7 +53,7 @@ TEST_CASE("one pass finds what reaches a magnitude, for every length up to four 
                                                          .least = magnitude_of(least),
                                                          .expected = expected,
                                                          .to = room.candidates(),
-                                                         .with = with});
+                                                         .on = on});
                     REQUIRE(progress.at == n);
                     std::size_t count = 0;
                     for (std::size_t i = 0; i < n; ++i) {
@@ -71,12 +71,12 @@ TEST_CASE("a pass stops where there is no room for a block, and goes on from the
     constexpr std::size_t block = kernels::detail::collect_block, n = 10 * block + 5;
     const std::vector<float> values(n, 1.0f);
     for (const std::size_t spare : {std::size_t{0}, std::size_t{1}, block / 2, block, 3 * block})
-        for (const auto& [expected, with] : ways()) {
+        for (const auto& [expected, on] : ways()) {
             kernels::detail::collect_request request;
             request.end = n;
             request.least = 1;
             request.expected = expected;
-            request.with = with;
+            request.on = on;
             std::size_t found = 0, stops = 0;
             while (request.from < n) {
                 room_of room(block + spare);

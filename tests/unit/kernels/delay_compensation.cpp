@@ -208,6 +208,10 @@ TEST_CASE("delay compensation refuses spans of different sizes, and an epsilon o
         CHECK_THROWS_AS(kernels::compensate_delay(by, a, a, a, a), sotto::invalid_option);
         CHECK_THROWS_AS(kernels::descend_compensated(rate, by, a, a, a, a), sotto::invalid_option);
     }
+    CHECK_THROWS_WITH(kernels::compensate_delay({.epsilon = -1e-7f}, a, a, a, a),
+                      "compensate_delay: epsilon is -1e-07; expected above 0");
+    CHECK_THROWS_WITH(kernels::compensate_delay(lambda, a, a, few),
+                      "compensate_delay: the size of before is 4; expected 5, the size of g");
     for (auto* wrong : {&few, &many}) {
         CHECK_THROWS_AS(kernels::compensate_delay(lambda, a, *wrong, a), sotto::invalid_option);
         CHECK_THROWS_AS(kernels::compensate_delay(lambda, a, a, *wrong), sotto::invalid_option);

@@ -124,7 +124,6 @@ TEST_CASE("what was masked too early is put back where it was") {
     const std::size_t lines =
         kernels::detail::threshold_sampler::sample_size(n) / kernels::detail::sample_line;
     random_stream random(7);
-    kernels::top_k_scratch scratch;
     bool released = false, repeated = false;
     for (const bool large_where_sampled : {false, true}) {
         arrays in = make(n, 0, random);
@@ -136,6 +135,7 @@ TEST_CASE("what was masked too early is put back where it was") {
         for (std::size_t i = 0; i < n; ++i)
             if (sampled[i] == large_where_sampled) in.gradient[i] *= 100.0f;
         const auto check_noting = [&](const arrays& of, std::int64_t k, bool in_place) {
+            kernels::top_k_scratch scratch;  // which has not sampled anything yet
             check({.momentum = 0.9f}, of, k, true, in_place, scratch);
             released |= kernels::detail::insides::of(scratch).released();
             repeated |= kernels::detail::insides::of(scratch).repeated();

@@ -191,4 +191,7 @@ TEST_CASE("conversions refuse spans of different sizes") {
         CHECK_THROWS_AS(widen_from_fp16(halves, floats), sotto::invalid_option);
         CHECK_THROWS_AS(widen_from_bf16(halves, floats), sotto::invalid_option);
     }
+    std::vector<std::uint16_t> few(4);
+    CHECK_THROWS_WITH(round_to_fp16(floats, few),
+                      "round_to_fp16: the size of to is 4; expected 5, the size of from");
 }

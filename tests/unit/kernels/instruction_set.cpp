@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -17,16 +18,24 @@ constexpr instruction_set all_sets[] = {instruction_set::baseline, instruction_s
                                         instruction_set::avx2, instruction_set::avx512};
 
 /// The set that is taken, and what is said about it.
-std::pair<instruction_set, std::string> obey(const char* asked, instruction_set found) {
+std::pair<instruction_set, std::string> obey(const char* asked, instruction_set found,
+                                             std::atomic_flag& has_complained) {
     std::FILE* const said = std::tmpfile();
     REQUIRE(said != nullptr);
-    const instruction_set taken = sotto::kernels::detail::obey_sotto_isa(asked, found, said);
+    const instruction_set taken =
+        sotto::kernels::detail::obey_sotto_isa(asked, found, said, has_complained);
     std::rewind(said);
     std::string text;
     for (int c = std::fgetc(said); c != EOF; c = std::fgetc(said))
         text.push_back(static_cast<char>(c));
     std::fclose(said);
     return {taken, text};
+}
+
+/// Where nothing was said before.
+std::pair<instruction_set, std::string> obey(const char* asked, instruction_set found) {
+    std::atomic_flag has_complained;
+    return obey(asked, found, has_complained);
 }
 
 struct set_that_runs {
@@ -70,14 +79,35 @@ TEST_CASE("a SOTTO_ISA that this processor has is taken without a word, and so i
 TEST_CASE("a SOTTO_ISA that cannot be had is named in one line, with what is taken instead") {
     CHECK(obey("avx9", instruction_set::avx2) ==
           std::pair(instruction_set::avx2,
-                    std::string("sotto: SOTTO_ISA is 'avx9', expected baseline, sse4_2, avx2 or "
-                                "avx512; using avx2\n")));
+                    std::string("sotto: SOTTO_ISA is 'avx9', expected baseline, sse4_2 or avx2; "
+                                "using avx2\n")));
     CHECK(obey("avx512", instruction_set::sse4_2) ==
           std::pair(instruction_set::sse4_2,
                     std::string("sotto: SOTTO_ISA is 'avx512', which this processor does not have; "
                                 "using sse4_2\n")));
-    using sotto::kernels::detail::obey_sotto_isa;
-    CHECK(obey_sotto_isa("avx9", instruction_set::avx2, nullptr) == instruction_set::avx2);
+}
+
+TEST_CASE("a SOTTO_ISA that is unknown is answered with the names that can be had") {
+    const std::pair<instruction_set, std::string> names[] = {
+        {instruction_set::baseline, "baseline"},
+        {instruction_set::sse4_2, "baseline or sse4_2"},
+        {instruction_set::avx2, "baseline, sse4_2 or avx2"},
+        {instruction_set::avx512, "baseline, sse4_2, avx2 or avx512"}};
+    for (const auto& [found, expected] : names)
+        CHECK(obey("neon", found).second == "sotto: SOTTO_ISA is 'neon', expected " + expected +
+                                                "; using " + std::string(name_of(found)) + "\n");
+}
+
+TEST_CASE("a wrong SOTTO_ISA is complained of once, whoever asked before and was content") {
+    std::atomic_flag has_complained;
+    for (const char* content : {"baseline", "avx2", ""}) {
+        obey(content, instruction_set::avx2, has_complained);
+        CHECK(!has_complained.test());
+    }
+    CHECK(!obey("avx9", instruction_set::avx2, has_complained).second.empty());
+    for (const char* wrong : {"avx9", "avx512"})
+        CHECK(obey(wrong, instruction_set::avx2, has_complained) ==
+              std::pair(instruction_set::avx2, std::string()));
 }
 
 TEST_CASE("every instruction set has the name that SOTTO_ISA takes") {

@@ -249,12 +249,19 @@ TEST_CASE("signs and one bit refuse arrays that do not fit and blocks that can't
     bytes signs(38);
     std::vector<sign_means> means(2);
     const auto few = std::span(signs).first(37);
-    CHECK_THROWS_AS(kernels::pack_signs(x, few), sotto::invalid_option);
+    CHECK_THROWS_WITH_AS(kernels::pack_signs(x, few),
+                         "pack_signs: the size of signs is 37; expected 38, the bytes of 300 signs",
+                         sotto::invalid_option);
     CHECK_THROWS_AS(kernels::unpack_signs(few, 1.0f, x), sotto::invalid_option);
     CHECK_THROWS_AS(kernels::unpack_signs_add(few, 1.0f, x), sotto::invalid_option);
-    CHECK_THROWS_AS(kernels::quantise_one_bit(256, x, residual, means, signs),
-                    sotto::invalid_option);
-    CHECK_THROWS_AS(kernels::quantise_one_bit(512, x, x, means, signs), sotto::invalid_option);
+    CHECK_THROWS_WITH_AS(
+        kernels::quantise_one_bit(256, x, residual, means, signs),
+        "quantise_one_bit: the size of residual is 299; expected 300, the size of x",
+        sotto::invalid_option);
+    CHECK_THROWS_WITH_AS(
+        kernels::quantise_one_bit(512, x, x, means, signs),
+        "quantise_one_bit: the size of means is 2; expected 1, the blocks of 512 in 300 values",
+        sotto::invalid_option);
     CHECK_THROWS_AS(kernels::quantise_one_bit(100, x, x, means, signs), sotto::invalid_option);
     CHECK_THROWS_AS(kernels::dequantise_one_bit(256, means, few, x), sotto::invalid_option);
     CHECK_THROWS_AS(kernels::dequantise_one_bit_add(256, std::span(means).first(1), signs, x),

@@ -208,6 +208,16 @@ TEST_CASE("quantise gives the bits of a plain loop on every set, at every length
     }
 }
 
+TEST_CASE("blocks of several chunks in a row have the bits of a plain loop") {
+    constexpr std::size_t block = 2 * kernels::detail::values_in_chunk, n = 3 * block + 77;
+    const floats x = normal_values(n, 31), residual = normal_values(n, 32);
+    with_every_width([&]<int Bits>() {
+        for (const auto kind : {rounding::nearest, rounding::stochastic})
+            equals_plain<Bits>({.block = block, .round = kind, .seed = 33, .first = 5 * block}, x,
+                               residual, 1);
+    });
+}
+
 TEST_CASE("dequantise gives the bits of a plain loop on every set, at every length") {
     with_every_width([]<int Bits>() {
         const auto check = [](std::size_t n, std::size_t shift) {
@@ -487,10 +497,20 @@ TEST_CASE("quantise refuses arrays that do not fit and blocks that can't be") {
     refused({.block = 300}, 300, 1, 150);
     refused({.block = std::size_t{1} << 21}, 300, 1, 150);
     refused({.block = 256, .first = 128}, 300, 2, 150);
-    CHECK_THROWS_WITH(kernels::quantise<4>({.block = 256}, x, scales, std::span(codes).first(149)),
-                      "quantise: 300 codes of 4 bits take 150 bytes, not 149");
-    CHECK_THROWS_AS(kernels::quantise_with_feedback<4>({.block = 256}, x, residual, scales, codes),
-                    sotto::invalid_option);
+    CHECK_THROWS_WITH(
+        kernels::quantise<4>({.block = 256}, x, scales, std::span(codes).first(149)),
+        "quantise: the size of codes is 149; expected 150, the bytes of 300 codes of 4 bits");
+    CHECK_THROWS_WITH(
+        kernels::quantise<4>({.block = 256}, x, std::span(scales).first(1), codes),
+        "quantise: the size of scales is 1; expected 2, the blocks of 256 in 300 values");
+    CHECK_THROWS_WITH(kernels::quantise<4>({.block = 300}, x, scales, codes),
+                      "quantise: block is 300; expected a power of two from 256 to 2^20");
+    CHECK_THROWS_WITH(kernels::quantise<4>({.block = 256, .first = 128}, x, scales, codes),
+                      "quantise: first is 128; expected a multiple of 256, the block");
+    CHECK_THROWS_WITH_AS(
+        kernels::quantise_with_feedback<4>({.block = 256}, x, residual, scales, codes),
+        "quantise_with_feedback: the size of residual is 299; expected 300, the size of x",
+        sotto::invalid_option);
     CHECK_THROWS_AS(kernels::dequantise<4>(256, scales, std::span(codes).first(149), x),
                     sotto::invalid_option);
     CHECK_THROWS_AS(kernels::dequantise_add<4>(512, scales, codes, x), sotto::invalid_option);

@@ -78,7 +78,9 @@ TEST_CASE("the public sums are those") {
         CHECK(together == apart);
     }
     const std::vector<float> one(1), two(2);
-    CHECK_THROWS_AS((void)kernels::squared_distance(one, two), sotto::invalid_option);
+    CHECK_THROWS_WITH_AS((void)kernels::squared_distance(one, two),
+                         "squared_distance: the size of b is 2; expected 1, the size of a",
+                         sotto::invalid_option);
 }
 
 TEST_CASE("a sum of squares equals the plain one") {

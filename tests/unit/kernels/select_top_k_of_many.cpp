@@ -9,6 +9,10 @@
 #include "sotto/core/random.hpp"
 #include "support/plain_top_k.hpp"
 
+#if defined(__linux__) && defined(__LP64__)
+#include <sys/mman.h>
+#endif
+
 using namespace sotto;
 
 namespace {
@@ -112,11 +116,28 @@ TEST_CASE("what does not fit together is refused") {
     CHECK_THROWS_WITH_AS(kernels::select_top_k_of_all(of.spans(), 31, scratch),
                          "select_top_k_of_all: k is 31; expected 0 to 30, the number of values",
                          const invalid_option&);
-    // Never read: refused by its size.
-    const std::vector<std::span<const float>> huge{
-        of.values[0], {of.values[1].data(), (std::size_t{1} << 32) + 1}};
-    CHECK_THROWS_WITH_AS(kernels::select_top_k_of_all(huge, 1, scratch),
+}
+
+#if defined(__linux__) && defined(__LP64__)
+TEST_CASE("a tensor of more values than 32 bits can number is refused by its number") {
+    // Addresses without memory behind them: refused by its size, it is never read.
+    constexpr std::size_t n = (std::size_t{1} << 32) + 1;
+    void* const reserved = mmap(nullptr, n * sizeof(float), PROT_READ,
+                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    REQUIRE(reserved != MAP_FAILED);
+    const std::vector<float> few(10, 1.0f);
+    const std::span<const float> huge(static_cast<const float*>(reserved), n);
+    const std::vector<std::span<const float>> both{few, huge};
+    const std::vector<std::int64_t> k{1, 1};
+    kernels::many_top_k_scratch scratch;
+    CHECK_THROWS_WITH_AS(kernels::select_top_k_of_all(both, 1, scratch),
                          "select_top_k_of_all: there are 4294967297 values of tensor 1; this "
                          "scratch's index type allows 4294967296",
                          const invalid_option&);
+    CHECK_THROWS_WITH_AS(kernels::select_top_k_of_each(both, k, scratch),
+                         "select_top_k_of_each: there are 4294967297 values of tensor 1; this "
+                         "scratch's index type allows 4294967296",
+                         const invalid_option&);
+    munmap(reserved, n * sizeof(float));
 }
+#endif

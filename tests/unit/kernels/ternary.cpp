@@ -122,20 +122,49 @@ TEST_CASE("ternarise gives the bits of a plain loop on every set, at every lengt
 }
 
 TEST_CASE("a clipped block longer than a chunk of squares is the same on every set") {
+    constexpr std::size_t block = 65536;
     const floats x = normal_values(70001, 3);
+    const auto first = std::span(x).first(block), rest = std::span(x).subspan(block);
     floats scales[4];
     std::size_t sets = 0;
     on_every_set([&](instruction_set set) {
         floats& scale = scales[sets++];
         scale.resize(2);
         bytes codes(kernels::bytes_of_codes(x.size(), 2));
-        const kernels::detail::blocks_to_encode all{x.data(), nullptr, x.size(),     65536,
+        const kernels::detail::blocks_to_encode all{x.data(), nullptr, x.size(),     block,
                                                     0,        0,       scale.data(), codes.data()};
         kernels::run_unfused<kernels::detail::ternarise_blocks>(set, all, 2.5f);
         CHECK(same_values(scale, scales[0]));
+        bytes expected = plain_codes({}, first, scale[0]);
+        const bytes last = plain_codes({.first = block}, rest, scale[1]);
+        expected.insert(expected.end(), last.begin(), last.end());
+        CHECK(codes == expected);
     });
-    CHECK(double{scales[0][0]} ==
-          doctest::Approx(limit_of(std::span(x).first(65536), 2.5)).epsilon(1e-5));
+    CHECK(double{scales[0][0]} == doctest::Approx(limit_of(first, 2.5)).epsilon(1e-5));
+}
+
+TEST_CASE("a clip scales with its values, also where their squares are summed once more") {
+    // Squares are summed again below 2^-31 and from 2^32 on: the largest value is in [2, 4).
+    const floats x = normal_values(700, 17);
+    const ternarisation how{.block = 1024, .seed = 4};
+    const message expected = sent(how, x);
+    float largest = 0.0f;
+    for (const float value : x) largest = std::max(largest, std::abs(value));
+    REQUIRE((largest >= 2.0f && largest < 4.0f));
+    REQUIRE(expected.scales[0] < largest);
+    for (const int e : {-33, -32, -31, -30, 30, 31, 32, 33}) {
+        floats scaled = x;
+        for (float& value : scaled) value = std::ldexp(value, e);
+        on_every_set([&](instruction_set set) {
+            message found{floats(1), bytes(expected.codes.size())};
+            const kernels::detail::blocks_to_encode all{
+                scaled.data(), nullptr,   scaled.size(),       how.block,
+                how.seed,      how.first, found.scales.data(), found.codes.data()};
+            kernels::run_unfused<kernels::detail::ternarise_blocks>(set, all, how.clip);
+            CHECK(found.scales[0] == std::ldexp(expected.scales[0], e));
+            CHECK(found.codes == expected.codes);
+        });
+    }
 }
 
 TEST_CASE("blocks in a row become what each becomes alone, whatever is before it") {
@@ -249,4 +278,9 @@ TEST_CASE("ternarise refuses arrays that do not fit and options that can't be") 
     refused({.block = 256, .first = 1}, 2, 75);
     refused({.block = 256, .clip = 0.0f}, 2, 75);
     refused({.block = 256, .clip = std::nanf("")}, 2, 75);
+    CHECK_THROWS_WITH(kernels::ternarise({.block = 256, .clip = -0.5f}, x, scales, codes),
+                      "ternarise: clip is -0.5; expected above 0");
+    CHECK_THROWS_WITH(
+        kernels::ternarise({.block = 256}, x, scales, std::span(codes).first(74)),
+        "ternarise: the size of codes is 74; expected 75, the bytes of 300 codes of 2 bits");
 }

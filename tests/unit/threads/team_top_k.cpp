@@ -70,12 +70,18 @@ TEST_CASE("a team's scratch serves teams and calls of all sizes") {
         }
     auto large_there = misleading;
     for (float& value : large_there) value = value == 0.0f ? 5.0f : 0.001f;
-    const auto check = [&](const std::vector<float>& of, std::int64_t k,
-                           kernels::thread_team& team) {
+    const auto check_in = [&](kernels::team_top_k_scratch& scratch, const std::vector<float>& of,
+                              std::int64_t k, kernels::thread_team& team) {
         const auto expected = kernels::select_top_k(of, k, one);
-        const auto found = kernels::select_top_k(of, k, several, team);
+        const auto found = kernels::select_top_k(of, k, scratch, team);
         REQUIRE(std::ranges::equal(found.indices, expected.indices));
         REQUIRE(std::ranges::equal(found.values, expected.values));
+    };
+    const auto check = [&](const std::vector<float>& of, std::int64_t k,
+                           kernels::thread_team& team) {
+        check_in(several, of, k, team);
+        kernels::team_top_k_scratch fresh;  // which has not sampled anything yet
+        check_in(fresh, of, k, team);
     };
     check(values, n / 2, seven);
     check(misleading, 10, two);
@@ -86,7 +92,9 @@ TEST_CASE("a team's scratch serves teams and calls of all sizes") {
     check(values, 100, two);
     values.resize(65536);
     check(values, 100, seven);
-    CHECK_THROWS_AS(several.reserve(100, 1, 0), const invalid_option&);
+    CHECK_THROWS_WITH_AS(several.reserve(100, 1, 0),
+                         "team_top_k_scratch::reserve: threads is 0; expected at least 1",
+                         const invalid_option&);
 }
 
 TEST_CASE("a NaN in any thread's part is refused") {

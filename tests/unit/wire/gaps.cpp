@@ -22,7 +22,7 @@ struct classes_kernel {
     SOTTO_INLINE static void run(const gap_classes& classes,
                                  const std::span<const std::uint32_t>& gaps,
                                  std::uint32_t* const& to) noexcept {
-        detail::classes_of(classes, gaps.data(), gaps.size(), to);
+        wire::detail::classes_of(classes, gaps.data(), gaps.size(), to);
     }
 };
 
@@ -68,14 +68,14 @@ TEST_CASE("classes found through floats are those of the definition, on every in
 TEST_CASE("gaps are the elements left out before each index, and tell whether all rise") {
     const std::vector<std::uint32_t> indices{3, 4, 10, 11, 4'294'967'295};
     std::vector<std::uint32_t> gaps(indices.size());
-    CHECK(detail::gaps_of(indices.data(), 0, 5, gaps.data()));
+    CHECK(wire::detail::gaps_of(indices.data(), 0, 5, gaps.data()));
     CHECK(gaps == std::vector<std::uint32_t>{3, 0, 5, 0, 4'294'967'283});
-    CHECK(detail::gaps_of(indices.data(), 2, 2, gaps.data()));
+    CHECK(wire::detail::gaps_of(indices.data(), 2, 2, gaps.data()));
     CHECK(gaps[0] == 5);
     CHECK(gaps[1] == 0);
     const std::vector<std::uint32_t> equal{7, 7}, falling{7, 9, 8, 10};
-    CHECK_FALSE(detail::gaps_of(equal.data(), 0, 2, gaps.data()));
-    CHECK_FALSE(detail::gaps_of(equal.data(), 1, 1, gaps.data()));
-    CHECK_FALSE(detail::gaps_of(falling.data(), 0, 4, gaps.data()));
-    CHECK(detail::gaps_of(falling.data(), 3, 1, gaps.data()));
+    CHECK_FALSE(wire::detail::gaps_of(equal.data(), 0, 2, gaps.data()));
+    CHECK_FALSE(wire::detail::gaps_of(equal.data(), 1, 1, gaps.data()));
+    CHECK_FALSE(wire::detail::gaps_of(falling.data(), 0, 4, gaps.data()));
+    CHECK(wire::detail::gaps_of(falling.data(), 3, 1, gaps.data()));
 }
