@@ -145,14 +145,23 @@ def arguments():
     if options.kinds:
         options.repeated += ["--kinds", *options.kinds]
     options.checkouts = [word for name in ("x86_simd_sort", "highway") if getattr(options, name)
-                         for word in ("--" + name.replace("_", "-"), str(getattr(options, name)))]
+                         for word in ("--" + name.replace("_", "-"), getattr(options, name).name)]
     changing = {"SOTTO_ISA", *Bench.TUNED_ALLOCATOR} & os.environ.keys()
     if changing and not options.child:
         parser.error(f"unset {' '.join(sorted(changing))}: this changes what is measured")
     return options
 
 
-def machine():
+def commit_of(folder):
+    """Of a checkout, with its day, or None."""
+    if folder is None or not (folder / ".git").exists():
+        return None
+    told = subprocess.run(["git", "-C", folder, "log", "-1", "--format=%h of %cs"],
+                          capture_output=True, text=True, check=True)
+    return f"{folder.name} {told.stdout.strip()}"
+
+
+def machine(options):
     """The processor, and what was compiled by what."""
     with open("/proc/cpuinfo") as file:
         names = [line.split(":", 1)[1].strip() for line in file if line.startswith("model name")]
@@ -160,7 +169,9 @@ def machine():
                              check=True).stdout.splitlines()[0]
     return {"date": datetime.date.today().isoformat(), "compiler": version,
             "processor": names[0] if names else "unknown", "processors": os.cpu_count(),
-            "large_pages": memory.has_large_pages()}
+            "large_pages": memory.has_large_pages(),
+            "peers": [commit for commit in (commit_of(options.x86_simd_sort),
+                                            commit_of(options.highway)) if commit]}
 
 
 def main():
@@ -175,7 +186,7 @@ def main():
             if not getattr(options, checkout):
                 print(f"without {checkout.replace('_', '-')}: no --{checkout.replace('_', '-')}")
     options.results.mkdir(parents=True, exist_ok=True)
-    known = machine()
+    known = machine(options)
     print(f"large pages: {table.yes_or_no(known['large_pages'])}", flush=True)
     for name in options.sections:
         run, own_sizes = SECTIONS[name]

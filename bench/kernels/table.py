@@ -25,7 +25,8 @@ def write(folder, target, order):
         "in one process, one thread unless said; every answer was checked. A limit is the fastest "
         "of a plain and two prefetching loops over",
         "the same arrays in the same rounds. Shares of k: k/n. Medians of another number of rounds "
-        "than their section's have it in brackets.",
+        "than their section's have it in brackets."
+        f"{' Peers: ' + ', '.join(first['peers']) + '.' if first.get('peers') else ''}",
         "",
         f"{asked - missed} of the {asked} ratios for which something is asked are as asked.",
         "",

@@ -60,7 +60,10 @@ private:
         values_to_select_ = values;
         wanted_ = wanted;
         collect(estimate(team), team);
-        if (total(team) < wanted) return alone(values, k, nans);
+        if (total(team) < wanted) {
+            member(0).search.sample_elsewhere();
+            return alone(values, k, nans);
+        }
         const detail::ranked_magnitude least = rank(team);
         const bool nan = keep(least, team);
         if (nan && nans == nan_policy::refuse) detail::refuse_nan(values);
@@ -98,7 +101,7 @@ private:
                                     static_cast<std::size_t>(team.size()) / detail::sample_line;
         detail::threshold_sampler& sampler = member(0).search.sampler();
         float* const room = sampler.room();
-        const std::uint64_t attempt = member(0).search.next_attempt();
+        const std::uint64_t attempt = member(0).search.attempt();
         team.run([&](int m) {
             const auto part = part_of(m, team.size());
             run_unfused<detail::take_sample<detail::plain_source>>(

@@ -34,6 +34,7 @@ namespace sotto::kernels::inline SOTTO_UNIT::detail {
 ///                       many; if these are not enough either, with none: two passes more, a third
 ///                       where one was cut short in vain, and a fourth where a guess was wrong
 ///
+/// Places that misled are not sampled by later calls: an input made against them is slow once.
 /// All memory is taken before anything is written: what throws has changed nothing.
 class top_k_search {
 public:
@@ -66,6 +67,7 @@ public:
             collect_all(parts, guessed ? *guess : estimate(parts, 1.0));
             if (!complete_) {
                 repeated_ = true;
+                sample_elsewhere();
                 release(parts, magnitude_bits);
                 collect_again(read_back(parts, false), guessed);
             }
@@ -119,8 +121,9 @@ public:
     }
 
     threshold_sampler& sampler() noexcept { return sampler_; }
-    /// Which of a sample's places are next: no input can be made to mislead every call.
-    std::uint64_t next_attempt() noexcept { return attempt_++; }
+    /// Which places are sampled: the same ones until they mislead.
+    std::uint64_t attempt() const noexcept { return attempt_; }
+    void sample_elsewhere() noexcept { ++attempt_; }
 
     candidates everything() noexcept {
         return {places_.data(), values_.data(), seconds_.data(), count_, room_};
@@ -150,10 +153,9 @@ private:
         repeated_ = released_ = nan_ = false;
     }
 
-    /// Each time from other places.
     template <class Source>
     probable_thresholds estimate(std::span<const selected_part<Source>> parts, double factor) {
-        return sampler_.estimate(parts, size_, wanted_, factor, next_attempt());
+        return sampler_.estimate(parts, size_, wanted_, factor, attempt_);
     }
 
     /// The values that a pass has written; `compute`: writes them now.
@@ -184,7 +186,10 @@ private:
 
     void collect_again(std::span<const selected_part<plain_source>> parts, bool without_sample) {
         if (without_sample) collect_all(parts, estimate(parts, 1.0));
-        if (!complete_) collect_all(parts, estimate(parts, 2.0));
+        if (!complete_) {
+            sample_elsewhere();
+            collect_all(parts, estimate(parts, 2.0));
+        }
         if (!complete_) collect_all(parts, probable_thresholds{});
         if (!complete_) collect_all(parts, probable_thresholds{}, false);
     }
@@ -231,6 +236,7 @@ private:
                 request.least = cut(parts.first(p + 1));
                 ties = probable_thresholds::unlimited;
                 if (!std::exchange(may_raise, false)) continue;
+                sample_elsewhere();
                 if (const auto other = estimate(parts, 1.0).least; other > request.least) {
                     request.least = raised = other;
                     release(parts.first(p + 1), raised - 1);  // what is claimed is collected
@@ -315,7 +321,7 @@ private:
     std::vector<selected_part<plain_source>> written_;
     std::size_t room_ = 0, wanted_ = 0, size_ = 0, count_ = 0, collected_ = 0;
     std::uint32_t threshold_ = 0, claimed_above_ = magnitude_bits;
-    std::uint64_t attempt_ = 0;  // goes on from call to call
+    std::uint64_t attempt_ = 0;  // goes on from call to call: an input misleads once
     processor on_ = this_processor();
     crowding expected_ = crowding::sparse;
     bool complete_ = false, repeated_ = false, released_ = false, nan_ = false;
