@@ -4,9 +4,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
-#include <vector>
 
 #include "sotto/core/config.hpp"
 #include "sotto/kernels/keep_top.hpp"
@@ -34,7 +34,10 @@ public:
             detail::refuse(function, "threads is " + std::to_string(threads), "at least 1");
         const auto size = static_cast<std::size_t>(n), wanted = static_cast<std::size_t>(k);
         const auto count = static_cast<std::size_t>(threads);
-        if (members_.size() < count) members_.resize(count);
+        if (members_ == nullptr || count_ < count) {
+            members_ = std::make_unique<member_state[]>(count);
+            count_ = count;
+        }
         // The first member's is also for one thread alone: it takes over where a sample misleads.
         const std::size_t share = detail::top_k_search::room_for(size / count + 1, wanted);
         for (std::size_t m = 0; m < count; ++m) {
@@ -217,7 +220,8 @@ private:
         return counts;
     }
 
-    std::vector<member_state> members_;
+    std::unique_ptr<member_state[]> members_;
+    std::size_t count_ = 0;
     std::span<const float> values_to_select_;
     std::size_t wanted_ = 0;
     detail::magnitude_range near_;
