@@ -89,8 +89,8 @@ inline void average(float own_weight, std::span<float> own,
     for (std::size_t j = 0; j < others.size(); ++j)
         if (others[j].values.size() != own.size()) [[unlikely]]
             detail::refuse("average",
-                           "the size of others[" + std::to_string(j) + "].values is " +
-                               std::to_string(others[j].values.size()),
+                           detail::given_size("others[" + std::to_string(j) + "].values",
+                                              others[j].values.size()),
                            std::to_string(own.size()) + ", the size of own");
     run_unfused<detail::average_with>(best_instruction_set(), own_weight, own.data(), own.size(),
                                       others.data(), others.size());

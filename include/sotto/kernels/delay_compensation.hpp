@@ -3,10 +3,8 @@
 #include <cstddef>
 #include <limits>
 #include <span>
-#include <string>
 
 #include "sotto/core/config.hpp"
-#include "sotto/core/describe.hpp"
 #include "sotto/kernels/each_lane.hpp"
 #include "sotto/kernels/require.hpp"
 #include "sotto/kernels/vector.hpp"
@@ -138,14 +136,6 @@ struct descend_compensated_adaptively_lanes {
     }
 };
 
-inline void require_epsilon(const char* function, float epsilon) {
-    if (epsilon > 0.0f) [[likely]]
-        return;
-    std::string given = "epsilon is ";
-    sotto::detail::append_number(given, epsilon);
-    refuse(function, given, "above 0");
-}
-
 }  // namespace detail
 
 // The delay compensation of DC-ASGD: a gradient g that was taken at the weights `before`, but meets
@@ -178,7 +168,7 @@ inline void compensate_delay(const adaptive_compensation& by, std::span<float> g
     detail::require_size_of({"g", g.size()},
                             {{"w", w.size()}, {"before", before.size()}, {"s", s.size()}},
                             "compensate_delay");
-    detail::require_epsilon("compensate_delay", by.epsilon);
+    detail::require_above_0("compensate_delay", "epsilon", by.epsilon);
     detail::at_each_lane(
         detail::compensate_adaptively_lanes{by, g.data(), s.data(), w.data(), before.data()},
         g.size());
@@ -206,7 +196,7 @@ inline void descend_compensated(float rate, const adaptive_compensation& by, std
     detail::require_size_of({"w", w.size()},
                             {{"g", g.size()}, {"before", before.size()}, {"s", s.size()}},
                             "descend_compensated");
-    detail::require_epsilon("descend_compensated", by.epsilon);
+    detail::require_above_0("descend_compensated", "epsilon", by.epsilon);
     detail::at_each_lane(detail::descend_compensated_adaptively_lanes{rate, by, w.data(), s.data(),
                                                                       g.data(), before.data()},
                          w.size());

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -40,8 +41,9 @@ selection step_and_select(const momentum_step& step, const dgc_buffers& buffers,
     return {{search.places(), k}, {search.values(), k}};
 }
 
-inline selection run_step(const momentum_step& step, const dgc_buffers& buffers, std::int64_t k,
-                          bool mask, top_k_search& search, const probable_thresholds* guess) {
+template <class Index>
+selection run_step(const momentum_step& step, const dgc_buffers& buffers, std::int64_t k, bool mask,
+                   basic_top_k_scratch<Index>& scratch, const probable_thresholds* guess) {
     const std::size_t n = buffers.gradient.size();
     require_size_of({"gradient", n},
                     {{"velocity", buffers.velocity.size()},
@@ -56,6 +58,7 @@ inline selection run_step(const momentum_step& step, const dgc_buffers& buffers,
         return {};
     }
     const auto wanted = static_cast<std::size_t>(k);
+    top_k_search& search = insides::of(scratch);
     return step.nesterov ? step_and_select<true>(step, buffers, wanted, mask, search, guess)
                          : step_and_select<false>(step, buffers, wanted, mask, search, guess);
 }
@@ -75,17 +78,19 @@ inline selection run_step(const momentum_step& step, const dgc_buffers& buffers,
 ///   errors  invalid_option for other sizes or k. A NaN counts as larger than infinity and is
 ///           selected: see first_non_finite and scale_and_sum_squares in reductions.hpp
 ///   source  Lin et al. 2018, Deep Gradient Compression, arXiv:1712.01887, algorithm 4
-inline selection dgc_step(const momentum_step& step, const dgc_buffers& buffers, std::int64_t k,
-                          bool mask, top_k_scratch& scratch) {
-    return detail::run_step(step, buffers, k, mask, detail::insides::of(scratch), nullptr);
+template <std::same_as<std::uint32_t> Index>
+selection dgc_step(const momentum_step& step, const dgc_buffers& buffers, std::int64_t k, bool mask,
+                   basic_top_k_scratch<Index>& scratch) {
+    return detail::run_step(step, buffers, k, mask, scratch, nullptr);
 }
 
 /// The same, to the last bit, with the threshold of the last step on these buffers if 4,096 values
 /// agree with it.
-inline selection dgc_step(const momentum_step& step, const dgc_buffers& buffers, std::int64_t k,
-                          bool mask, top_k_scratch& scratch, carried_threshold& carried) {
-    const selection found = detail::run_step(step, buffers, k, mask, detail::insides::of(scratch),
-                                             detail::insides::guess_of(carried));
+template <std::same_as<std::uint32_t> Index>
+selection dgc_step(const momentum_step& step, const dgc_buffers& buffers, std::int64_t k, bool mask,
+                   basic_top_k_scratch<Index>& scratch, carried_threshold& carried) {
+    const selection found =
+        detail::run_step(step, buffers, k, mask, scratch, detail::insides::guess_of(carried));
     detail::insides::learn(carried, scratch, k);
     return found;
 }

@@ -121,13 +121,8 @@ struct fp16_lanes {
             __builtin_ia32_vcvtps2ph512_mask(from, to_nearest, signed_halves<16>{}, all_lanes));
     }
     SOTTO_AVX512 static void widen(const halves<16>& from, floats<16>& to) noexcept {
-#if defined(__clang__)
-        constexpr std::uint16_t all_lanes = 0xFFFF;
-#else  // its builtin takes a signed mask here
-        constexpr std::int16_t all_lanes = -1;
-#endif
-        to = __builtin_ia32_vcvtph2ps512_mask(signed_halves<16>(from), floats<16>{}, all_lanes,
-                                              rounding_as_set);
+        to = __builtin_ia32_vcvtph2ps512_mask(signed_halves<16>(from), floats<16>{},
+                                              all_of_16_lanes, rounding_as_set);
     }
 #endif
 };

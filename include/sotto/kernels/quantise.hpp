@@ -99,11 +99,10 @@ struct dequantise_blocks {
 inline void require_blocks(const char* function, std::size_t block, std::size_t values,
                            const sized& of_each) {
     if (!is_block_length(block)) [[unlikely]]
-        refuse(function, "block is " + std::to_string(block), "a power of two from 256 to 2^20");
+        refuse(function, given("block", block), "a power of two from 256 to 2^20");
     if (const std::size_t expected = blocks_of(values, block); of_each.size != expected)
         [[unlikely]]
-        refuse(function,
-               std::string("the size of ") + of_each.name + " is " + std::to_string(of_each.size),
+        refuse(function, given_size(of_each.name, of_each.size),
                std::to_string(expected) + ", the blocks of " + std::to_string(block) + " in " +
                    std::to_string(values) + " values");
 }
@@ -113,10 +112,10 @@ inline void require_codes(const char* function, std::size_t block, std::uint64_t
                           std::size_t bytes) {
     require_blocks(function, block, values, {"scales", scales});
     if (first % block != 0) [[unlikely]]
-        refuse(function, "first is " + std::to_string(first),
+        refuse(function, given("first", first),
                "a multiple of " + std::to_string(block) + ", the block");
     if (const std::size_t expected = bytes_of_codes(values, bits); bytes != expected) [[unlikely]]
-        refuse(function, "the size of codes is " + std::to_string(bytes),
+        refuse(function, given_size("codes", bytes),
                std::to_string(expected) + ", the bytes of " + std::to_string(values) +
                    " codes of " + std::to_string(bits) + " bits");
 }

@@ -181,14 +181,9 @@ template <>
 struct clip_lanes<instruction_set::avx512> {
     SOTTO_AVX512 static void run(float most, floats<16>& values) noexcept {
         constexpr int lesser_magnitude_with_first_sign = 2, rounding_as_set = 4;
-#if defined(__clang__)
-        constexpr std::uint16_t all_lanes = 0xFFFF;
-#else  // its builtin takes a signed mask here
-        constexpr std::int16_t all_lanes = -1;
-#endif
         values = __builtin_ia32_rangeps512_mask(values, floats<16>{} + most,
                                                 lesser_magnitude_with_first_sign, floats<16>{},
-                                                all_lanes, rounding_as_set);
+                                                all_of_16_lanes, rounding_as_set);
     }
 };
 #endif

@@ -144,9 +144,9 @@ public:
     }
 
     /// Where the rank-th of `count` is likely to be: within three standard deviations of its rank
-    /// in a sample of them, which is put in another order.
-    static detail::magnitude_range probable_range(std::span<float> sample, std::size_t count,
-                                                  std::size_t rank,
+    /// in a sample of their magnitudes, which is put in another order.
+    static detail::magnitude_range probable_range(std::span<std::uint32_t> sample,
+                                                  std::size_t count, std::size_t rank,
                                                   const detail::magnitude_range& known = {}) {
         const double share = static_cast<double>(rank) / static_cast<double>(count);
         const double expected = share * static_cast<double>(sample.size());
@@ -154,11 +154,9 @@ public:
         auto rest = sample.begin();  // not larger than what is before it
         const auto nth = [&](double place) {
             const auto at = sample.begin() + static_cast<std::ptrdiff_t>(place);
-            std::nth_element(rest, at, sample.end(), [](float a, float b) {
-                return detail::magnitude_of(a) > detail::magnitude_of(b);
-            });
+            std::nth_element(rest, at, sample.end(), std::greater<>());
             rest = at;
-            return detail::magnitude_of(*at);
+            return *at;
         };
         detail::magnitude_range range = known;
         if (expected - margin >= 1.0) range.highest = nth(expected - margin - 1.0);
@@ -186,11 +184,12 @@ private:
 
     static detail::magnitude_range sampled_range(std::span<const float> values, std::size_t rank,
                                                  const detail::magnitude_range& known) {
-        std::array<float, sample_max> sample;
+        std::array<std::uint32_t, sample_max> sample;
         const std::size_t sampled = std::clamp(values.size() / 256, sample_min, sample_max);
         for (std::size_t i = 0; i < sampled; ++i) {
             const std::uint64_t random = (i + 1) * 0x9E3779B97F4A7C15u >> 32;
-            sample[i] = values[static_cast<std::size_t>(random % values.size())];
+            sample[i] =
+                detail::magnitude_of(values[static_cast<std::size_t>(random % values.size())]);
         }
         return probable_range({sample.data(), sampled}, values.size(), rank, known);
     }
@@ -201,13 +200,11 @@ private:
     }
 
     static detail::ranked_magnitude rank_few(std::span<const float> values, std::size_t rank) {
-        std::array<std::uint32_t, few> magnitudes;
-        std::transform(values.begin(), values.end(), magnitudes.begin(),
-                       [](float value) { return detail::magnitude_of(value); });
+        std::array<std::uint32_t, few> room;
+        const std::span magnitudes = std::span(room).first(values.size());
+        std::transform(values.begin(), values.end(), magnitudes.begin(), detail::magnitude_of);
         const auto at = magnitudes.begin() + static_cast<std::ptrdiff_t>(rank - 1);
-        std::nth_element(magnitudes.begin(), at,
-                         magnitudes.begin() + static_cast<std::ptrdiff_t>(values.size()),
-                         [](auto a, auto b) { return a > b; });
+        std::nth_element(magnitudes.begin(), at, magnitudes.end(), std::greater<>());
         const auto above = std::count_if(magnitudes.begin(), at,
                                          [&](std::uint32_t magnitude) { return magnitude > *at; });
         return {*at, static_cast<std::size_t>(above)};

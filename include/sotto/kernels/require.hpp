@@ -5,6 +5,7 @@
 #include <string>
 
 #include "sotto/core/config.hpp"
+#include "sotto/core/describe.hpp"
 #include "sotto/core/errors.hpp"
 
 namespace sotto::kernels::inline SOTTO_UNIT::detail {
@@ -13,6 +14,24 @@ namespace sotto::kernels::inline SOTTO_UNIT::detail {
 [[noreturn]] inline void refuse(const char* function, const std::string& given,
                                 const std::string& expected) {
     throw invalid_option(std::string(function) + ": " + given + "; expected " + expected);
+}
+
+/// "name is value".
+std::string given(std::string name, auto value) {
+    name.append(" is ");
+    sotto::detail::append_number(name, value);
+    return name;
+}
+
+/// "the size of name is size".
+inline std::string given_size(const std::string& name, std::size_t size) {
+    return given("the size of " + name, size);
+}
+
+/// Refuses a number that is not above 0, as a NaN is not.
+inline void require_above_0(const char* function, const char* name, float value) {
+    if (!(value > 0.0f)) [[unlikely]]
+        refuse(function, given(name, value), "above 0");
 }
 
 /// An argument's name and its size.
@@ -28,8 +47,7 @@ inline void require_size_of(const sized& first, std::initializer_list<sized> oth
                             const char* function) {
     for (const sized& other : others)
         if (other.size != first.size) [[unlikely]]
-            refuse(function,
-                   std::string("the size of ") + other.name + " is " + std::to_string(other.size),
+            refuse(function, given_size(other.name, other.size),
                    std::to_string(first.size) + ", the size of " + first.name);
 }
 

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <span>
 #include <string>
 
@@ -53,8 +53,31 @@ inline void check_top_k(std::size_t n, std::int64_t k, std::uint64_t n_max = nar
                              " values" + of_tensor(tensor) + "; this scratch's index type allows " +
                              std::to_string(n_max));
     if (k < 0 || k > number) [[unlikely]]
-        refuse(function, "k" + of_tensor(tensor) + " is " + std::to_string(k),
+        refuse(function, given("k" + of_tensor(tensor), k),
                "0 to " + std::to_string(number) + ", the number of values");
+}
+
+/// Throws if there is one. `first_place`: that of the first of these values.
+inline void refuse_nan(std::span<const float> values, std::uint64_t first_place = 0,
+                       const char* function = "select_top_k", std::size_t tensor = only_tensor) {
+    const auto is_nan = [](float value) { return magnitude_of(value) > infinity_bits; };
+    const auto first = std::find_if(values.begin(), values.end(), is_nan);
+    if (first == values.end()) return;
+    const auto place = first_place + static_cast<std::uint64_t>(first - values.begin());
+    throw error(errc::non_finite, std::string(function) + ": value " + std::to_string(place) +
+                                      of_tensor(tensor) + " is NaN");
+}
+
+template <class Source>
+selection select(const selected_part<Source>& part, std::int64_t k, top_k_search& search,
+                 const probable_thresholds* guess, nan_policy nans, std::uint64_t first_place = 0) {
+    check_top_k(part.size, k);
+    if (k == 0) return {};
+    search.run(std::span(&part, 1), static_cast<std::size_t>(k), guess);
+    if (nans == nan_policy::refuse && search.has_nan())
+        refuse_nan({part.source.values, part.size}, first_place);
+    const auto count = static_cast<std::size_t>(k);
+    return {{search.places(), count}, {search.values(), count}};
 }
 
 struct insides;
@@ -70,8 +93,8 @@ struct insides;
 template <class Index>
 class basic_top_k_scratch;
 
-template <>
-class basic_top_k_scratch<std::uint32_t> {
+template <std::same_as<std::uint32_t> Index>
+class basic_top_k_scratch<Index> {
 public:
     /// Takes what selecting up to k of up to n values needs.
     void reserve(std::int64_t n, std::int64_t k) {
@@ -88,6 +111,10 @@ public:
 
 private:
     friend detail::insides;
+
+    basic_selection<Index> select(std::span<const float> values, std::int64_t k, nan_policy nans) {
+        return detail::select(detail::whole(values), k, search_, nullptr, nans);
+    }
 
     detail::top_k_search search_;
 };
@@ -144,29 +171,6 @@ struct insides {
     }
 };
 
-/// Throws if there is one. `first_place`: that of the first of these values.
-inline void refuse_nan(std::span<const float> values, std::uint64_t first_place = 0,
-                       const char* function = "select_top_k", std::size_t tensor = only_tensor) {
-    const auto is_nan = [](float value) { return magnitude_of(value) > infinity_bits; };
-    const auto first = std::find_if(values.begin(), values.end(), is_nan);
-    if (first == values.end()) return;
-    const auto place = first_place + static_cast<std::uint64_t>(first - values.begin());
-    throw error(errc::non_finite, std::string(function) + ": value " + std::to_string(place) +
-                                      of_tensor(tensor) + " is NaN");
-}
-
-inline selection select(std::span<const float> values, std::int64_t k, top_k_search& search,
-                        const probable_thresholds* guess, nan_policy nans,
-                        std::uint64_t first_place = 0) {
-    check_top_k(values.size(), k);
-    if (k == 0) return {};
-    const selected_part<plain_source> part{{values.data()}, values.size()};
-    search.run(std::span(&part, 1), static_cast<std::size_t>(k), guess);
-    if (nans == nan_policy::refuse && search.has_nan()) refuse_nan(values, first_place);
-    const auto count = static_cast<std::size_t>(k);
-    return {{search.places(), count}, {search.values(), count}};
-}
-
 }  // namespace detail
 
 /// The k entries of largest magnitude, exactly: their indices, ascending, and their values; of
@@ -180,16 +184,20 @@ inline selection select(std::span<const float> values, std::int64_t k, top_k_sea
 ///           `scratch` is large enough
 ///   errors  invalid_option for another k or n; with nan_policy::refuse non_finite for a NaN,
 ///           unless k is 0
-inline selection select_top_k(std::span<const float> values, std::int64_t k, top_k_scratch& scratch,
-                              nan_policy nans = nan_policy::refuse) {
-    return detail::select(values, k, detail::insides::of(scratch), nullptr, nans);
+template <class Index>
+basic_selection<Index> select_top_k(std::span<const float> values, std::int64_t k,
+                                    basic_top_k_scratch<Index>& scratch,
+                                    nan_policy nans = nan_policy::refuse) {
+    return detail::insides::select(scratch, values, k, nans);
 }
 
 /// The same, as exactly, with the last call's threshold, if 4,096 values agree with it: for values
 /// whose distribution changes little from call to call; one `carried` for each tensor.
-inline selection select_top_k(std::span<const float> values, std::int64_t k, top_k_scratch& scratch,
-                              carried_threshold& carried, nan_policy nans = nan_policy::refuse) {
-    const selection found = detail::select(values, k, detail::insides::of(scratch),
+template <std::same_as<std::uint32_t> Index>
+selection select_top_k(std::span<const float> values, std::int64_t k,
+                       basic_top_k_scratch<Index>& scratch, carried_threshold& carried,
+                       nan_policy nans = nan_policy::refuse) {
+    const selection found = detail::select(detail::whole(values), k, detail::insides::of(scratch),
                                            detail::insides::guess_of(carried), nans);
     detail::insides::learn(carried, scratch, k);
     return found;
@@ -200,23 +208,23 @@ inline selection select_top_k(std::span<const float> values, std::int64_t k, top
 ///   shape   values: n floats, n <= 2^32;  the result lives in `scratch` until the next call
 ///   cost    one read of the values; memory for n entries
 ///   errors  invalid_option for another n, and for a limit that is NaN or below 0 (-0 is not)
-inline selection select_above(std::span<const float> values, float limit, top_k_scratch& scratch) {
+template <std::same_as<std::uint32_t> Index>
+selection select_above(std::span<const float> values, float limit,
+                       basic_top_k_scratch<Index>& scratch) {
     detail::check_top_k(values.size(), 0, detail::narrow_max, "select_above");
     // By its bits, which -ffast-math does not change.
     const auto bits = std::bit_cast<std::uint32_t>(limit);
     const bool is_minus_zero = bits == (1u << 31);
     if (bits > detail::infinity_bits && !is_minus_zero) [[unlikely]] {
-        char given[32];
-        std::snprintf(given, sizeof given, "the limit is %g", static_cast<double>(limit));
-        detail::refuse("select_above", given, "at least 0");
+        detail::refuse("select_above", detail::given("limit", limit), "at least 0");
     }
     detail::top_k_search& search = detail::insides::of(scratch);
-    search.run_above({{values.data()}, values.size()}, detail::magnitude_of(limit));
+    search.run_above(detail::whole(values), detail::magnitude_of(limit));
     return {{search.places(), search.count()}, {search.values(), search.count()}};
 }
 
-template <>
-class basic_top_k_scratch<std::uint64_t> {
+template <std::same_as<std::uint64_t> Index>
+class basic_top_k_scratch<Index> {
 public:
     void reserve(std::int64_t n, std::int64_t k) {
         detail::check_top_k(static_cast<std::size_t>(n), k, detail::wide_max,
@@ -234,8 +242,7 @@ private:
 
     static constexpr std::size_t part_max = std::size_t{1} << 32;
 
-    basic_selection<std::uint64_t> select(std::span<const float> values, std::int64_t k,
-                                          nan_policy nans) {
+    basic_selection<Index> select(std::span<const float> values, std::int64_t k, nan_policy nans) {
         detail::check_top_k(values.size(), k, detail::wide_max);
         reserve(static_cast<std::int64_t>(values.size()), k);
         const auto wanted = static_cast<std::size_t>(k);
@@ -243,8 +250,8 @@ private:
         for (std::size_t from = 0; wanted > 0 && from < values.size(); from += part_max) {
             const auto part = values.subspan(from, std::min(part_max, values.size() - from));
             const auto most = std::min(k, static_cast<std::int64_t>(part.size()));
-            const selection found =
-                detail::select(part, most, detail::insides::of(part_), nullptr, nans, from);
+            const selection found = detail::select(detail::whole(part), most,
+                                                   detail::insides::of(part_), nullptr, nans, from);
             for (std::size_t i = 0; i < found.indices.size(); ++i) {
                 places_.data()[count + i] = from + found.indices[i];
                 values_.data()[count + i] = found.values[i];
@@ -277,13 +284,6 @@ private:
     uninitialised<float> values_;
 };
 using wide_top_k_scratch = basic_top_k_scratch<std::uint64_t>;
-
-/// The same for more values than 32 bits can number: n <= 2^40.
-inline basic_selection<std::uint64_t> select_top_k(std::span<const float> values, std::int64_t k,
-                                                   wide_top_k_scratch& scratch,
-                                                   nan_policy nans = nan_policy::refuse) {
-    return detail::insides::select(scratch, values, k, nans);
-}
 
 }  // namespace SOTTO_UNIT
 

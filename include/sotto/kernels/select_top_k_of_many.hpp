@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
@@ -17,7 +18,8 @@ namespace sotto::kernels::inline SOTTO_UNIT {
 
 /// Memory for selections from many tensors; grows to what the largest call needed. Results lie in
 /// it and last until the next call, also one that throws.
-class many_top_k_scratch {
+template <std::same_as<std::uint32_t> Index>
+class basic_many_top_k_scratch {
 private:
     friend detail::insides;
 
@@ -73,7 +75,8 @@ private:
 
     selection of_one(std::span<const float> tensor, std::int64_t k, std::size_t t,
                      nan_policy nans) {
-        const selection found = detail::select(tensor, k, search_, nullptr, nan_policy::largest);
+        const selection found =
+            detail::select(detail::whole(tensor), k, search_, nullptr, nan_policy::largest);
         if (k > 0 && nans == nan_policy::refuse && search_.has_nan())
             detail::refuse_nan(tensor, 0, of_each, t);
         return found;
@@ -87,14 +90,16 @@ private:
     uninitialised<std::uint32_t> places_;
     uninitialised<float> values_;
 };
+using many_top_k_scratch = basic_many_top_k_scratch<std::uint32_t>;
 
 /// The k[t] entries of largest magnitude of each tensor t, as select_top_k finds them one by one.
 ///   shape   tensors and k have one size; the result, one selection a tensor, lives in `scratch`
 ///           until the next call
 ///   errors  as select_top_k
-inline std::span<const selection> select_top_k_of_each(
+template <class Index>
+std::span<const basic_selection<Index>> select_top_k_of_each(
     std::span<const std::span<const float>> tensors, std::span<const std::int64_t> k,
-    many_top_k_scratch& scratch, nan_policy nans = nan_policy::refuse) {
+    basic_many_top_k_scratch<Index>& scratch, nan_policy nans = nan_policy::refuse) {
     return detail::insides::select(scratch, tensors, k, nans);
 }
 
@@ -104,9 +109,10 @@ inline std::span<const selection> select_top_k_of_each(
 ///           `scratch` until the next call
 ///   cost    one read of all tensors, as a rule: one sample and one threshold serve them all
 ///   errors  as select_top_k
-inline std::span<const selection> select_top_k_of_all(
-    std::span<const std::span<const float>> tensors, std::int64_t k, many_top_k_scratch& scratch,
-    nan_policy nans = nan_policy::refuse) {
+template <class Index>
+std::span<const basic_selection<Index>> select_top_k_of_all(
+    std::span<const std::span<const float>> tensors, std::int64_t k,
+    basic_many_top_k_scratch<Index>& scratch, nan_policy nans = nan_policy::refuse) {
     return detail::insides::select(scratch, tensors, k, nans);
 }
 

@@ -157,7 +157,7 @@ struct choose_by_sign {
 
 inline void require_signs(const char* function, std::size_t values, std::size_t bytes) {
     if (const std::size_t expected = bytes_of_signs(values); bytes != expected) [[unlikely]]
-        refuse(function, "the size of signs is " + std::to_string(bytes),
+        refuse(function, given_size("signs", bytes),
                std::to_string(expected) + ", the bytes of " + std::to_string(values) + " signs");
 }
 

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
-#include <string>
+#include <vector>
 
 #include "sotto/core/config.hpp"
 #include "sotto/kernels/keep_top.hpp"
@@ -24,20 +24,17 @@
 namespace sotto::kernels::inline SOTTO_UNIT {
 
 /// Memory that a team selects in: that of top_k_scratch for each member, and the result's.
-class team_top_k_scratch {
+template <std::same_as<std::uint32_t> Index>
+class basic_team_top_k_scratch {
 public:
     /// Takes what selecting k of n values by so many threads needs.
     void reserve(std::int64_t n, std::int64_t k, int threads) {
         constexpr auto function = "team_top_k_scratch::reserve";
         detail::check_top_k(static_cast<std::size_t>(n), k, detail::narrow_max, function);
-        if (threads < 1)
-            detail::refuse(function, "threads is " + std::to_string(threads), "at least 1");
+        if (threads < 1) detail::refuse(function, detail::given("threads", threads), "at least 1");
         const auto size = static_cast<std::size_t>(n), wanted = static_cast<std::size_t>(k);
         const auto count = static_cast<std::size_t>(threads);
-        if (members_ == nullptr || count_ < count) {
-            members_ = std::make_unique<member_state[]>(count);
-            count_ = count;
-        }
+        if (members_.size() < count) members_ = std::vector<member_state>(count);
         // The first member's is also for one thread alone: it takes over where a sample misleads.
         const std::size_t share = detail::top_k_search::room_for(size / count + 1, wanted);
         for (std::size_t m = 0; m < count; ++m) {
@@ -87,7 +84,7 @@ private:
     member_state& member(int m) noexcept { return members_[static_cast<std::size_t>(m)]; }
 
     selection alone(std::span<const float> values, std::int64_t k, nan_policy nans) {
-        return detail::select(values, k, member(0).search, nullptr, nans);
+        return detail::select(detail::whole(values), k, member(0).search, nullptr, nans);
     }
 
     detail::selected_part<detail::plain_source> part_of(int m, int members) const noexcept {
@@ -168,14 +165,14 @@ private:
 
     detail::magnitude_range range_near(thread_team& team) {
         const std::size_t count = total(team);
-        std::array<float, 512> sample;
+        std::array<std::uint32_t, 512> sample;
         const std::size_t share = sample.size() / static_cast<std::size_t>(team.size());
         std::size_t sampled = 0;
         for (int m = 0; m < team.size(); ++m) {
             const detail::candidates all = member(m).search.everything();
             const std::size_t mine = std::min(all.count, share);
             for (std::size_t i = 0; i < mine; ++i)
-                sample[sampled++] = all.values[i * all.count / mine];
+                sample[sampled++] = detail::magnitude_of(all.values[i * all.count / mine]);
         }
         return magnitude_ranker::probable_range({sample.data(), sampled}, count, wanted_);
     }
@@ -220,8 +217,7 @@ private:
         return counts;
     }
 
-    std::unique_ptr<member_state[]> members_;
-    std::size_t count_ = 0;
+    std::vector<member_state> members_;
     std::span<const float> values_to_select_;
     std::size_t wanted_ = 0;
     detail::magnitude_range near_;
@@ -229,15 +225,17 @@ private:
     uninitialised<float> joined_, values_;
     uninitialised<std::uint32_t> places_;
 };
+using team_top_k_scratch = basic_team_top_k_scratch<std::uint32_t>;
 
 /// The same selection by several threads, which share the values.
 ///   shape   as select_top_k; the result lives in `scratch` until the next call
 ///   cost    up to 65,536 values as select_top_k; for more each thread reads its part, and the
 ///           threads meet four times
 ///   errors  as select_top_k
-inline selection select_top_k(std::span<const float> values, std::int64_t k,
-                              team_top_k_scratch& scratch, thread_team& team,
-                              nan_policy nans = nan_policy::refuse) {
+template <class Index>
+basic_selection<Index> select_top_k(std::span<const float> values, std::int64_t k,
+                                    basic_team_top_k_scratch<Index>& scratch, thread_team& team,
+                                    nan_policy nans = nan_policy::refuse) {
     return detail::insides::select(scratch, values, k, team, nans);
 }
 

@@ -7,10 +7,8 @@
 #include <cstdint>
 #include <limits>
 #include <span>
-#include <string>
 
 #include "sotto/core/config.hpp"
-#include "sotto/core/describe.hpp"
 #include "sotto/kernels/instruction_set.hpp"
 #include "sotto/kernels/quantise.hpp"
 #include "sotto/kernels/quantise_block.hpp"
@@ -119,11 +117,7 @@ inline void ternarise(const ternarisation& how, std::span<const float> x, std::s
                       std::span<std::uint8_t> codes) {
     detail::require_codes("ternarise", how.block, how.first, x.size(), 2, scales.size(),
                           codes.size());
-    if (!(how.clip > 0.0f)) [[unlikely]] {
-        std::string given = "clip is ";
-        sotto::detail::append_number(given, how.clip);
-        detail::refuse("ternarise", given, "above 0");
-    }
+    detail::require_above_0("ternarise", "clip", how.clip);
     const detail::blocks_to_encode all{x.data(), nullptr,   x.size(),      how.block,
                                        how.seed, how.first, scales.data(), codes.data()};
     if (how.clip <= std::numeric_limits<float>::max())

@@ -27,6 +27,10 @@ struct selected_part {
     std::size_t first = 0;
 };
 
+inline selected_part<plain_source> whole(std::span<const float> values) noexcept {
+    return {{values.data()}, values.size()};
+}
+
 /// Thresholds that a sample tells.
 struct probable_thresholds {
     std::uint32_t least = 0;                    // below this hardly any of the k largest

@@ -61,7 +61,7 @@ public:
         for (const auto& part : parts) n += part.size;
         begin<Source>(n, k, parts.size());
         if (n <= direct_max) {
-            collect_directly(read_back(parts, true));
+            collect_directly(parts);
         } else {
             const bool guessed = guess != nullptr && sampler_.is_plausible(*guess, parts, n, k);
             collect_all(parts, guessed ? *guess : estimate(parts, 1.0));
@@ -69,7 +69,7 @@ public:
                 repeated_ = true;
                 sample_elsewhere();
                 release(parts, magnitude_bits);
-                collect_again(read_back(parts, false), guessed);
+                collect_again(parts, guessed);
             }
         }
         finish(parts);
@@ -77,29 +77,31 @@ public:
 
     /// One thread's part of a selection of k of n values by several: leaves what may be among the k
     /// largest of all.
-    void run_share(const selected_part<plain_source>& part, std::size_t n, std::size_t k,
+    template <class Source>
+    void run_share(const selected_part<Source>& part, std::size_t n, std::size_t k,
                    const probable_thresholds& start) {
-        begin<plain_source>(part.size, k, 1);
-        expected_ = expect<plain_source>(k, n);
+        begin<Source>(part.size, k, 1);
+        expected_ = expect<Source>(k, n);
         collect_all(std::span(&part, 1), start, false);
     }
 
     /// Leaves all values of at least a magnitude in places() and values(); there is room for all.
-    void run_above(const selected_part<plain_source>& part, std::uint32_t least) {
+    template <class Source>
+    void run_above(const selected_part<Source>& part, std::uint32_t least) {
         constexpr std::size_t some = 65536;
         reserve(part.size, part.size, false);
         const std::size_t first = std::min(part.size, some);
         collect_request request{.end = first, .least = least, .to = everything(), .on = on_};
         const auto go_on = [&] {
             const collect_progress progress =
-                run_unfused<collect<plain_source>>(best_instruction_set(), part.source, request);
+                run_unfused<collect<Source>>(best_instruction_set(), part.source, request);
             request.from = progress.at;
             request.to.count = count_ = progress.count;
         };
         request.to.count = 0;
         go_on();
         request.end = part.size;
-        request.expected = expect<plain_source>(count_, first);
+        request.expected = expect<Source>(count_, first);
         if (first < part.size) go_on();
     }
 
@@ -175,7 +177,9 @@ private:
     }
 
     /// Few values: they are near, and reading them twice costs less than a sample.
-    void collect_directly(std::span<const selected_part<plain_source>> parts) {
+    template <class Source>
+    void collect_directly(std::span<const selected_part<Source>> sources) {
+        const std::span<const selected_part<plain_source>> parts = read_back(sources, true);
         probable_thresholds exact;
         if (parts.size() == 1)
             exact.least =
@@ -184,7 +188,9 @@ private:
         collect_all(parts, exact);
     }
 
-    void collect_again(std::span<const selected_part<plain_source>> parts, bool without_sample) {
+    template <class Source>
+    void collect_again(std::span<const selected_part<Source>> sources, bool without_sample) {
+        const std::span<const selected_part<plain_source>> parts = read_back(sources, false);
         if (without_sample) collect_all(parts, estimate(parts, 1.0));
         if (!complete_) {
             sample_elsewhere();

@@ -49,6 +49,14 @@ struct builtin_vectors {
     typedef long long pairs __attribute__((vector_size(Bytes)));
 };
 
+#if defined(__clang__)
+using builtin_mask = std::uint16_t;
+#else
+using builtin_mask = std::int16_t;
+#endif
+/// Sixteen lanes' mask for those builtins whose mask has another sign with each compiler.
+constexpr auto all_of_16_lanes = static_cast<builtin_mask>(0xFFFF);
+
 template <class Vector>
 SOTTO_INLINE void load(Vector& to, const void* from) noexcept {
     __builtin_memcpy(&to, from, sizeof to);

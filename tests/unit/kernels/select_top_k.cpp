@@ -284,11 +284,11 @@ TEST_CASE("everything above a limit is found") {
     const std::vector<float> two{-0.0f, 3.0f};
     CHECK(kernels::select_above(two, -0.0f, scratch).indices.size() == 2);
     CHECK_THROWS_WITH_AS(kernels::select_above(two, -1e-9f, scratch),
-                         "select_above: the limit is -1e-09; expected at least 0",
+                         "select_above: limit is -1e-09; expected at least 0",
                          const invalid_option&);
     CHECK_THROWS_WITH_AS(
         kernels::select_above(two, std::numeric_limits<float>::quiet_NaN(), scratch),
-        "select_above: the limit is nan; expected at least 0", const invalid_option&);
+        "select_above: limit is nan; expected at least 0", const invalid_option&);
 }
 
 TEST_CASE("64-bit indices are the same numbers") {
