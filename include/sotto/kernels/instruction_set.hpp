@@ -1,9 +1,5 @@
 #pragma once
 
-#if defined(__x86_64__)
-#include <cpuid.h>
-#endif
-
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -13,6 +9,10 @@
 #include <string_view>
 
 #include "sotto/core/config.hpp"
+
+#if defined(SOTTO_DISPATCHES)
+#include <cpuid.h>
+#endif
 
 namespace sotto::detail {
 /// Units choose for themselves; the first that finds SOTTO_ISA wrong says so for all.
@@ -34,7 +34,7 @@ constexpr std::string_view name_of(instruction_set set) noexcept {
 
 namespace detail {
 
-#if defined(__x86_64__)
+#if defined(SOTTO_DISPATCHES)
 /// AVX2 with all that processors which have it have as well: FMA, F16C, BMI.
 inline bool has_avx2() noexcept {
     unsigned a = 0, b = 0, c = 0, d = 0;
@@ -131,7 +131,7 @@ template <class Kernel, class... Arguments>
 /// marked SOTTO_INLINE that calls nothing which is not, or is an operation of that set.
 template <class Kernel, class... Arguments>
 auto run_on(instruction_set set, const Arguments&... arguments) noexcept {
-#if defined(__x86_64__)
+#if defined(SOTTO_DISPATCHES)
     switch (set) {
         case instruction_set::avx512: return detail::run_avx512<Kernel>(arguments...);
         case instruction_set::avx2: return detail::run_avx2<Kernel>(arguments...);

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <span>
 
 #include "sotto/core/config.hpp"
@@ -69,6 +68,12 @@ struct extract_range {
 struct ranked_magnitude {
     std::uint32_t magnitude = 0;
     std::size_t above = 0;
+};
+
+/// Of this unit alone, and with it what the standard library makes of it: a type that all units
+/// share would let the linker give one the code of another.
+struct larger {
+    constexpr bool operator()(std::uint32_t a, std::uint32_t b) const noexcept { return a > b; }
 };
 
 /// The rank-th largest, 1 <= rank <= count, digit by digit: three reads whatever the list.
@@ -154,7 +159,7 @@ public:
         auto rest = sample.begin();  // not larger than what is before it
         const auto nth = [&](double place) {
             const auto at = sample.begin() + static_cast<std::ptrdiff_t>(place);
-            std::nth_element(rest, at, sample.end(), std::greater<>());
+            std::nth_element(rest, at, sample.end(), detail::larger());
             rest = at;
             return *at;
         };
@@ -202,9 +207,10 @@ private:
     static detail::ranked_magnitude rank_few(std::span<const float> values, std::size_t rank) {
         std::array<std::uint32_t, few> room;
         const std::span magnitudes = std::span(room).first(values.size());
-        std::transform(values.begin(), values.end(), magnitudes.begin(), detail::magnitude_of);
+        std::transform(values.begin(), values.end(), magnitudes.begin(),
+                       [](float value) { return detail::magnitude_of(value); });
         const auto at = magnitudes.begin() + static_cast<std::ptrdiff_t>(rank - 1);
-        std::nth_element(magnitudes.begin(), at, magnitudes.end(), std::greater<>());
+        std::nth_element(magnitudes.begin(), at, magnitudes.end(), detail::larger());
         const auto above = std::count_if(magnitudes.begin(), at,
                                          [&](std::uint32_t magnitude) { return magnitude > *at; });
         return {*at, static_cast<std::size_t>(above)};

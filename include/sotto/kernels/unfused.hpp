@@ -36,7 +36,7 @@ SOTTO_UNFUSED [[gnu::noinline, gnu::flatten]] auto unfused_baseline(
 /// nor with clang's -ffp-contract=fast, which overrides the pragma.
 template <class Kernel, class... Arguments>
 auto run_unfused(instruction_set set, const Arguments&... arguments) noexcept {
-#if defined(__x86_64__)
+#if defined(SOTTO_DISPATCHES)
     switch (set) {
         case instruction_set::avx512: return detail::unfused_avx512<Kernel>(arguments...);
         case instruction_set::avx2: return detail::unfused_avx2<Kernel>(arguments...);
