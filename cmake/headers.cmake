@@ -48,6 +48,7 @@ set(sotto_headers
     include/sotto/core/describe.hpp
     include/sotto/core/errors.hpp
     include/sotto/core/layout.hpp
+    include/sotto/core/placement.hpp
     include/sotto/core/random.hpp
     include/sotto/core/result.hpp
     include/sotto/core/round_info.hpp
@@ -95,6 +96,9 @@ set(sotto_headers
     include/sotto/kernels/uninitialised.hpp
     include/sotto/kernels/updates.hpp
     include/sotto/kernels/vector.hpp
+    include/sotto/launch/environment.hpp
+    include/sotto/launch/interfaces.hpp
+    include/sotto/launch/node_list.hpp
     include/sotto/losses/cross_entropy.hpp
     include/sotto/losses/loss.hpp
     include/sotto/losses/squared_error.hpp
@@ -155,25 +159,43 @@ set(sotto_headers
     include/sotto/trainer/trainer.hpp
     include/sotto/trainer/write_failure.hpp
     include/sotto/transports/ballot_transport.hpp
+    include/sotto/transports/control_stream.hpp
     include/sotto/transports/group.hpp
+    include/sotto/transports/handshake.hpp
     include/sotto/transports/in_process.hpp
     include/sotto/transports/in_process_hub.hpp
     include/sotto/transports/in_process_mailbox.hpp
+    include/sotto/transports/membership.hpp
+    include/sotto/transports/message_board.hpp
+    include/sotto/transports/message_exchange.hpp
+    include/sotto/transports/message_link.hpp
     include/sotto/transports/metered.hpp
+    include/sotto/transports/ring_queue.hpp
     include/sotto/transports/run_in_process.hpp
+    include/sotto/transports/tcp.hpp
+    include/sotto/transports/tcp_address.hpp
+    include/sotto/transports/tcp_control.hpp
+    include/sotto/transports/tcp_join.hpp
+    include/sotto/transports/tcp_opening.hpp
+    include/sotto/transports/tcp_options.hpp
+    include/sotto/transports/tcp_socket.hpp
     include/sotto/transports/transport.hpp
     include/sotto/version.hpp
     include/sotto/wire/bitmap_code.hpp
     include/sotto/wire/bits.hpp
     include/sotto/wire/coding_loop.hpp
     include/sotto/wire/dense_block.hpp
+    include/sotto/wire/frame.hpp
     include/sotto/wire/gap_classes.hpp
     include/sotto/wire/gap_reading.hpp
     include/sotto/wire/gap_survey.hpp
     include/sotto/wire/gaps.hpp
+    include/sotto/wire/hello.hpp
     include/sotto/wire/index_code.hpp
     include/sotto/wire/little_endian.hpp
+    include/sotto/wire/membership_report.hpp
     include/sotto/wire/prefix_code.hpp
+    include/sotto/wire/rank_table.hpp
     include/sotto/wire/rice_code.hpp
     include/sotto/wire/sorted_counts.hpp
     include/sotto/wire/sparse_block.hpp

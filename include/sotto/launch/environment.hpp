@@ -1,0 +1,198 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "sotto/core/errors.hpp"
+#include "sotto/core/placement.hpp"
+#include "sotto/launch/interfaces.hpp"
+#include "sotto/launch/node_list.hpp"
+
+namespace sotto::launch {
+
+/// What an environment variable holds; nothing if it is not set, or empty.
+using variables = std::function<std::optional<std::string>(const char* name)>;
+
+/// What was found, and what a person should know about it.
+struct detection {
+    placement place;
+    std::vector<std::string> remarks{};
+};
+
+namespace detail {
+
+/// The variables in which a launcher tells a process its place. Null: it does not tell.
+struct launcher {
+    const char* name;
+    const char* rank;
+    std::array<const char*, 3> size;
+    const char* local_rank;
+    const char* local_size;
+};
+
+// The first one that is there is the innermost: torchrun and mpirun are started by Slurm's srun,
+// and torchrun, once on each machine, by mpirun.
+inline constexpr launcher launchers[] = {
+    {"sotto", "SOTTO_RANK", {"SOTTO_SIZE"}, "SOTTO_LOCAL_RANK", "SOTTO_LOCAL_SIZE"},
+    {"torchrun", "RANK", {"WORLD_SIZE"}, "LOCAL_RANK", "LOCAL_WORLD_SIZE"},
+    {"Horovod", "HOROVOD_RANK", {"HOROVOD_SIZE"}, "HOROVOD_LOCAL_RANK", "HOROVOD_LOCAL_SIZE"},
+    {"Open MPI",
+     "OMPI_COMM_WORLD_RANK",
+     {"OMPI_COMM_WORLD_SIZE"},
+     "OMPI_COMM_WORLD_LOCAL_RANK",
+     "OMPI_COMM_WORLD_LOCAL_SIZE"},
+    {"MVAPICH",
+     "MV2_COMM_WORLD_RANK",
+     {"MV2_COMM_WORLD_SIZE"},
+     "MV2_COMM_WORLD_LOCAL_RANK",
+     "MV2_COMM_WORLD_LOCAL_SIZE"},
+    {"PMI", "PMI_RANK", {"PMI_SIZE"}, "MPI_LOCALRANKID", "MPI_LOCALNRANKS"},
+    // PMIx tells no size; whoever started it may.
+    {"PMIx",
+     "PMIX_RANK",
+     {"OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS"},
+     "SLURM_LOCALID",
+     nullptr},
+    // Without SLURM_PROCID it is the shell of sbatch or salloc, where there is one process.
+    {"Slurm", "SLURM_PROCID", {"SLURM_STEP_NUM_TASKS", "SLURM_NTASKS"}, "SLURM_LOCALID", nullptr},
+};
+
+inline std::int64_t read_number(const char* name, const std::string& text, std::int64_t lowest,
+                                std::int64_t highest) {
+    std::int64_t value = 0;
+    const auto [end, why] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (why != std::errc() || end != text.data() + text.size() || value < lowest || value > highest)
+        throw invalid_option("launch: " + std::string(name) + " is '" + text +
+                             "'; expected a number from " + std::to_string(lowest) + " to " +
+                             std::to_string(highest));
+    return value;
+}
+
+/// Reads what a launcher tells; nothing if it did not start this process.
+inline std::optional<placement> told_by(const launcher& by, const variables& get) {
+    const auto rank = get(by.rank);
+    if (!rank) return std::nullopt;
+    placement place;
+    place.launcher = by.name;
+    place.size = 0;
+    std::string wanted;
+    for (const char* const name : by.size) {
+        if (name == nullptr) break;
+        wanted += (wanted.empty() ? "" : " or ") + std::string(name);
+        if (const auto size = get(name); size && place.size == 0)
+            place.size = static_cast<int>(read_number(name, *size, 1, 65536));
+    }
+    if (place.size == 0)
+        throw invalid_option("launch: " + std::string(by.rank) + " is '" + *rank + "', but " +
+                             wanted + " is not set");
+    place.rank = static_cast<int>(read_number(by.rank, *rank, 0, place.size - 1));
+    const auto local = [&](const char* name, std::int64_t lowest) {
+        const auto text = name == nullptr ? std::nullopt : get(name);
+        return text ? static_cast<int>(read_number(name, *text, lowest, place.size)) : -1;
+    };
+    place.local_rank = local(by.local_rank, 0);
+    place.local_size = local(by.local_size, 1);
+    return place;
+}
+
+/// Where rank 0 is, for those whose launcher says so.
+inline void find_address(detection& found, const variables& get) {
+    placement& place = found.place;
+    const auto take_port = [&](const char* name) {
+        const auto text = get(name);
+        if (text) place.port = static_cast<std::uint16_t>(read_number(name, *text, 1, 65535));
+        return text.has_value();
+    };
+    if (!take_port("SOTTO_PORT") && !take_port("MASTER_PORT"))
+        if (const auto job = get("SLURM_JOB_ID"))  // jobs that share a machine: a port each
+            place.port = static_cast<std::uint16_t>(
+                20000 + read_number("SLURM_JOB_ID", *job, 0, std::int64_t{1} << 40) % 20000);
+    for (const char* const name : {"SOTTO_ADDRESS", "MASTER_ADDR"})
+        if (const auto address = get(name)) {
+            place.address = *address;
+            return;
+        }
+    if (place.launcher == std::string_view("Slurm"))
+        for (const char* const name :
+             {"SLURM_STEP_NODELIST", "SLURM_JOB_NODELIST", "SLURM_NODELIST"})
+            if (const auto list = get(name)) {
+                place.address = expand_node_list(*list).front();
+                return;
+            }
+    if (place.size == 1 || place.local_size == place.size) return;  // all on this machine
+    throw invalid_option(
+        "launch: " + place.launcher + " started " + std::to_string(place.size) + " processes" +
+        (place.local_size < 0 ? "" : ", " + std::to_string(place.local_size) + " of them here") +
+        ", and does not say where rank 0 is: set SOTTO_ADDRESS, and SOTTO_PORT if " +
+        std::to_string(place.port) + " is taken");
+}
+
+}  // namespace detail
+
+/// Which rank of which job this process is, by the variables of whoever launched it: SOTTO_RANK,
+/// SOTTO_SIZE, SOTTO_ADDRESS, SOTTO_PORT; torchrun, Horovod, Open MPI, MVAPICH, PMI (MPICH, Intel
+/// MPI), PMIx, Slurm. Of several the innermost counts, and a remark says so. SOTTO_INTERFACE (see
+/// interfaces.hpp) chooses the own address. Nobody's: one rank of one.
+///   errors  invalid_option: a variable that is no such number; several machines and nobody says
+///           where rank 0 is; two launchers that disagree on the rank in a job of one size, so that
+///           neither can be the other's
+inline detection detect(const variables& get) {
+    detection found;
+    found.place.launcher = "nobody";
+    std::vector<placement> all;  // that differ, the innermost first
+    for (const detail::launcher& by : detail::launchers) {
+        // What runs within a job of Slurm inherits its variables, whoever started it.
+        if (!all.empty() && by.name == std::string_view("Slurm")) break;
+        const auto told = detail::told_by(by, get);
+        if (!told) continue;
+        const bool is_new = std::none_of(all.begin(), all.end(), [&](const placement& other) {
+            return told->rank == other.rank && told->size == other.size;
+        });
+        if (!is_new) continue;
+        all.push_back(*told);
+        if (all.size() == 1) continue;
+        const placement& first = all.front();
+        const auto said = [](const placement& p) {
+            return p.launcher + " says rank " + std::to_string(p.rank) + " of " +
+                   std::to_string(p.size);
+        };
+        if (told->size == first.size && first.launcher != std::string_view("sotto"))
+            throw invalid_option("launch: " + said(first) + ", " + said(*told) +
+                                 ": set SOTTO_RANK and SOTTO_SIZE to choose");
+        found.remarks.push_back(said(first) + "; " + said(*told) +
+                                ", which is taken for what started the other");
+    }
+    if (!all.empty()) {
+        found.place = all.front();
+        detail::find_address(found, get);
+    }
+    if (const auto choice = get("SOTTO_INTERFACE"))
+        found.place.bind = address_of_interface(*choice, interfaces_of_this_machine());
+    return found;
+}
+
+/// The same for this process. Remarks go to stderr, on rank 0 alone.
+inline placement from_environment() {
+    detection found = detect([](const char* name) -> std::optional<std::string> {
+        const char* const value = std::getenv(name);
+        if (value == nullptr || *value == '\0') return std::nullopt;
+        return value;
+    });
+    if (found.place.rank == 0)
+        for (const std::string& remark : found.remarks)
+            std::fprintf(stderr, "sotto: %s\n", remark.c_str());
+    return std::move(found.place);
+}
+
+}  // namespace sotto::launch

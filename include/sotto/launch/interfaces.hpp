@@ -1,0 +1,115 @@
+#pragma once
+
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "sotto/core/errors.hpp"
+
+namespace sotto::launch {
+
+/// A network interface that is up, and one of its addresses.
+struct interface {
+    std::string name;
+    std::string address;
+};
+
+namespace detail {
+
+/// An address as its bytes: 4 or 16.
+inline std::optional<std::vector<std::uint8_t>> address_bytes(const std::string& text) {
+    std::array<std::uint8_t, 16> raw{};
+    if (::inet_pton(AF_INET, text.c_str(), raw.data()) == 1)
+        return std::vector<std::uint8_t>(raw.begin(), raw.begin() + 4);
+    if (::inet_pton(AF_INET6, text.c_str(), raw.data()) == 1)
+        return std::vector<std::uint8_t>(raw.begin(), raw.end());
+    return std::nullopt;
+}
+
+inline bool is_within(const std::string& address, const std::vector<std::uint8_t>& network,
+                      std::size_t bits) {
+    const auto own = address_bytes(address);
+    if (!own || own->size() != network.size()) return false;
+    for (std::size_t bit = 0; bit < bits; ++bit)
+        if ((((*own)[bit / 8] ^ network[bit / 8]) >> (7 - bit % 8) & 1) != 0) return false;
+    return true;
+}
+
+}  // namespace detail
+
+/// The address that a choice means: the name of an interface ("eth1"), a network ("10.1.0.0/16"),
+/// an address, or what names begin with ("eth"); in this order.
+///   errors  invalid_option, which lists what there is
+inline std::string address_of_interface(const std::string& choice,
+                                        const std::vector<interface>& all) {
+    const auto first = [&](auto is_meant) -> std::optional<std::string> {
+        const auto found = std::find_if(all.begin(), all.end(), is_meant);
+        return found == all.end() ? std::nullopt : std::optional(found->address);
+    };
+    if (const auto named = first([&](const interface& i) { return i.name == choice; }))
+        return *named;
+    if (const auto own = first([&](const interface& i) { return i.address == choice; }))
+        return *own;
+    if (const std::size_t slash = choice.find('/'); slash != std::string::npos) {
+        const auto network = detail::address_bytes(choice.substr(0, slash));
+        std::size_t bits = 0;
+        const char* const end = choice.data() + choice.size();
+        const auto [read, why] = std::from_chars(choice.data() + slash + 1, end, bits);
+        if (!network || why != std::errc() || read != end || bits > 8 * network->size())
+            throw invalid_option("launch: the interface '" + choice +
+                                 "' is no network such as 10.1.0.0/16");
+        if (const auto inside = first(
+                [&](const interface& i) { return detail::is_within(i.address, *network, bits); }))
+            return *inside;
+    } else if (const auto like =
+                   first([&](const interface& i) { return i.name.starts_with(choice); })) {
+        return *like;
+    }
+    std::string list;
+    for (const interface& i : all)
+        list += (list.empty() ? "" : ", ") + i.name + " (" + i.address + ")";
+    throw invalid_option("launch: no interface is '" + choice + "'; there are " + list);
+}
+
+/// All that are up, IPv4 before IPv6.
+///   errors  io_failure: the system does not tell
+inline std::vector<interface> interfaces_of_this_machine() {
+    ifaddrs* raw = nullptr;
+    if (::getifaddrs(&raw) != 0)
+        throw io_failure("launch: the system does not tell its network interfaces: " +
+                         std::string(std::strerror(errno)));
+    const std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> all(raw, &::freeifaddrs);
+    std::vector<interface> found;
+    for (const int family : {AF_INET, AF_INET6})
+        for (const ifaddrs* i = all.get(); i != nullptr; i = i->ifa_next) {
+            if (i->ifa_addr == nullptr || i->ifa_addr->sa_family != family ||
+                (i->ifa_flags & IFF_UP) == 0)
+                continue;
+            const void* const at =
+                family == AF_INET
+                    ? static_cast<const void*>(
+                          &reinterpret_cast<const sockaddr_in*>(i->ifa_addr)->sin_addr)
+                    : &reinterpret_cast<const sockaddr_in6*>(i->ifa_addr)->sin6_addr;
+            std::array<char, INET6_ADDRSTRLEN> text{};
+            if (::inet_ntop(family, at, text.data(), text.size()) != nullptr)
+                found.push_back({i->ifa_name, text.data()});
+        }
+    return found;
+}
+
+}  // namespace sotto::launch

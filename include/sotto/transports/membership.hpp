@@ -1,0 +1,372 @@
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sotto/core/bytes.hpp"
+#include "sotto/core/clock.hpp"
+#include "sotto/core/describe.hpp"
+#include "sotto/core/errors.hpp"
+#include "sotto/core/result.hpp"
+#include "sotto/transports/control_stream.hpp"
+#include "sotto/transports/transport.hpp"
+#include "sotto/wire/frame.hpp"
+#include "sotto/wire/membership_report.hpp"
+
+namespace sotto::detail::net {
+
+struct membership_options {
+    duration heartbeat = std::chrono::milliseconds(250);
+    duration dead_after = std::chrono::seconds(2);  // without a sign of life; 0: never
+};
+
+/// Who is alive, what was voted, and who failed first: the same answers at every survivor. Without
+/// input, output or clock: frames go in and out by `streams`, time is told.
+///
+/// A poll is complete at a rank once every member's vote is there. When a rank fails, some may have
+/// its vote and others not. So whoever hears of a failure stops counting votes and tells all others
+/// what it knows: who failed and which polls are complete. It takes over what others knew, and says
+/// so again. Once all that live know the same it is settled: a poll that one of them completed is
+/// complete for all, and any other never will be. Further failures meanwhile begin it anew.
+///   wire    frames of heartbeat, vote, report and leave, see wire/frame.hpp
+///   cost    a vote: 64 bytes to every other rank; a failure: a report to every other rank for each
+///           thing that is new to one, at most twice the ranks times the failures
+class membership {
+public:
+    enum class standing : std::uint8_t { alive, left, failed };
+
+    struct failure {
+        int rank = 0;
+        std::string cause;
+        errc code = errc::peer_failed;
+    };
+
+    struct ballot {
+        std::uint64_t key = 0;
+        std::vector<int> members;  // ascending; empty: others have opened it, this rank not yet
+        struct votes {
+            std::uint64_t cast = 0;
+            bool latest[2] = {true, true};  // of even and of odd polls: nobody is further ahead
+        };
+        std::vector<votes> of;        // by rank
+        std::uint64_t completed = 0;  // polls
+        bool verdict = true;          // of the last complete poll
+
+        bool has(int rank) const noexcept {
+            return std::binary_search(members.begin(), members.end(), rank);
+        }
+    };
+
+    /// `seeds(from, to)`: of the digests in that direction.
+    template <class Seeds>
+    membership(int rank, int size, std::uint32_t epoch, const membership_options& options,
+               Seeds seeds, time_point now)
+        : rank_(rank), options_(options), ticked_(now), beat_(now) {
+        const auto count = static_cast<std::size_t>(size);
+        const std::size_t payload_max = wire::report_bytes_max(count);
+        for (int other = 0; other < size; ++other) {
+            peers_.push_back(
+                {.stream = {epoch, seeds(rank, other), seeds(other, rank), payload_max},
+                 .heard = now});
+        }
+    }
+
+    int size() const noexcept { return static_cast<int>(peers_.size()); }
+
+    // What happens
+
+    /// Bytes came from a rank.
+    void received(int from, byte_view piece, time_point now) {
+        peer& p = at(from);
+        if (p.is != standing::alive) return;
+        p.heard = now;
+        const auto why = p.stream.received(
+            piece, [&](const wire::frame_header& h, byte_view payload) -> std::optional<fault> {
+                switch (h.type) {
+                    case wire::frame_type::heartbeat: return note_waiting(p, h);
+                    case wire::frame_type::vote: return count(from, h);
+                    case wire::frame_type::report: return learn(p, payload);
+                    case wire::frame_type::leave: return depart(p);
+                    default:
+                        return fault{3, "a frame about the membership, of type 6 to 9",
+                                     static_cast<std::int64_t>(h.type)};
+                }
+            });
+        if (why) fail(from, "it sent what is no frame: " + why->text(), errc::malformed);
+    }
+
+    /// Its connection ended.
+    void closed(int from, const std::string& how) {
+        if (at(from).is == standing::alive) fail(from, how);
+    }
+
+    /// Time passes: says that this rank lives, and misses those that do not.
+    void tick(time_point now) {
+        // After a halt of this process nobody is blamed for what it did not hear meanwhile.
+        if (const duration gap = now - ticked_; gap > options_.dead_after / 2)
+            for (peer& p : peers_) p.heard += gap;
+        ticked_ = now;
+        if (now - beat_ >= options_.heartbeat) {
+            beat_ = now;
+            for_each_other([&](peer& p) {
+                p.stream.send({.type = wire::frame_type::heartbeat,
+                               .value = static_cast<std::uint64_t>(waits_for_ + 2)});
+            });
+        }
+        if (options_.dead_after <= duration::zero()) return;
+        for (int other = 0; other < size(); ++other)
+            if (other != rank_ && at(other).is == standing::alive &&
+                now - at(other).heard > options_.dead_after) {
+                std::string cause = "no sign of life from it for ";
+                append_number(cause, in_seconds(options_.dead_after));
+                fail(other, cause + " s: it hangs, or the network to it is cut");
+            }
+    }
+
+    time_point next_tick() const noexcept { return beat_ + options_.heartbeat; }
+
+    /// A rank failed, this one perhaps. The first failure is told to all.
+    void fail(int rank, std::string cause, errc code = errc::peer_failed) {
+        if (at(rank).is == standing::failed) return;
+        if (!first_) first_ = {rank, std::move(cause), code};
+        at(rank).is = standing::failed;
+        tell();
+    }
+
+    /// This rank is done.
+    void leave() {
+        if (gone_) return;
+        gone_ = true;
+        for_each_other([](peer& p) { p.stream.send({.type = wire::frame_type::leave}); });
+    }
+
+    /// Whom this rank waits for, for others that wait for it.
+    void wait_for(int rank) noexcept { waits_for_ = rank; }
+
+    /// If 0 waits for 1 and 1 for 2, then 2 is late and not 1. Who waits for anybody waits for
+    /// those who do not wait.
+    int end_of_chain(int rank) const noexcept {
+        int late = rank == any_rank ? first_at_work() : rank;
+        const int first = late;
+        for (int steps = 0; steps < size(); ++steps) {
+            if (late == rank_) return first;
+            const int next = at(late).waits_for;
+            if (next < 0) return late;
+            late = next;
+        }
+        return first;
+    }
+
+    // Votes
+
+    /// The ballot of these ranks (ascending) with this label.
+    ballot& open(std::span<const int> members, std::uint32_t label) {
+        ballot& b = ballot_of(key_of(members, label));
+        b.members.assign(members.begin(), members.end());
+        return b;
+    }
+
+    /// Votes; returns the number of the poll, which is complete once b.completed exceeds it.
+    std::uint64_t vote(ballot& b, bool yes) {
+        ballot::votes& own = b.of[static_cast<std::size_t>(rank_)];
+        const std::uint64_t poll = own.cast;
+        own.latest[poll % 2] = yes;
+        ++own.cast;
+        for (const int member : b.members)
+            if (member != rank_ && at(member).is == standing::alive)
+                at(member).stream.send({.type = wire::frame_type::vote,
+                                        .item = yes ? 1u : 0u,
+                                        .round = poll,
+                                        .value = b.key});
+        complete(b);
+        return poll;
+    }
+
+    /// A member whose vote is missing: rather one that has left than one that may still come.
+    int first_absent(const ballot& b) const noexcept {
+        int absent = nobody;
+        for (const int member : b.members) {
+            if (b.of[static_cast<std::size_t>(member)].cast > b.completed) continue;
+            if (at(member).is == standing::left) return member;
+            if (absent == nobody) absent = member;
+        }
+        return absent;
+    }
+
+    // What is so
+
+    /// The first failure that this rank heard of.
+    const std::optional<failure>& first_failure() const noexcept { return first_; }
+    standing of(int rank) const noexcept { return at(rank).is; }
+    /// Grows when a poll is complete, a rank fails or leaves, or more is known after a failure.
+    std::uint64_t version() const noexcept { return version_; }
+    control_stream& stream(int to) noexcept { return at(to).stream; }
+
+    /// After a failure: whether everybody who lives knows the same.
+    bool settled() const noexcept {
+        if (!first_) return false;
+        for (int other = 0; other < size(); ++other)
+            if (other != rank_ && at(other).is == standing::alive && at(other).knows != known_)
+                return false;
+        return true;
+    }
+
+private:
+    static constexpr int nobody = -1;
+    static constexpr int waits_for_nobody = -2;  // any_rank is -1
+
+    struct peer {
+        control_stream stream;
+        time_point heard;
+        standing is = standing::alive;
+        int waits_for = waits_for_nobody;
+        std::optional<wire::membership_report> knows{};  // but for first, code and cause
+    };
+
+    peer& at(int rank) noexcept { return peers_[static_cast<std::size_t>(rank)]; }
+    const peer& at(int rank) const noexcept { return peers_[static_cast<std::size_t>(rank)]; }
+
+    template <class Visitor>
+    void for_each_other(Visitor&& visit) {
+        for (int other = 0; other < size(); ++other)
+            if (other != rank_ && at(other).is == standing::alive) visit(at(other));
+    }
+
+    static std::uint64_t key_of(std::span<const int> members, std::uint32_t label) {
+        std::vector<std::uint32_t> words{label};
+        for (const int member : members) words.push_back(static_cast<std::uint32_t>(member));
+        bytes content(4 * words.size());
+        wire::store_little_endian(content.data(), std::span<const std::uint32_t>(words));
+        return wire::frame_digest(content, 0);
+    }
+
+    ballot& ballot_of(std::uint64_t key) {
+        const auto [found, is_new] = ballots_.try_emplace(key);
+        if (is_new) {
+            found->second.key = key;
+            found->second.of.resize(peers_.size());
+        }
+        return found->second;
+    }
+
+    int first_at_work() const noexcept {
+        for (int other = 0; other < size(); ++other)
+            if (other != rank_ && at(other).is == standing::alive &&
+                at(other).waits_for == waits_for_nobody)
+                return other;
+        return (rank_ + 1) % size();
+    }
+
+    std::optional<fault> note_waiting(peer& p, const wire::frame_header& h) noexcept {
+        if (h.value > peers_.size() + 1)
+            return fault{40, "a rank plus 2", static_cast<std::int64_t>(h.value)};
+        p.waits_for = static_cast<int>(h.value) - 2;
+        return std::nullopt;
+    }
+
+    std::optional<fault> count(int from, const wire::frame_header& h) {
+        if (first_) return std::nullopt;  // too late: others have been told what is complete
+        if (!ballots_.contains(h.value) && ballots_.size() >= wire::report_polls_max)
+            return fault{40, "at most 4096 ballots", static_cast<std::int64_t>(h.value)};
+        ballot& b = ballot_of(h.value);
+        ballot::votes& theirs = b.of[static_cast<std::size_t>(from)];
+        if (h.round != theirs.cast || h.round > b.completed + 1)
+            return fault{24, "the number of the next poll", static_cast<std::int64_t>(h.round)};
+        theirs.latest[h.round % 2] = h.item == 1;
+        ++theirs.cast;
+        complete(b);
+        return std::nullopt;
+    }
+
+    void complete(ballot& b) noexcept {
+        if (first_ || b.members.empty()) return;
+        bool all = true;
+        for (const int member : b.members) {
+            const ballot::votes& v = b.of[static_cast<std::size_t>(member)];
+            if (v.cast <= b.completed) return;
+            all = all && v.latest[b.completed % 2];
+        }
+        b.verdict = all;
+        ++b.completed;
+        ++version_;
+    }
+
+    std::optional<fault> learn(peer& from, byte_view payload) {
+        ++version_;
+        auto report = wire::read_report(payload, static_cast<std::uint32_t>(size()));
+        if (!report) return report.why();
+        bool news = false;
+        if (!first_) {
+            first_ = {static_cast<int>(report->first), std::move(report->cause),
+                      static_cast<errc>(report->code)};
+            news = true;
+        }
+        for (const std::uint32_t rank : report->failed)
+            if (peer& p = at(static_cast<int>(rank)); p.is != standing::failed) {
+                p.is = standing::failed;
+                news = true;
+            }
+        for (const auto& theirs : report->polls) {
+            if (ballots_.size() >= wire::report_polls_max && !ballots_.contains(theirs.ballot))
+                return fault{0, "at most 4096 ballots", static_cast<std::int64_t>(ballots_.size())};
+            ballot& b = ballot_of(theirs.ballot);
+            if (theirs.completed <= b.completed) continue;
+            b.completed = theirs.completed;
+            b.verdict = theirs.verdict;
+            news = true;
+        }
+        report->first = 0;
+        report->code = 0;
+        report->cause.clear();
+        from.knows = std::move(*report);
+        if (news) tell();
+        return std::nullopt;
+    }
+
+    std::optional<fault> depart(peer& p) noexcept {
+        p.is = standing::left;
+        ++version_;
+        return std::nullopt;
+    }
+
+    /// Tells all others what this rank knows, the failed ones too: they may live.
+    void tell() {
+        ++version_;
+        wire::membership_report all;
+        for (int rank = 0; rank < size(); ++rank)
+            if (at(rank).is == standing::failed) all.failed.push_back(static_cast<unsigned>(rank));
+        for (const auto& [key, b] : ballots_)
+            if (b.completed > 0) all.polls.push_back({key, b.completed, b.verdict});
+        known_ = all;
+        all.first = static_cast<std::uint32_t>(first_->rank);
+        all.code = static_cast<std::uint8_t>(first_->code);
+        all.cause = first_->cause;
+        bytes payload;
+        wire::append_report(all, payload);
+        for (int other = 0; other < size(); ++other)
+            if (other != rank_ && at(other).is != standing::left)
+                at(other).stream.send({.type = wire::frame_type::report}, payload);
+    }
+
+    int rank_;
+    membership_options options_;
+    std::deque<peer> peers_;  // this rank too
+    std::map<std::uint64_t, ballot> ballots_;
+    std::optional<failure> first_;
+    wire::membership_report known_;
+    int waits_for_ = waits_for_nobody;
+    std::uint64_t version_ = 0;
+    bool gone_ = false;
+    time_point ticked_, beat_;
+};
+
+}  // namespace sotto::detail::net

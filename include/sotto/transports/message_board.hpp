@@ -1,0 +1,166 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <deque>
+#include <vector>
+
+#include "sotto/core/bytes.hpp"
+#include "sotto/transports/transport.hpp"
+
+namespace sotto::detail::net {
+
+/// Memory that was lent for a message to or from another process, and how far it is.
+struct transfer {
+    enum class stage : std::uint8_t { idle, posted, complete, too_long };
+
+    stage reached = stage::idle;
+    bool sends = false;
+    bool linked = false;  // waits on the board
+    int peer = 0;
+    tag label;
+    const std::byte* source = nullptr;
+    std::byte* target = nullptr;
+    std::int64_t size = 0;
+    completion ended;
+    std::uint32_t slot = 0;        // where its endpoint keeps it
+    std::uint32_t generation = 1;  // uses of the slot: tells a spent request from a live one
+    transfer* before = nullptr;
+    transfer* after = nullptr;
+
+    bool is_for(int from, const tag& what) const noexcept {
+        return label == what && (peer == any_rank || peer == from);
+    }
+};
+
+/// A message that came before its receive: its bytes, or word that it waits at its sender.
+struct arrival {
+    int source = 0;
+    tag label;
+    std::int64_t size = 0;
+    enum class place : std::uint8_t { here, coming, at_sender, lent } where = place::here;
+    bytes content;                     // here, or coming
+    std::uint64_t announcement = 0;    // at_sender: its number
+    transfer* sent_to_self = nullptr;  // lent: the send that lends it
+    transfer* claimed_by = nullptr;    // coming: the receive that was posted meanwhile
+    bool linked = false;
+    arrival* before = nullptr;
+    arrival* after = nullptr;
+};
+
+/// Things that link each other, in the order in which they came. It owns no memory.
+template <class Entry>
+class ordered_list {
+public:
+    void push_back(Entry& e) noexcept {
+        e.before = last_;
+        e.after = nullptr;
+        (last_ ? last_->after : first_) = &e;
+        last_ = &e;
+        e.linked = true;
+    }
+
+    void unlink(Entry& e) noexcept {
+        (e.before ? e.before->after : first_) = e.after;
+        (e.after ? e.after->before : last_) = e.before;
+        e.linked = false;
+    }
+
+    Entry* first() const noexcept { return first_; }
+
+private:
+    Entry* first_ = nullptr;
+    Entry* last_ = nullptr;
+};
+
+/// Where an endpoint's receives and the messages of other processes meet.
+///   cost    a message steps over those of other tags that share one of 64 lists with it
+class message_board {
+public:
+    /// Takes the oldest receive that is for this message, or nothing.
+    transfer* take_receive(int from, const tag& label) noexcept {
+        auto& waiting = receives_[list_of(label)];
+        for (transfer* t = waiting.first(); t; t = t->after)
+            if (t->is_for(from, label)) {
+                waiting.unlink(*t);
+                return t;
+            }
+        return nullptr;
+    }
+
+    void post(transfer& receive) noexcept { receives_[list_of(receive.label)].push_back(receive); }
+
+    void remove(transfer& receive) noexcept {
+        if (receive.linked) receives_[list_of(receive.label)].unlink(receive);
+    }
+
+    /// Takes the oldest message that this receive is for, or nothing; give it back by `release`.
+    arrival* take_arrival(const transfer& receive) noexcept {
+        auto& there = arrivals_[list_of(receive.label)];
+        for (arrival* a = there.first(); a; a = a->after)
+            if (receive.is_for(a->source, a->label)) {
+                there.unlink(*a);
+                return a;
+            }
+        return nullptr;
+    }
+
+    /// Room for a message that no receive is for.
+    arrival& add_arrival(int from, const tag& label, std::int64_t size, arrival::place where) {
+        if (free_.empty()) {
+            if (free_.capacity() == pool_.size()) free_.reserve(2 * pool_.size() + 1);
+            free_.push_back(&pool_.emplace_back());
+        }
+        arrival& a = *free_.back();
+        if (where == arrival::place::coming) a.content.resize(static_cast<std::size_t>(size));
+        free_.pop_back();
+        a.source = from;
+        a.label = label;
+        a.size = size;
+        a.where = where;
+        a.sent_to_self = a.claimed_by = nullptr;
+        arrivals_[list_of(label)].push_back(a);
+        return a;
+    }
+
+    void release(arrival& a) noexcept {
+        if (a.linked) arrivals_[list_of(a.label)].unlink(a);
+        if (a.content.capacity() > kept_max) bytes().swap(a.content);
+        free_.push_back(&a);  // has room for every one
+    }
+
+private:
+    // With 64 lists some hundred tensors leave only a handful of others to step over.
+    static constexpr std::size_t lists = 64;
+    static constexpr std::size_t kept_max =
+        65536;  // bytes that a place for messages goes on having
+
+    static std::size_t list_of(const tag& label) noexcept {
+        const std::uint64_t mixed =
+            (label.round * 31 + label.item * std::uint64_t{7} + label.channel) *
+            0x9E3779B97F4A7C15u;
+        return static_cast<std::size_t>(mixed >> 58);
+    }
+
+    std::array<ordered_list<transfer>, lists> receives_;
+    std::array<ordered_list<arrival>, lists> arrivals_;
+    std::deque<arrival> pool_;
+    std::vector<arrival*> free_;
+};
+
+/// Copies a message to where it is wanted and completes the receive, unless it is too long.
+inline void deliver(transfer& receive, int source, byte_view content) noexcept {
+    receive.ended = {source, static_cast<std::int64_t>(content.size())};
+    if (receive.ended.bytes > receive.size) {
+        receive.reached = transfer::stage::too_long;
+        return;
+    }
+    if (!content.empty() && receive.target != content.data())
+        std::memcpy(receive.target, content.data(), content.size());
+    receive.reached = transfer::stage::complete;
+}
+
+}  // namespace sotto::detail::net

@@ -1,0 +1,191 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "sotto/core/bytes.hpp"
+#include "sotto/core/errors.hpp"
+#include "sotto/transports/message_link.hpp"
+#include "sotto/transports/message_board.hpp"
+#include "sotto/transports/transport.hpp"
+
+namespace sotto::detail::net {
+
+/// What a tag is called in errors.
+inline std::string name_of(const tag& label) {
+    return "(channel " + std::to_string(label.channel) + ", item " + std::to_string(label.item) +
+           ", round " + std::to_string(label.round) + ")";
+}
+
+/// The transfers of one rank and a link to each of the others, without input or output: what is
+/// left of a transport once who moves the bytes, and who waits for how long, is taken away.
+///   errors  invalid_option: a rank that does not exist, or is not connected; std::logic_error: a
+///           request that is spent
+class message_exchange {
+public:
+    /// `transport`: its name, for errors.
+    message_exchange(const char* transport, int rank, int size)
+        : transport_(transport), rank_(rank), links_(static_cast<std::size_t>(size)) {}
+
+    int rank() const noexcept { return rank_; }
+    int size() const noexcept { return static_cast<int>(links_.size()); }
+
+    void connect(int peer, const link_terms& terms) {
+        links_[static_cast<std::size_t>(peer)] =
+            std::make_unique<message_link>(peer, terms, board_, activity_);
+    }
+    /// Null for this rank itself and for ranks that it is not connected to.
+    message_link* link_to(int peer) noexcept {
+        return links_[static_cast<std::size_t>(peer)].get();
+    }
+
+    transfer& send(int to, const tag& label, byte_view out) {
+        require_rank("send", to, 0);
+        transfer& t = take(true, to, label, static_cast<std::int64_t>(out.size()));
+        t.source = out.data();
+        if (to != rank_) {
+            try {
+                link_to(to)->send(t);
+            } catch (...) {
+                retire(t);
+                throw;
+            }
+        } else if (transfer* const receive = board_.take_receive(rank_, label)) {
+            meet(t, *receive);
+        } else {
+            board_.add_arrival(rank_, label, t.size, arrival::place::lent).sent_to_self = &t;
+        }
+        return t;
+    }
+
+    transfer& receive(int from, const tag& label, mutable_byte_view in) {
+        require_rank("receive", from, any_rank);
+        transfer& t = take(false, from, label, static_cast<std::int64_t>(in.size()));
+        t.target = in.data();
+        arrival* const there = board_.take_arrival(t);
+        if (!there) {
+            board_.post(t);
+        } else if (there->where == arrival::place::lent) {
+            meet(*there->sent_to_self, t);
+            board_.release(*there);
+        } else {
+            link_to(there->source)->hand_over(*there, t);
+        }
+        return t;
+    }
+
+    static request request_of(const transfer& t) noexcept { return {t.slot, t.generation}; }
+
+    transfer& find(request r) {
+        if (r.slot < transfers_.size()) {
+            transfer& t = transfers_[r.slot];
+            if (t.generation == r.generation && t.reached != transfer::stage::idle) return t;
+        }
+        misuse("the request (slot " + std::to_string(r.slot) + ", generation " +
+               std::to_string(r.generation) + ") is spent or was never made here");
+    }
+
+    /// How a transfer ended, which is then spent; requires that it is complete.
+    completion finish(transfer& t) noexcept {
+        const completion ended = t.ended;
+        (t.sends ? traffic_.bytes_sent : traffic_.bytes_received) += ended.bytes;
+        ++(t.sends ? traffic_.messages_sent : traffic_.messages_received);
+        retire(t);
+        return ended;
+    }
+
+    void retire(transfer& t) noexcept {
+        board_.remove(t);
+        t.reached = transfer::stage::idle;
+        ++t.generation;
+        free_.push_back(t.slot);  // has room for every slot
+    }
+
+    /// Calls with each transfer that is under way.
+    template <class Visitor>
+    void for_each_under_way(Visitor&& visit) {
+        for (transfer& t : transfers_)
+            if (t.reached == transfer::stage::posted) visit(t);
+    }
+
+    /// Ends everything: no memory that was lent is touched any more, by whatever bytes come.
+    void abandon() noexcept {
+        links_.clear();
+        for (transfer& t : transfers_)
+            if (t.reached != transfer::stage::idle) retire(t);
+    }
+
+    void reserve(std::int64_t count) {
+        if (count < 0 || count > transfers_max)
+            throw invalid_option(std::string(transport_) + ": room for " + std::to_string(count) +
+                                 " transfers; 0 to 2^24 are possible");
+        const auto slots = std::max(static_cast<std::size_t>(count), transfers_.size());
+        free_.reserve(slots);
+        while (transfers_.size() < slots) {
+            transfer& t = transfers_.emplace_back();
+            t.slot = static_cast<std::uint32_t>(transfers_.size() - 1);
+            free_.push_back(t.slot);
+        }
+    }
+
+    std::uint64_t activity() const noexcept { return activity_; }
+    void stir() noexcept { ++activity_; }
+    const traffic& counters() const noexcept { return traffic_; }
+
+    [[noreturn]] void misuse(const std::string& what) const {
+        throw std::logic_error(std::string(transport_) + ": rank " + std::to_string(rank_) + ": " +
+                               what);
+    }
+
+private:
+    static constexpr std::int64_t transfers_max = std::int64_t{1} << 24;
+
+    void require_rank(const char* what, int peer, int lowest) {
+        if (peer < lowest || peer >= size())
+            throw invalid_option(std::string(transport_) + ": rank " + std::to_string(rank_) +
+                                 ": " + what + " with rank " + std::to_string(peer) +
+                                 "; ranks are 0 to " + std::to_string(size() - 1));
+        if (peer >= 0 && peer != rank_ && !link_to(peer))
+            throw invalid_option(std::string(transport_) + ": rank " + std::to_string(rank_) +
+                                 ": " + what + " with rank " + std::to_string(peer) +
+                                 ", which it is not connected to");
+    }
+
+    transfer& take(bool sends, int peer, const tag& label, std::int64_t size) {
+        if (free_.empty())
+            reserve(std::max<std::int64_t>(16, 2 * static_cast<std::int64_t>(transfers_.size())));
+        transfer& t = transfers_[free_.back()];
+        free_.pop_back();
+        t.sends = sends;
+        t.peer = peer;
+        t.label = label;
+        t.size = size;
+        t.ended = {rank_, size};
+        t.reached = transfer::stage::posted;
+        return t;
+    }
+
+    /// A message of this rank to itself.
+    void meet(transfer& send, transfer& receive) noexcept {
+        deliver(receive, rank_, {send.source, static_cast<std::size_t>(send.size)});
+        send.reached = receive.reached;
+        activity_ += 2;
+    }
+
+    const char* transport_;
+    int rank_;
+    std::uint64_t activity_ = 0;
+    traffic traffic_;
+    std::deque<transfer> transfers_;  // never moved: links and board hold pointers to them
+    std::vector<std::uint32_t> free_;
+    message_board board_;
+    std::vector<std::unique_ptr<message_link>> links_;
+};
+
+}  // namespace sotto::detail::net

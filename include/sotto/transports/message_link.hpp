@@ -1,0 +1,403 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sotto/core/bytes.hpp"
+#include "sotto/core/errors.hpp"
+#include "sotto/core/result.hpp"
+#include "sotto/transports/message_board.hpp"
+#include "sotto/transports/ring_queue.hpp"
+#include "sotto/transports/transport.hpp"
+#include "sotto/wire/frame.hpp"
+
+namespace sotto::detail::net {
+
+/// What both ends of a connection know before its first frame.
+struct link_terms {
+    std::uint32_t epoch = 0;
+    std::uint64_t seed_out = 0;  // of digests, one for each direction
+    std::uint64_t seed_in = 0;
+    std::int64_t budget = 4 << 20;  // bytes of messages that the receiver takes unasked
+};
+
+/// One end of a connection that carries messages, without input or output: bytes to write are
+/// asked for and bytes that were read are handed in, whoever moves them.
+///
+/// A message goes at once while the receiver has room for it, whether or not it waits for it; the
+/// room is a budget, and what is taken of it is given back as messages find their receives. A
+/// message beyond it is announced and goes when its receive is there. So memory is bounded, no
+/// order of receives can block, and what is received in time goes straight to where it is wanted.
+///   wire    frames of message, announce, ready, granted and credit, see wire/frame.hpp
+///   cost    64 bytes a message and a pass of a digest at each end; no copy but of what arrives
+///           together with its header (64 KiB at most) or before its receive
+///   errors  `received` returns a fault where bytes do not follow the protocol: nothing of that
+///           frame takes effect, and the link is of no use afterwards
+class message_link {
+public:
+    /// `activity` grows by one with each transfer that ends.
+    message_link(int peer, const link_terms& terms, message_board& board, std::uint64_t& activity)
+        : peer_(peer),
+          terms_(terms),
+          board_(&board),
+          activity_(&activity),
+          credit_(terms.budget),
+          allowance_(terms.budget),
+          staged_(staging_bytes) {}
+    message_link(const message_link&) = delete;
+    message_link& operator=(const message_link&) = delete;
+
+    int peer() const noexcept { return peer_; }
+
+    // Transfers
+
+    /// Starts a send to the peer.
+    void send(transfer& t) {
+        if (const std::int64_t charge = charge_of(t.size); charge <= credit_) {
+            credit_ -= charge;
+            push(wire::frame_type::message, &t);
+        } else {
+            if (announced_.size() >= announced_max)
+                throw error(errc::invalid_option, "more than " + std::to_string(announced_max) +
+                                                      " messages wait until rank " +
+                                                      std::to_string(peer_) + " receives them");
+            announced_.push_back({announcements_sent_, &t});
+            push(wire::frame_type::announce, &t, announcements_sent_++);
+        }
+    }
+
+    /// Gives a message of the peer, which the board had kept, to a receive.
+    void hand_over(arrival& from, transfer& to) {
+        switch (from.where) {
+            case arrival::place::here:
+                deliver(to, peer_, from.content);
+                ++*activity_;
+                give_back(from.size);
+                board_->release(from);
+                break;
+            case arrival::place::coming: from.claimed_by = &to; break;
+            default:
+                --announcements_open_;
+                accept(from.announcement, from.size, to);
+                board_->release(from);
+        }
+    }
+
+    // Out
+
+    bool has_output() const noexcept { return !queue_.empty(); }
+
+    /// Bytes to write, in this order; valid until `written` or another call that is not const.
+    std::span<const byte_view> output() {
+        output_.clear();
+        std::size_t skip = written_;
+        for (std::size_t i = 0; i < queue_.size() && output_.size() + 2 <= views_max; ++i) {
+            outgoing& frame = queue_[i];
+            if (!frame.sealed) seal(frame);
+            for (const byte_view piece : {byte_view(frame.header), frame.payload}) {
+                const std::size_t gone = std::min(skip, piece.size());
+                skip -= gone;
+                if (gone < piece.size()) output_.push_back(piece.subspan(gone));
+            }
+        }
+        return output_;
+    }
+
+    /// So many of these bytes are on their way.
+    void written(std::size_t count) noexcept {
+        written_ += count;
+        while (!queue_.empty() && queue_.front().sealed && written_ >= queue_.front().size()) {
+            const outgoing& frame = queue_.front();
+            written_ -= frame.size();
+            if (transfer* const sent = frame.carried) {
+                sent->reached = transfer::stage::complete;
+                ++*activity_;
+            }
+            queue_.pop();
+        }
+    }
+
+    // In
+
+    /// Where to put bytes that are read: first what a message still lacks, then what follows it.
+    std::array<mutable_byte_view, 2> input() noexcept {
+        return {content_.subspan(filled_), mutable_byte_view(staged_).subspan(staged_end_)};
+    }
+
+    /// So many bytes were put there.
+    std::optional<fault> received(std::size_t count) {
+        const std::size_t direct = std::min(count, content_.size() - filled_);
+        filled_ += direct;
+        lacking_ -= direct;
+        staged_end_ += count - direct;
+        while (true) {
+            if (reading_) {
+                take_staged();
+                if (lacking_ > 0) break;
+                if (const auto why = finish()) return why;
+            }
+            if (staged_end_ - staged_begin_ < wire::frame_header_bytes) break;
+            const auto header =
+                wire::read_frame_header(staged_.data() + staged_begin_, terms_.seed_in);
+            if (!header) return header.why();
+            staged_begin_ += wire::frame_header_bytes;
+            if (const auto why = begin(*header)) return why;
+        }
+        // What is left is the start of a header, or nothing.
+        std::copy(staged_.data() + staged_begin_, staged_.data() + staged_end_, staged_.data());
+        staged_end_ -= staged_begin_;
+        staged_begin_ = 0;
+        return std::nullopt;
+    }
+
+    /// Whether the stream may end here.
+    bool between_frames() const noexcept { return !reading_ && staged_end_ == 0; }
+
+private:
+    static constexpr std::size_t staging_bytes = 65536;
+    static constexpr std::size_t views_max = 16;
+    static constexpr std::size_t announced_max = 65536;
+    static constexpr std::int64_t overhead = 256;  // of a message that waits for its receive
+
+    struct outgoing {
+        wire::frame_type type = wire::frame_type::credit;
+        bool sealed = false;          // its header is written
+        transfer* about = nullptr;    // the send that it belongs to
+        transfer* carried = nullptr;  // the same if its message follows
+        std::uint64_t announcement = 0;
+        std::array<std::byte, wire::frame_header_bytes> header{};
+        byte_view payload{};
+
+        std::size_t size() const noexcept { return header.size() + payload.size(); }
+    };
+
+    struct announced_message {
+        std::uint64_t number;
+        transfer* of;
+    };
+
+    static std::int64_t charge_of(std::int64_t size) noexcept { return size + overhead; }
+
+    void push(wire::frame_type type, transfer* about, std::uint64_t announcement = 0) {
+        outgoing frame{.type = type, .about = about, .announcement = announcement};
+        if (type == wire::frame_type::message || type == wire::frame_type::granted) {
+            frame.carried = about;
+            frame.payload = {about->source, static_cast<std::size_t>(about->size)};
+        }
+        queue_.push(frame);
+    }
+
+    /// Writes a frame's header: its place in the stream, and what credit there is to give back.
+    void seal(outgoing& frame) noexcept {
+        wire::frame_header h{.type = frame.type, .epoch = terms_.epoch, .sequence = sent_++};
+        if (frame.about) {
+            h.channel = frame.about->label.channel;
+            h.item = frame.about->label.item;
+            h.round = frame.about->label.round;
+            h.size = static_cast<std::uint64_t>(frame.about->size);
+        }
+        if (frame.type == wire::frame_type::ready || frame.type == wire::frame_type::granted)
+            h.round = frame.announcement;
+        h.value = static_cast<std::uint64_t>(owed_);
+        allowance_ += owed_;
+        owed_ = 0;
+        if (frame.carried) h.payload_digest = wire::frame_digest(frame.payload, terms_.seed_out);
+        wire::write_frame_header(h, terms_.seed_out, frame.header.data());
+        frame.sealed = true;
+    }
+
+    /// A message found its receive.
+    void give_back(std::int64_t size) {
+        owed_ += charge_of(size);
+        const bool goes_along = !queue_.empty() && !queue_.back().sealed;
+        if (owed_ >= terms_.budget / 4 && !goes_along) push(wire::frame_type::credit, nullptr);
+    }
+
+    /// A receive for a message that waits at the peer.
+    void accept(std::uint64_t announcement, std::int64_t size, transfer& receive) {
+        receive.ended = {peer_, size};
+        if (size > receive.size) {
+            receive.reached = transfer::stage::too_long;
+            ++*activity_;
+            return;
+        }
+        expected_.push_back({announcement, &receive});
+        push(wire::frame_type::ready, nullptr, announcement);
+    }
+
+    std::optional<fault> begin(const wire::frame_header& h) {
+        if (h.epoch != terms_.epoch)
+            return fault{4, "the present epoch", static_cast<std::int64_t>(h.epoch), terms_.epoch};
+        if (h.sequence != received_)
+            return fault{8, "as the frame's number", static_cast<std::int64_t>(h.sequence),
+                         static_cast<std::int64_t>(received_)};
+        ++received_;
+        if (h.value > static_cast<std::uint64_t>(terms_.budget - credit_))
+            return fault{40, "no more credit than was taken", static_cast<std::int64_t>(h.value)};
+        credit_ += static_cast<std::int64_t>(h.value);
+        const auto size = static_cast<std::int64_t>(h.size);
+        if (size < 0) return fault{32, "a size below 2^63", size};
+        switch (h.type) {
+            case wire::frame_type::message: return begin_message(h, size);
+            case wire::frame_type::granted: return begin_granted(h, size);
+            case wire::frame_type::announce: return note(h, size);
+            case wire::frame_type::ready: return grant(h);
+            case wire::frame_type::credit: return begin_nothing(h);
+            default:
+                return fault{3, "a frame about messages, of type 1 to 5",
+                             static_cast<std::int64_t>(h.type)};
+        }
+    }
+
+    static tag label_of(const wire::frame_header& h) noexcept {
+        return {h.channel, h.item, h.round};
+    }
+
+    static std::optional<fault> begin_nothing(const wire::frame_header& h) noexcept {
+        if (h.size != 0)
+            return fault{32, "0 as the size of nothing", static_cast<std::int64_t>(h.size)};
+        return std::nullopt;
+    }
+
+    std::optional<fault> begin_message(const wire::frame_header& h, std::int64_t size) {
+        if (size > allowance_ - overhead) return fault{32, "a message within the budget", size};
+        allowance_ -= charge_of(size);
+        if (transfer* const receive = board_->take_receive(peer_, label_of(h))) {
+            give_back(size);
+            read_into(*receive, h);
+        } else {
+            arrival_ = &board_->add_arrival(peer_, label_of(h), size, arrival::place::coming);
+            begin_reading(h, arrival_->content);
+        }
+        return std::nullopt;
+    }
+
+    std::optional<fault> begin_granted(const wire::frame_header& h, std::int64_t size) {
+        const auto expected = find(expected_, h.round);
+        if (expected == expected_.end())
+            return fault{24, "a message that was asked for", static_cast<std::int64_t>(h.round)};
+        transfer& receive = *expected->of;
+        if (size != receive.ended.bytes)
+            return fault{32, "bytes as announced", size, receive.ended.bytes};
+        expected_.erase(expected);
+        read_into(receive, h);
+        return std::nullopt;
+    }
+
+    std::optional<fault> note(const wire::frame_header& h, std::int64_t size) {
+        const std::uint64_t number = announcements_received_++;
+        if (transfer* const receive = board_->take_receive(peer_, label_of(h))) {
+            accept(number, size, *receive);
+            return std::nullopt;
+        }
+        if (announcements_open_ == announced_max)
+            return fault{3, "at most 65536 open announcements",
+                         static_cast<std::int64_t>(announced_max + 1)};
+        ++announcements_open_;
+        board_->add_arrival(peer_, label_of(h), size, arrival::place::at_sender).announcement =
+            number;
+        return std::nullopt;
+    }
+
+    std::optional<fault> grant(const wire::frame_header& h) {
+        if (const auto why = begin_nothing(h)) return why;
+        const auto waiting = find(announced_, h.round);
+        if (waiting == announced_.end())
+            return fault{24, "an open announcement", static_cast<std::int64_t>(h.round)};
+        push(wire::frame_type::granted, waiting->of, h.round);
+        announced_.erase(waiting);
+        return std::nullopt;
+    }
+
+    static std::vector<announced_message>::iterator find(std::vector<announced_message>& among,
+                                                         std::uint64_t number) noexcept {
+        return std::find_if(among.begin(), among.end(),
+                            [&](const announced_message& m) { return m.number == number; });
+    }
+
+    /// What is too long for its receive is read, and dropped.
+    void read_into(transfer& receive, const wire::frame_header& h) noexcept {
+        receive_ = &receive;
+        receive.ended = {peer_, static_cast<std::int64_t>(h.size)};
+        const bool fits = receive.ended.bytes <= receive.size;
+        begin_reading(h, fits ? mutable_byte_view(receive.target, static_cast<std::size_t>(h.size))
+                              : mutable_byte_view());
+    }
+
+    void begin_reading(const wire::frame_header& h, mutable_byte_view content) noexcept {
+        reading_ = true;
+        digest_ = h.payload_digest;
+        content_ = content;
+        filled_ = 0;
+        lacking_ = static_cast<std::size_t>(h.size);
+    }
+
+    void take_staged() noexcept {
+        const std::size_t taken = std::min(lacking_, staged_end_ - staged_begin_);
+        if (filled_ < content_.size())
+            std::copy_n(staged_.data() + staged_begin_, taken, content_.data() + filled_);
+        filled_ = std::min(filled_ + taken, content_.size());
+        staged_begin_ += taken;
+        lacking_ -= taken;
+    }
+
+    std::optional<fault> finish() {
+        const mutable_byte_view content = std::exchange(content_, {});
+        filled_ = 0;
+        reading_ = false;
+        transfer* const receive = std::exchange(receive_, nullptr);
+        arrival* const kept = std::exchange(arrival_, nullptr);
+        const bool dropped = receive && receive->ended.bytes > receive->size;
+#if !defined(FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION)
+        if (!dropped && wire::frame_digest(content, terms_.seed_in) != digest_)
+            return fault{48, "the payload's digest, not that of other bytes",
+                         static_cast<std::int64_t>(digest_)};
+#endif
+        if (receive) {
+            receive->reached = dropped ? transfer::stage::too_long : transfer::stage::complete;
+            ++*activity_;
+        } else {
+            kept->where = arrival::place::here;
+            if (kept->claimed_by) hand_over(*kept, *kept->claimed_by);
+        }
+        return std::nullopt;
+    }
+
+    int peer_;
+    link_terms terms_;
+    message_board* board_;
+    std::uint64_t* activity_;
+
+    ring_queue<outgoing> queue_;
+    std::vector<byte_view> output_;
+    std::size_t written_ = 0;                   // of the frames in the queue
+    std::uint64_t sent_ = 0;                    // frames
+    std::int64_t credit_;                       // bytes that the peer has room for
+    std::vector<announced_message> announced_;  // sends that wait until the peer is ready
+    std::uint64_t announcements_sent_ = 0;
+
+    std::int64_t allowance_;                   // bytes that the peer may send unasked
+    std::int64_t owed_ = 0;                    // of what it sent: not given back yet
+    std::vector<announced_message> expected_;  // receives whose messages may come
+    std::uint64_t announcements_received_ = 0;
+    std::size_t announcements_open_ = 0;
+    std::uint64_t received_ = 0;  // frames
+    bytes staged_;                // what was read behind a message
+    std::size_t staged_begin_ = 0, staged_end_ = 0;
+    bool reading_ = false;  // a message, of which
+    std::size_t lacking_ = 0;
+    mutable_byte_view content_;  // empty if it is dropped
+    std::size_t filled_ = 0;
+    std::uint64_t digest_ = 0;
+    transfer* receive_ = nullptr;  // either that it is for
+    arrival* arrival_ = nullptr;   // or where it is kept
+};
+
+}  // namespace sotto::detail::net

@@ -1,0 +1,435 @@
+#pragma once
+
+#include "sotto/transports/tcp_socket.hpp"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "sotto/core/bytes.hpp"
+#include "sotto/core/clock.hpp"
+#include "sotto/core/describe.hpp"
+#include "sotto/core/errors.hpp"
+#include "sotto/core/placement.hpp"
+#include "sotto/transports/ballot_transport.hpp"
+#include "sotto/transports/membership.hpp"
+#include "sotto/transports/message_exchange.hpp"
+#include "sotto/transports/tcp_control.hpp"
+#include "sotto/transports/tcp_join.hpp"
+#include "sotto/transports/tcp_options.hpp"
+#include "sotto/transports/transport.hpp"
+
+namespace sotto {
+
+/// The transport between processes over TCP.
+///
+/// Messages go straight from the memory that was lent to the system and back, moved by the thread
+/// that uses the transport whenever it is inside of it; what it leaves to the system's buffers
+/// travels while it computes. A thread of its own says four times a second that this rank lives,
+/// and hears of the others, over connections of its own. A rank that is killed is known to all
+/// others at once, one that hangs after tcp_options::dead_after; the others stay what they are and
+/// throw peer_failure, which names the first that failed.
+///   wire    see tcp_join for how ranks meet, message_link for messages, membership for the rest
+///   memory  a tcp_options::budget for each other rank, and 64 KiB
+///   cost    a message of a few bytes takes two calls of the system at each end
+///   errors  as in_process; a send may complete before it is received, so that what fails at the
+///           receiver is told to a later call
+class tcp {
+    using transfer = detail::net::transfer;
+
+public:
+    using ballot = detail::net::membership::ballot;
+
+    /// Meets the others: returns once all ranks are there.
+    ///   errors  as tcp_join
+    static tcp join(const tcp_options& options) { return meeting(options).join(); }
+
+    /// The same for a rank that a launcher has placed.
+    static tcp join(const placement& place) { return join(tcp_options::at(place)); }
+
+    /// A port that is open before the others are told of it: for rank 0 where the system chooses
+    /// the port.
+    class meeting {
+    public:
+        explicit meeting(const tcp_options& options)
+            : options_(options),
+              io_(std::make_unique<detail::net::asio::io_context>()),
+              joining_(std::make_unique<detail::net::tcp_join>(*io_, options)) {}
+
+        std::uint16_t port() { return joining_->listen(); }
+
+        tcp join() {
+            auto connections = joining_->run();
+            joining_.reset();  // before what it borrows
+            return tcp(options_, std::move(io_), std::move(connections));
+        }
+
+    private:
+        tcp_options options_;
+        std::unique_ptr<detail::net::asio::io_context> io_;
+        std::unique_ptr<detail::net::tcp_join> joining_;
+    };
+
+    tcp(const tcp&) = delete;
+    tcp& operator=(const tcp&) = delete;
+    ~tcp() {
+        withdraw();
+        control_.stop();
+    }
+
+    int rank() const noexcept { return options_.rank; }
+    int size() const noexcept { return options_.size; }
+
+    request send(int to, tag label, byte_view out) {
+        begin();
+        transfer& t = exchange_.send(to, label, out);
+        const request made = detail::net::message_exchange::request_of(t);
+        if (to != rank()) write(to);
+        return made;
+    }
+
+    request receive(int from, tag label, mutable_byte_view in) {
+        begin();
+        transfer& t = exchange_.receive(from, label, in);
+        return detail::net::message_exchange::request_of(t);
+    }
+
+    std::optional<completion> poll(request r) {
+        begin();
+        transfer& t = exchange_.find(r);
+        if (under_way(t)) {
+            move_now_and_then();
+            if (under_way(t)) {
+                require_possible(t);
+                return std::nullopt;
+            }
+        }
+        return finish(t);
+    }
+
+    completion wait(request r) {
+        begin();
+        transfer& t = exchange_.find(r);
+        if (under_way(t))
+            block([&] { return !under_way(t); }, t.peer, [&] { return describe(t); },
+                  [&] { require_possible(t); });
+        return finish(t);
+    }
+
+    std::uint64_t activity() const noexcept { return exchange_.activity() + control_.news(); }
+
+    void await(std::uint64_t seen) {
+        begin();
+        if (activity() != seen) return;
+        const transfer* waited = nullptr;
+        exchange_.for_each_under_way([&](const transfer& t) {
+            if (!waited || !t.sends) waited = &t;
+        });
+        if (!waited) exchange_.misuse("await, but no transfer is under way that could end it");
+        block(
+            [&] { return activity() != seen; }, waited->peer, [&] { return describe(*waited); },
+            [&] { exchange_.for_each_under_way([&](const transfer& t) { require_possible(t); }); });
+    }
+
+    bool agree(bool vote) { return agree(*everyone_, vote); }
+
+    /// The vote of some ranks (ascending; this one among them), as atomic as that of all: for
+    /// groups.
+    ballot& open_ballot(std::span<const int> members, std::uint32_t label) {
+        return control_.with([&](detail::net::membership& m) -> std::reference_wrapper<ballot> {
+            return m.open(members, label);
+        });
+    }
+
+    bool agree(ballot& among, bool vote) {
+        begin();
+        if (!among.has(rank()))
+            throw invalid_option("tcp: rank " + std::to_string(rank()) +
+                                 " votes in a ballot that it is not a member of");
+        const std::uint64_t poll =
+            control_.with([&](detail::net::membership& m) { return m.vote(among, vote); });
+        std::optional<bool> verdict;
+        bool settled = false;  // there will be none
+        std::uint64_t looked_at = control_.news() - 1;
+        int absent = any_rank;
+        const auto look = [&] {
+            const std::uint64_t news = control_.news();
+            if (std::exchange(looked_at, news) == news) return verdict || settled;
+            control_.with([&](detail::net::membership& m) {
+                if (among.completed > poll)
+                    verdict = among.verdict;
+                else if ((absent = m.first_absent(among)) >= 0 &&
+                         m.of(absent) == detail::net::membership::standing::left)
+                    m.fail(absent, left_cause);
+                settled = m.settled();
+            });
+            return verdict || settled;
+        };
+        if (!look())
+            block(
+                look, absent, [] { return std::string("a vote"); }, [] {}, true);
+        if (!verdict) raise();
+        return *verdict;
+    }
+
+    void withdraw() noexcept {
+        withdrawn_ = true;
+        exchange_.abandon();
+        for (auto& socket : sockets_)
+            if (socket) socket->close();
+    }
+
+    void fail(std::string_view cause) noexcept {
+        try {
+            control_.with([&](detail::net::membership& m) {
+                if (!m.first_failure()) m.fail(rank(), std::string(cause));
+            });
+        } catch (...) {  // no memory for the text: closing says it without
+        }
+        withdraw();
+    }
+
+    void at(occasion now) noexcept { occasion_ = now; }
+    void reserve(std::int64_t count) { exchange_.reserve(count); }
+    time_point now() const noexcept { return std::chrono::steady_clock::now(); }
+    void charge(work) const noexcept {}
+    traffic counters() const noexcept { return exchange_.counters(); }
+
+private:
+    static constexpr const char* left_cause = "it left: it is done";
+
+    tcp(const tcp_options& options, std::unique_ptr<detail::net::asio::io_context> io,
+        detail::net::tcp_connections connections)
+        : options_(options),
+          io_(std::move(io)),
+          exchange_("tcp", options.rank, options.size),
+          sockets_(std::move(connections.data)),
+          control_(membership_of(options, connections), std::move(connections.control), woken_) {
+        for (int peer = 0; peer < size(); ++peer) {
+            if (!socket(peer)) continue;
+            exchange_.connect(peer, {.epoch = 0,
+                                     .seed_out = connections.seed(rank(), peer, 2),
+                                     .seed_in = connections.seed(peer, rank(), 2),
+                                     .budget = options.budget});
+            if (options.dead_after > duration::zero())
+                socket(peer)->end_unacknowledged_after(options.dead_after);
+        }
+        std::vector<int> everyone(static_cast<std::size_t>(size()));
+        for (int peer = 0; peer < size(); ++peer) everyone[static_cast<std::size_t>(peer)] = peer;
+        everyone_ = &open_ballot(everyone, 0);
+        reserve(options.transfers);
+    }
+
+    static detail::net::membership membership_of(const tcp_options& options,
+                                                 const detail::net::tcp_connections& of) {
+        return {options.rank,
+                options.size,
+                0,
+                {options.heartbeat, options.dead_after},
+                [&](int from, int to) { return of.seed(from, to, 1); },
+                std::chrono::steady_clock::now()};
+    }
+
+    std::unique_ptr<detail::net::tcp_socket>& socket(int peer) noexcept {
+        return sockets_[static_cast<std::size_t>(peer)];
+    }
+
+    static bool under_way(const transfer& t) noexcept {
+        return t.reached == transfer::stage::posted;
+    }
+
+    void begin() {
+        if (control_.failed()) raise();
+        if (withdrawn_) exchange_.misuse("called after it withdrew");
+    }
+
+    completion finish(transfer& t) {
+        if (t.reached == transfer::stage::too_long) {
+            const std::string text = "a message of " + std::to_string(t.ended.bytes) + " bytes " +
+                                     detail::net::name_of(t.label) + " from rank " +
+                                     std::to_string(t.ended.source) + " to rank " +
+                                     std::to_string(rank()) + ", which has room for " +
+                                     std::to_string(t.sends ? t.ended.bytes : t.size);
+            fail(text);
+            throw mismatch(text);
+        }
+        return exchange_.finish(t);
+    }
+
+    // Moving bytes
+
+    /// Every transfer is a chance to move bytes, but asking the system each time would cost more
+    /// than it moves.
+    void move_now_and_then() {
+        const time_point present = now();
+        if (present - moved_at_ < std::chrono::microseconds(2)) return;
+        move();
+        moved_at_ = present;
+    }
+
+    void move() {
+        for (int peer = 0; peer < size(); ++peer) {
+            if (!socket(peer)) continue;
+            read(peer);
+            write(peer);
+        }
+    }
+
+    void write(int peer) {
+        detail::net::message_link& link = *exchange_.link_to(peer);
+        while (socket(peer) && link.has_output()) {
+            const detail::net::moved sent = socket(peer)->write(link.output());
+            if (sent.closed) return lose(peer);
+            if (sent.bytes == 0) return;
+            link.written(sent.bytes);
+        }
+    }
+
+    void read(int peer) {
+        detail::net::message_link& link = *exchange_.link_to(peer);
+        while (socket(peer)) {
+            const auto room = link.input();
+            const detail::net::moved got = socket(peer)->read(room);
+            if (got.closed) return lose(peer);
+            if (const auto why = link.received(got.bytes)) {
+                accuse(peer, "it sent what is no frame: " + why->text(), errc::malformed);
+                return lose(peer);
+            }
+            if (got.bytes < room[0].size() + room[1].size()) return;
+        }
+    }
+
+    /// The connection is of no more use. Why, the control connection knows.
+    void lose(int peer) {
+        socket(peer)->close();
+        socket(peer).reset();
+        lost_at_ = now();
+    }
+
+    void accuse(int peer, const std::string& cause, errc code = errc::peer_failed) {
+        control_.with([&](detail::net::membership& m) { m.fail(peer, cause, code); });
+    }
+
+    /// Throws if a transfer that is under way can never complete because its peer is done.
+    void require_possible(const transfer& t) {
+        const int peer = t.peer;
+        if (peer == rank() || (peer != any_rank && socket(peer))) return;
+        if (peer == any_rank) {
+            for (int other = 0; other < size(); ++other)
+                if (socket(other)) return;
+            if (size() == 1) return;
+        }
+        const int gone = peer == any_rank ? (rank() == 0 ? 1 : 0) : peer;
+        using detail::net::membership;
+        const auto is = control_.with([&](membership& m) { return m.of(gone); });
+        if (is == membership::standing::left) accuse(gone, left_cause);
+        // Else that it failed is on its way; a rank whose data connection alone broke has failed.
+        else if (is == membership::standing::alive && now() - lost_at_ > grace)
+            accuse(gone, "the connection for messages broke");
+        if (control_.failed()) raise();
+    }
+
+    /// Moves bytes until `done`; throws at the deadline, or when a rank failed. `settles`: what is
+    /// waited for is decided even if a rank failed.
+    template <class Done, class Describe, class Check>
+    void block(Done done, int peer, Describe describe_it, Check check, bool settles = false) {
+        control_.with([&](detail::net::membership& m) { m.wait_for(peer); });
+        const time_point started = now();
+        const time_point deadline = started + options_.timeout;
+        for (int turn = 0;; ++turn) {
+            move();
+            if (done()) break;
+            if (control_.failed() && !settles) raise();
+            check();
+            const time_point present = now();
+            if (present - started < patience) {
+                std::this_thread::yield();
+                continue;
+            }
+            if (present >= deadline) {
+                be_late(peer, describe_it());
+                raise();
+            }
+            sleep(deadline - present);
+        }
+        control_.with([](detail::net::membership& m) { m.wait_for(waits_for_nobody); });
+    }
+
+    void sleep(duration most) {
+        waits_.assign(1, {woken_.handle(), POLLIN, 0});
+        bool lost = false;
+        for (int peer = 0; peer < size(); ++peer) {
+            if (peer == rank()) continue;
+            if (!socket(peer)) {
+                lost = true;
+                continue;
+            }
+            const bool writes = exchange_.link_to(peer)->has_output();
+            waits_.push_back({socket(peer)->handle(),
+                              static_cast<short>(writes ? POLLIN | POLLOUT : POLLIN), 0});
+        }
+        most = std::min<duration>(most, lost ? grace : std::chrono::seconds(1));
+        const timespec time{static_cast<std::time_t>(
+                                std::chrono::duration_cast<std::chrono::seconds>(most).count()),
+                            static_cast<long>((most % std::chrono::seconds(1)).count())};
+        ::ppoll(waits_.data(), waits_.size(), &time, nullptr);
+        if ((waits_[0].revents & POLLIN) != 0) woken_.silence();
+    }
+
+    void be_late(int peer, const std::string& what) {
+        control_.with([&](detail::net::membership& m) {
+            const int late = m.end_of_chain(peer);
+            std::string text = "nothing from it for ";
+            detail::append_number(text, in_seconds(options_.timeout));
+            m.fail(late,
+                   text + " s while rank " + std::to_string(rank()) + " waited for " + what +
+                       "; tcp_options::timeout sets the limit",
+                   errc::timed_out);
+        });
+    }
+
+    [[noreturn]] void raise() {
+        withdraw();  // first: the caller's memory goes while the exception passes
+        const auto why =
+            control_.with([](detail::net::membership& m) { return m.first_failure(); });
+        throw peer_failure(why->rank, why->cause, occasion_, why->code);
+    }
+
+    static std::string describe(const transfer& t) {
+        return std::string(t.sends ? "it to receive a message " : "a message ") +
+               detail::net::name_of(t.label);
+    }
+
+    static constexpr int waits_for_nobody = -2;
+    static constexpr duration patience = std::chrono::microseconds(50);
+    // For word of a rank whose connection for messages ended.
+    static constexpr duration grace = std::chrono::milliseconds(50);
+
+    tcp_options options_;
+    std::unique_ptr<detail::net::asio::io_context> io_;  // before its sockets
+    detail::net::message_exchange exchange_;
+    std::vector<std::unique_ptr<detail::net::tcp_socket>> sockets_;  // for messages, by rank
+    detail::net::wake_up woken_;
+    detail::net::tcp_control control_;
+    ballot* everyone_ = nullptr;
+    bool withdrawn_ = false;
+    occasion occasion_;
+    time_point moved_at_{}, lost_at_{};
+    std::vector<pollfd> waits_;
+};
+
+static_assert(ballot_transport<tcp>);
+
+}  // namespace sotto

@@ -1,0 +1,189 @@
+#pragma once
+
+#include "sotto/transports/tcp_socket.hpp"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <thread>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "sotto/core/clock.hpp"
+#include "sotto/core/errors.hpp"
+#include "sotto/transports/membership.hpp"
+
+namespace sotto::detail::net {
+
+/// A thread sleeps on it by poll(2), and another one wakes it.
+class wake_up {
+public:
+    wake_up() : handle_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
+        if (handle_ < 0) throw io_failure("tcp: the system gives no eventfd");
+    }
+    wake_up(const wake_up&) = delete;
+    wake_up& operator=(const wake_up&) = delete;
+    ~wake_up() { ::close(handle_); }
+
+    int handle() const noexcept { return handle_; }
+    void ring() noexcept {
+        const std::uint64_t one = 1;
+        [[maybe_unused]] const auto written = ::write(handle_, &one, sizeof one);
+    }
+    void silence() noexcept {
+        std::uint64_t count;
+        [[maybe_unused]] const auto read = ::read(handle_, &count, sizeof count);
+    }
+
+private:
+    int handle_;
+};
+
+/// A thread that does nothing but say that this rank lives, hear who else does, and pass on votes:
+/// however long the rank computes, and however full the other connections are.
+class tcp_control {
+public:
+    /// `to_user` is rung when there is something new for a rank that waits.
+    tcp_control(membership state, std::vector<std::unique_ptr<tcp_socket>> sockets,
+                wake_up& to_user)
+        : state_(std::move(state)),
+          sockets_(std::move(sockets)),
+          to_user_(&to_user),
+          thread_([this] { serve(); }) {}
+    ~tcp_control() { stop(); }
+
+    bool failed() const noexcept { return failed_.load(std::memory_order_acquire); }
+    /// Grows with everything new.
+    std::uint64_t news() const noexcept { return news_.load(std::memory_order_acquire); }
+
+    /// Calls with the membership while nobody else has it, and sends what it then has to say.
+    template <class Visitor>
+    auto with(Visitor&& visit) {
+        const std::lock_guard lock(mutex_);
+        if constexpr (std::is_void_v<decltype(visit(state_))>) {
+            visit(state_);
+            after_change();
+        } else {
+            auto answer = visit(state_);
+            after_change();
+            return answer;
+        }
+    }
+
+    /// Says good-bye and ends the thread; what was said still arrives.
+    void stop() noexcept {
+        if (!thread_.joinable()) return;
+        stopping_.store(true);
+        own_.ring();
+        thread_.join();
+        for (auto& socket : sockets_)
+            if (socket) socket->close();
+    }
+
+private:
+    void serve() noexcept {
+        std::vector<pollfd> waits;
+        while (!stopping_.load()) {
+            waits.assign(1, {own_.handle(), POLLIN, 0});
+            time_point until;
+            {
+                const std::lock_guard lock(mutex_);
+                for (std::size_t rank = 0; rank < sockets_.size(); ++rank)
+                    if (sockets_[rank])
+                        waits.push_back(
+                            {sockets_[rank]->handle(),
+                             static_cast<short>(has_output(rank) ? POLLIN | POLLOUT : POLLIN), 0});
+                until = state_.next_tick();
+            }
+            sleep(waits, until);
+            own_.silence();
+            const std::lock_guard lock(mutex_);
+            const time_point now = std::chrono::steady_clock::now();
+            for (std::size_t rank = 0; rank < sockets_.size(); ++rank) read(rank, now);
+            state_.tick(now);
+            after_change();
+        }
+        const std::lock_guard lock(mutex_);
+        state_.leave();
+        flush();
+    }
+
+    static void sleep(std::span<pollfd> waits, time_point until) noexcept {
+        const duration left =
+            std::max(until - std::chrono::steady_clock::now(), time_point::duration::zero());
+        const timespec time{static_cast<std::time_t>(
+                                std::chrono::duration_cast<std::chrono::seconds>(left).count()),
+                            static_cast<long>((left % std::chrono::seconds(1)).count())};
+        ::ppoll(waits.data(), waits.size(), &time, nullptr);
+    }
+
+    bool has_output(std::size_t rank) noexcept {
+        return !state_.stream(static_cast<int>(rank)).output().empty();
+    }
+
+    void read(std::size_t rank, time_point now) {
+        const int peer = static_cast<int>(rank);
+        for (int turns = 0; sockets_[rank] && turns < 16; ++turns) {
+            const mutable_byte_view room = room_;
+            const moved got = sockets_[rank]->read(std::span(&room, 1));
+            if (got.bytes > 0) {
+                state_.received(peer, mutable_byte_view(room_).first(got.bytes), now);
+            } else {
+                if (got.closed) {
+                    state_.closed(peer, got.why);
+                    sockets_[rank].reset();
+                }
+                return;
+            }
+        }
+    }
+
+    void flush() noexcept {
+        for (std::size_t rank = 0; rank < sockets_.size(); ++rank) {
+            if (!sockets_[rank]) continue;
+            control_stream& stream = state_.stream(static_cast<int>(rank));
+            while (!stream.output().empty()) {
+                const byte_view all = stream.output();
+                const moved sent = sockets_[rank]->write(std::span(&all, 1));
+                if (sent.bytes == 0) break;  // that it is closed is read, with what came before
+                stream.written(sent.bytes);
+            }
+        }
+    }
+
+    void after_change() {
+        flush();
+        const std::uint64_t version = state_.version();
+        if (version == seen_) return;
+        seen_ = version;
+        if (state_.first_failure()) failed_.store(true, std::memory_order_release);
+        news_.fetch_add(1, std::memory_order_release);
+        to_user_->ring();
+    }
+
+    std::mutex mutex_;
+    membership state_;
+    std::vector<std::unique_ptr<tcp_socket>> sockets_;
+    wake_up own_;
+    wake_up* to_user_;
+    std::uint64_t seen_ = 0;
+    std::array<std::byte, 16384> room_;
+    std::atomic<bool> stopping_ = false;
+    std::atomic<bool> failed_ = false;
+    std::atomic<std::uint64_t> news_ = 0;
+    std::thread thread_;  // last: it uses all of the above
+};
+
+}  // namespace sotto::detail::net

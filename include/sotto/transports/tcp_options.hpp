@@ -1,0 +1,89 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+#include "sotto/core/clock.hpp"
+#include "sotto/core/errors.hpp"
+#include "sotto/core/placement.hpp"
+
+namespace sotto {
+
+/// Where a rank of a job over TCP is, and how it meets the others. All ranks are given the same
+/// values but for `rank`, `bind` and `transfers`.
+struct tcp_options {
+    int rank = 0;
+    int size = 1;
+    /// Where rank 0 listens and the others find it: a name or an address.
+    std::string address = "127.0.0.1";
+    std::uint16_t port = 29500;
+    /// The address that this rank listens on for others; empty: on rank 0 `address`, else the one
+    /// from which it reaches rank 0.
+    std::string bind{};
+    std::string job = "sotto";      // jobs with other names refuse each other
+    std::string configuration{};    // anything that must be alike on all ranks
+    bool insecure_network = false;  // allows addresses other than loopback without a secret
+
+    /// How long one call may block while the others live; above 0. So it bounds how long one rank
+    /// may keep the others waiting: computing, loading data, callbacks, evaluation.
+    duration timeout = std::chrono::seconds(60);
+    duration join = std::chrono::seconds(30);      // until all ranks are there
+    duration handshake = std::chrono::seconds(5);  // of one connection
+    duration heartbeat = std::chrono::milliseconds(250);
+    /// A rank from which nothing came for so long is dead; 0: never, for debuggers.
+    duration dead_after = std::chrono::seconds(2);
+
+    std::int64_t budget = 4 << 20;  // bytes that each other rank may send before they are received
+    std::int64_t transfers = 64;    // room for so many under way at a rank; grows when exceeded
+
+    /// Where a launcher has placed this rank; all else by default.
+    static tcp_options at(const placement& place) {
+        tcp_options made;
+        made.rank = place.rank;
+        made.size = place.size;
+        made.address = place.address;
+        made.port = place.port;
+        made.bind = place.bind;
+        return made;
+    }
+
+    void describe(auto&& field) const {
+        field("size", size);
+        field("job", job);
+    }
+};
+
+namespace detail::net {
+
+/// Throws invalid_option, which names the option and what it may be.
+inline void require_possible(const tcp_options& options) {
+    const auto refuse = [](const std::string& what) { throw invalid_option("tcp: " + what); };
+    if (options.size < 1 || options.size > 65536)
+        refuse("size is " + std::to_string(options.size) + "; 1 to 65536 ranks are possible");
+    if (options.rank < 0 || options.rank >= options.size)
+        refuse("rank is " + std::to_string(options.rank) + "; ranks are 0 to " +
+               std::to_string(options.size - 1));
+    const auto require_above_0 = [&](const char* name, duration value) {
+        if (value <= duration::zero())
+            refuse(std::string(name) + " is " + std::to_string(value.count()) +
+                   " ns; it must be above 0");
+    };
+    require_above_0("timeout", options.timeout);
+    require_above_0("join", options.join);
+    require_above_0("handshake", options.handshake);
+    require_above_0("heartbeat", options.heartbeat);
+    if (options.dead_after != duration::zero() && options.dead_after < 2 * options.heartbeat)
+        refuse("dead_after is " + std::to_string(options.dead_after.count()) +
+               " ns; it must be 0 or at least two heartbeats, of " +
+               std::to_string(options.heartbeat.count()) + " ns");
+    if (options.budget < 65536)
+        refuse("budget is " + std::to_string(options.budget) + " bytes; it must be at least 65536");
+    if (options.transfers < 0)
+        refuse("room for " + std::to_string(options.transfers) +
+               " transfers; it must be at least 0");
+}
+
+}  // namespace detail::net
+
+}  // namespace sotto

@@ -1,0 +1,146 @@
+#include "sotto/launch/environment.hpp"
+
+#include <doctest/doctest.h>
+
+#include <map>
+#include <optional>
+#include <string>
+
+using namespace sotto;
+using namespace sotto::launch;
+
+namespace {
+
+using environment = std::map<std::string, std::string>;
+
+detection detect_in(const environment& all) {
+    return detect([&](const char* name) -> std::optional<std::string> {
+        const auto found = all.find(name);
+        return found == all.end() ? std::nullopt : std::optional(found->second);
+    });
+}
+
+environment together(environment first, const environment& second) {
+    first.insert(second.begin(), second.end());
+    return first;
+}
+
+const environment torchrun{{"RANK", "5"},
+                           {"WORLD_SIZE", "8"},
+                           {"LOCAL_RANK", "1"},
+                           {"MASTER_PORT", "29400"},
+                           {"LOCAL_WORLD_SIZE", "4"},
+                           {"MASTER_ADDR", "node0"}};
+const environment open_mpi{{"OMPI_COMM_WORLD_RANK", "2"},
+                           {"OMPI_COMM_WORLD_SIZE", "4"},
+                           {"OMPI_COMM_WORLD_LOCAL_RANK", "2"},
+                           {"OMPI_COMM_WORLD_LOCAL_SIZE", "4"},
+                           {"PMIX_RANK", "2"}};
+const environment slurm{{"SLURM_PROCID", "3"},
+                        {"SLURM_NTASKS", "16"},
+                        {"SLURM_STEP_NUM_TASKS", "6"},
+                        {"SLURM_LOCALID", "1"},
+                        {"SLURM_JOB_ID", "20123"},
+                        {"SLURM_LAUNCH_NODE_IPADDR", "10.9.9.9"},
+                        {"SLURM_JOB_NODELIST", "gnode[10,20-22]"},
+                        {"SLURM_STEP_NODELIST", "gnode[20-22]"}};
+
+}  // namespace
+
+TEST_CASE("without a launcher a process is one rank of one") {
+    const placement place = detect_in({}).place;
+    CHECK(place.rank == 0);
+    CHECK(place.size == 1);
+    CHECK(place.launcher == "nobody");
+    CHECK(place.address == "127.0.0.1");
+}
+
+TEST_CASE("torchrun says everything") {
+    const placement place = detect_in(torchrun).place;
+    CHECK(place.launcher == "torchrun");
+    CHECK(place.rank == 5);
+    CHECK(place.size == 8);
+    CHECK(place.local_rank == 1);
+    CHECK(place.local_size == 4);
+    CHECK(place.address == "node0");
+    CHECK(place.port == 29400);
+}
+
+TEST_CASE("Open MPI on one machine needs no address, on several it does") {
+    const placement place = detect_in(open_mpi).place;
+    CHECK(place.launcher == "Open MPI");
+    CHECK(place.rank == 2);
+    CHECK(place.size == 4);
+    CHECK(place.address == "127.0.0.1");
+    environment several = open_mpi;
+    several["OMPI_COMM_WORLD_LOCAL_SIZE"] = "2";
+    CHECK_THROWS_WITH_AS((void)detect_in(several),
+                         "launch: Open MPI started 4 processes, 2 of them here, and does not say "
+                         "where rank 0 is: set SOTTO_ADDRESS, and SOTTO_PORT if 29500 is taken",
+                         const invalid_option&);
+    several["SOTTO_ADDRESS"] = "10.0.0.1";
+    CHECK(detect_in(several).place.address == "10.0.0.1");
+}
+
+TEST_CASE("Slurm's step counts, and its first node is where rank 0 is") {
+    const placement place = detect_in(slurm).place;
+    CHECK(place.launcher == "Slurm");
+    CHECK(place.rank == 3);
+    CHECK(place.size == 6);
+    CHECK(place.address == "gnode20");
+    CHECK(place.port == 20123);
+}
+
+TEST_CASE("a shell that Slurm started is one process, however many tasks there may be") {
+    environment shell = slurm;
+    shell.erase("SLURM_PROCID");
+    CHECK(detect_in(shell).place.size == 1);
+}
+
+TEST_CASE("the innermost launcher counts") {
+    CHECK(detect_in(together(open_mpi, slurm)).place.launcher == "Open MPI");
+    const detection both = detect_in(together(torchrun, open_mpi));
+    CHECK(both.place.launcher == "torchrun");
+    REQUIRE(both.remarks.size() == 1);
+    CHECK(both.remarks[0] ==
+          "torchrun says rank 5 of 8; Open MPI says rank 2 of 4, which is taken for what started "
+          "the other");
+}
+
+TEST_CASE("launchers that contradict each other are refused, unless the job says itself") {
+    environment other = torchrun;
+    other["WORLD_SIZE"] = "4";
+    other["RANK"] = "1";
+    other["LOCAL_RANK"] = "1";
+    CHECK_THROWS_WITH_AS((void)detect_in(together(other, open_mpi)),
+                         "launch: torchrun says rank 1 of 4, Open MPI says rank 2 of 4: set "
+                         "SOTTO_RANK and SOTTO_SIZE to choose",
+                         const invalid_option&);
+    other["SOTTO_RANK"] = "3";
+    other["SOTTO_SIZE"] = "4";
+    CHECK(detect_in(together(other, open_mpi)).place.rank == 3);
+}
+
+TEST_CASE("PMIx tells no size: then Slurm's") {
+    const environment pmix{
+        {"PMIX_RANK", "1"}, {"SLURM_STEP_NUM_TASKS", "2"}, {"MASTER_ADDR", "n1"}};
+    const placement place = detect_in(pmix).place;
+    CHECK(place.rank == 1);
+    CHECK(place.size == 2);
+    CHECK_THROWS_WITH_AS((void)detect_in({{"PMIX_RANK", "1"}}),
+                         "launch: PMIX_RANK is '1', but OMPI_COMM_WORLD_SIZE or "
+                         "SLURM_STEP_NUM_TASKS or SLURM_NTASKS is not set",
+                         const invalid_option&);
+}
+
+TEST_CASE("a variable that is no number is refused with what it may be") {
+    CHECK_THROWS_WITH_AS((void)detect_in({{"RANK", "two"}, {"WORLD_SIZE", "4"}}),
+                         "launch: RANK is 'two'; expected a number from 0 to 3",
+                         const invalid_option&);
+    CHECK_THROWS_AS((void)detect_in({{"RANK", "4"}, {"WORLD_SIZE", "4"}}), invalid_option);
+    CHECK_THROWS_AS((void)detect_in({{"RANK", "0"}, {"WORLD_SIZE", "4x"}}), invalid_option);
+    CHECK_THROWS_AS((void)detect_in({{"RANK", "0"}, {"WORLD_SIZE", "0"}}), invalid_option);
+    environment wrong_port = torchrun;
+    wrong_port["MASTER_PORT"] = "70000";
+    CHECK_THROWS_AS((void)detect_in(wrong_port), invalid_option);
+}

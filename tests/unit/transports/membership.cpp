@@ -1,0 +1,194 @@
+#include "sotto/transports/membership.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "sotto/core/random.hpp"
+
+using namespace sotto;
+using namespace sotto::detail::net;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr std::uint64_t seed_between(int from, int to) {
+    return static_cast<std::uint64_t>(from * 1000 + to);
+}
+
+// Ranks on virtual time whose frames take as long as they like, in order. A rank that is killed
+// leaves behind what it had sent, or only the first part of it; one that hangs says nothing more.
+class voting_world {
+public:
+    voting_world(int size, std::uint64_t seed) : random_(seed) {
+        everyone_.resize(static_cast<std::size_t>(size));
+        std::iota(everyone_.begin(), everyone_.end(), 0);
+        for (int rank = 0; rank < size; ++rank) {
+            ranks_.push_back(std::make_unique<member>(
+                member{{rank, size, 3, {}, seed_between, now_}, nullptr, 0, {}, false, false}));
+            at(rank).ballot = &at(rank).state.open(everyone_, 5);
+        }
+    }
+
+    struct member {
+        membership state;
+        membership::ballot* ballot;
+        std::uint64_t poll;          // that it voted in last
+        std::vector<bool> verdicts;  // of polls it has seen complete
+        bool killed;
+        bool hangs;
+    };
+
+    member& at(int rank) { return *ranks_[static_cast<std::size_t>(rank)]; }
+    int size() const { return static_cast<int>(ranks_.size()); }
+    random_stream& random() { return random_; }
+    bool lives(int rank) { return !at(rank).killed && !at(rank).hangs; }
+
+    void vote(int rank) {
+        at(rank).poll = at(rank).state.vote(*at(rank).ballot, random_.below(4) != 0);
+    }
+
+    /// Votes again wherever a poll is complete and nobody is known to have failed.
+    void act(int rank) {
+        member& m = at(rank);
+        while (m.verdicts.size() < m.ballot->completed) {
+            m.verdicts.push_back(m.ballot->verdict);
+            REQUIRE(m.verdicts.size() == m.ballot->completed);
+        }
+        if (!m.state.first_failure() && m.poll < m.ballot->completed) vote(rank);
+    }
+
+    void kill(int rank) {
+        at(rank).killed = true;
+        for (int other = 0; other < size(); ++other) {
+            if (other == rank) continue;
+            collect(rank, other);
+            bytes& pipe = pipes_[{rank, other}];
+            pipe.resize(random_.below(pipe.size() + 1));
+        }
+    }
+
+    /// Some bytes go on their way from a to b.
+    void move(int a, int b) {
+        if (at(a).hangs || at(b).hangs || at(b).killed) return;
+        if (!at(a).killed) collect(a, b);
+        bytes& pipe = pipes_[{a, b}];
+        const auto count = static_cast<std::ptrdiff_t>(random_.below(pipe.size() + 1));
+        at(b).state.received(a, byte_view(pipe).first(static_cast<std::size_t>(count)), now_);
+        pipe.erase(pipe.begin(), pipe.begin() + count);
+        if (pipe.empty() && at(a).killed) at(b).state.closed(a, "it closed the connection");
+        act(b);
+    }
+
+    void pass(duration time) {
+        now_ += time;
+        for (int rank = 0; rank < size(); ++rank)
+            if (lives(rank)) at(rank).state.tick(now_);
+    }
+
+    bool settled() {
+        for (int rank = 0; rank < size(); ++rank)
+            if (lives(rank) && !at(rank).state.settled()) return false;
+        return true;
+    }
+
+private:
+    void collect(int from, int to) {
+        control_stream& stream = at(from).state.stream(to);
+        const byte_view out = stream.output();
+        bytes& pipe = pipes_[{from, to}];
+        pipe.insert(pipe.end(), out.begin(), out.end());
+        stream.written(out.size());
+    }
+
+    random_stream random_;
+    time_point now_{};
+    std::vector<int> everyone_;
+    std::vector<std::unique_ptr<member>> ranks_;
+    std::map<std::pair<int, int>, bytes> pipes_;
+};
+
+}  // namespace
+
+TEST_CASE(
+    "whatever fails whenever, all survivors see the same polls complete, and name who failed") {
+    int with_adoption = 0;
+    for (std::uint64_t seed = 0; seed < 1500; ++seed) {
+        CAPTURE(seed);
+        random_stream choose(seed + 77);
+        const int size = 2 + static_cast<int>(choose.below(5));
+        voting_world world(size, seed);
+        const auto pick = [&] {
+            return static_cast<int>(choose.below(static_cast<unsigned>(size)));
+        };
+        for (int rank = 0; rank < size; ++rank) world.vote(rank);
+        const auto failures =
+            std::min<std::uint64_t>(1 + choose.below(3), static_cast<unsigned>(size - 1));
+        std::vector<int> failed;
+        std::vector<bool> before(static_cast<std::size_t>(size));
+        const auto step = [&] {
+            const int a = pick(), b = pick();
+            if (a != b) world.move(a, b);
+            if (choose.below(50) == 0) world.pass(10ms);
+        };
+        for (std::uint64_t steps = choose.below(400); steps > 0; --steps) step();
+        for (std::uint64_t f = 0; f < failures; ++f) {
+            const int victim = pick();
+            if (!world.lives(victim)) continue;
+            failed.push_back(victim);
+            if (choose.below(3) == 0)
+                world.at(victim).hangs = true;
+            else
+                world.kill(victim);
+            for (std::uint64_t steps = choose.below(60); steps > 0; --steps) step();
+        }
+        std::vector<std::uint64_t> completed;
+        for (int rank = 0; rank < size; ++rank)
+            if (world.lives(rank)) completed.push_back(world.at(rank).ballot->completed);
+        for (int rounds = 0; rounds < 200 && !world.settled(); ++rounds) {
+            for (int steps = 0; steps < 40 * size; ++steps) step();
+            world.pass(100ms);
+        }
+        REQUIRE(world.settled());
+        const std::vector<bool>* verdicts = nullptr;
+        for (int rank = 0; rank < size; ++rank) {
+            if (!world.lives(rank)) continue;
+            world.act(rank);
+            const auto& m = world.at(rank);
+            if (!verdicts) verdicts = &m.verdicts;
+            CHECK(m.verdicts == *verdicts);
+            const int named = m.state.first_failure()->rank;
+            CHECK(std::find(failed.begin(), failed.end(), named) != failed.end());
+            if (failed.size() == 1) CHECK(named == failed.front());
+        }
+        std::sort(completed.begin(), completed.end());
+        with_adoption += completed.front() != completed.back() ? 1 : 0;
+    }
+    CHECK(with_adoption > 20);  // the difficult case is among them
+}
+
+TEST_CASE("without failures polls go on for ever, each with the verdict of all votes") {
+    voting_world world(4, 1);
+    for (int rank = 0; rank < 4; ++rank) world.vote(rank);
+    random_stream& random = world.random();
+    for (int steps = 0; steps < 20000; ++steps) {
+        const int a = static_cast<int>(random.below(4)), b = static_cast<int>(random.below(4));
+        if (a != b) world.move(a, b);
+    }
+    const auto& reference = world.at(0).verdicts;
+    CHECK(reference.size() > 100);
+    for (int rank = 1; rank < 4; ++rank) {
+        const auto& verdicts = world.at(rank).verdicts;
+        const std::size_t both = std::min(verdicts.size(), reference.size());
+        CHECK(std::max(verdicts.size(), reference.size()) <= both + 1);
+        CHECK(std::equal(verdicts.begin(), verdicts.begin() + static_cast<std::ptrdiff_t>(both),
+                         reference.begin()));
+    }
+}

@@ -1,0 +1,191 @@
+#include "sotto/transports/message_exchange.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "sotto/core/random.hpp"
+
+using namespace sotto;
+using namespace sotto::detail::net;
+
+namespace {
+
+// Ranks whose links are joined by pipes that move any number of bytes at a time, in any order.
+class piped_world {
+public:
+    explicit piped_world(int size, std::int64_t budget, std::uint64_t seed) : random_(seed) {
+        for (int rank = 0; rank < size; ++rank)
+            ranks_.push_back(std::make_unique<message_exchange>("piped", rank, size));
+        for (int a = 0; a < size; ++a)
+            for (int b = 0; b < size; ++b)
+                if (a != b) at(a).connect(b, {7, seed_of(a, b), seed_of(b, a), budget});
+    }
+
+    message_exchange& at(int rank) { return *ranks_[static_cast<std::size_t>(rank)]; }
+    random_stream& random() { return random_; }
+
+    std::size_t in_pipes() const {
+        std::size_t sum = 0;
+        for (const auto& [ends, pipe] : pipes_) sum += pipe.size();
+        return sum;
+    }
+
+    /// Moves some bytes from a link into its pipe, or out of a pipe; false if nothing was there.
+    bool move(int from, int to, std::size_t most) {
+        bool moved = false;
+        bytes& pipe = pipes_[{from, to}];
+        if (message_link& out = *at(from).link_to(to); out.has_output()) {
+            std::size_t count = 0;
+            for (const byte_view piece : out.output()) {
+                const std::size_t part = std::min(piece.size(), most - count);
+                pipe.insert(pipe.end(), piece.begin(),
+                            piece.begin() + static_cast<std::ptrdiff_t>(part));
+                count += part;
+            }
+            out.written(count);
+            moved = count > 0;
+        }
+        message_link& in = *at(to).link_to(from);
+        std::size_t count = 0;
+        for (const mutable_byte_view room : in.input()) {
+            const std::size_t part = std::min({room.size(), most - count, pipe.size()});
+            std::copy_n(pipe.begin(), part, room.begin());
+            pipe.erase(pipe.begin(), pipe.begin() + static_cast<std::ptrdiff_t>(part));
+            count += part;
+        }
+        const auto why = in.received(count);
+        if (why) MESSAGE(why->text());
+        REQUIRE_FALSE(why);
+        return moved || count > 0;
+    }
+
+    /// Until nothing moves any more.
+    void settle() {
+        for (bool moved = true; moved;) {
+            moved = false;
+            for (int a = 0; a < static_cast<int>(ranks_.size()); ++a)
+                for (int b = 0; b < static_cast<int>(ranks_.size()); ++b)
+                    if (a != b) moved = move(a, b, 1 << 20) || moved;
+        }
+    }
+
+private:
+    static std::uint64_t seed_of(int from, int to) {
+        return static_cast<std::uint64_t>(from * 100 + to);
+    }
+
+    random_stream random_;
+    std::vector<std::unique_ptr<message_exchange>> ranks_;
+    std::map<std::pair<int, int>, bytes> pipes_;
+};
+
+bytes content_of(std::uint64_t number, std::size_t size) {
+    bytes content(size);
+    random_stream random(number);
+    for (std::byte& b : content) b = static_cast<std::byte>(random.below(256));
+    return content;
+}
+
+struct posted {
+    transfer* of;
+    std::uint64_t number;
+    bytes memory;
+};
+
+}  // namespace
+
+TEST_CASE("whatever the order of sends, receives and bytes, every message arrives once and whole") {
+    for (std::uint64_t seed = 0; seed < 60; ++seed) {
+        const std::int64_t budget = seed % 3 == 0 ? 4 << 20 : seed % 3 == 1 ? 20000 : 3000;
+        constexpr int size = 3;
+        piped_world world(size, budget, seed);
+        random_stream& random = world.random();
+        constexpr std::size_t messages = 40;
+        // Message m of a pair has tag m % 3; the j-th receive of a tag gets the j-th such message.
+        const auto tag_of = [](std::size_t m) {
+            return tag{9, static_cast<std::uint32_t>(m % 3), 5};
+        };
+        const auto size_of = [&](int from, int to, std::size_t m) {
+            random_stream sizes(seed * 1000 + static_cast<std::uint64_t>(from * 7 + to));
+            const auto choice = sizes.split(m).below(4);
+            return static_cast<std::size_t>(
+                choice == 0 ? 0 : sizes.split(m + 999).below(choice == 1 ? 100 : 9000));
+        };
+        const auto number_of = [](int from, int to, std::size_t m) {
+            return static_cast<std::uint64_t>(from * 1000 + to * 100) * 1000 + m;
+        };
+        std::map<std::pair<int, int>, std::vector<posted>> sends, receives;
+        std::map<std::pair<int, int>, std::vector<std::size_t>> to_receive;
+        for (int a = 0; a < size; ++a)
+            for (int b = 0; b < size; ++b) {
+                sends[{a, b}].reserve(messages);
+                receives[{a, b}].reserve(messages);
+                // Receives in an order of their own, but for those of one tag.
+                std::vector<std::size_t>& order = to_receive[{a, b}];
+                std::array<std::size_t, 3> next{0, 1, 2};
+                while (order.size() < messages) {
+                    std::size_t& m = next[random.below(3)];
+                    if (m >= messages) continue;
+                    order.push_back(m);
+                    m += 3;
+                }
+            }
+        std::size_t steps = 0;
+        const auto all_posted = [&] {
+            for (auto& [ends, list] : sends)
+                if (list.size() < messages || receives[ends].size() < messages) return false;
+            return true;
+        };
+        while (!all_posted()) {
+            REQUIRE(++steps < 200000);
+            const int a = static_cast<int>(random.below(size));
+            const int b = static_cast<int>(random.below(size));
+            switch (random.below(4)) {
+                case 0:
+                    if (auto& list = sends[{a, b}]; list.size() < messages) {
+                        const std::size_t m = list.size();
+                        list.push_back(
+                            {nullptr, 0, content_of(number_of(a, b, m), size_of(a, b, m))});
+                        list.back().of = &world.at(a).send(b, tag_of(m), list.back().memory);
+                    }
+                    break;
+                case 1:
+                    if (auto& list = receives[{a, b}]; list.size() < messages) {
+                        const std::size_t m = to_receive[{a, b}][list.size()];
+                        list.push_back({nullptr, m, bytes(size_of(a, b, m) + random.below(3))});
+                        list.back().of = &world.at(b).receive(a, tag_of(m), list.back().memory);
+                    }
+                    break;
+                default:
+                    if (a != b) world.move(a, b, 1 + random.below(5000));
+            }
+        }
+        world.settle();
+        CHECK(world.in_pipes() == 0);
+        for (auto& [ends, list] : receives) {
+            const auto [a, b] = ends;
+            for (const posted& p : sends[ends]) {
+                REQUIRE(p.of->reached == transfer::stage::complete);
+                world.at(a).finish(*p.of);
+            }
+            for (const posted& p : list) {
+                REQUIRE(p.of->reached == transfer::stage::complete);
+                const completion ended = world.at(b).finish(*p.of);
+                const bytes expected =
+                    content_of(number_of(a, b, p.number), size_of(a, b, p.number));
+                CHECK(ended.source == a);
+                REQUIRE(ended.bytes == static_cast<std::int64_t>(expected.size()));
+                CHECK(std::equal(expected.begin(), expected.end(), p.memory.begin()));
+            }
+            if (a != b) {
+                CHECK(world.at(b).link_to(a)->between_frames());
+            }
+        }
+    }
+}

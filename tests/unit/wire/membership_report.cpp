@@ -1,0 +1,59 @@
+#include "sotto/wire/membership_report.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+using namespace sotto;
+using namespace sotto::wire;
+
+namespace {
+
+membership_report some_report() {
+    return {4, 5, "disk on fire", {2, 4, 6}, {{10, 3, true}, {11, 1, false}}};
+}
+
+bytes written(const membership_report& report) {
+    bytes out;
+    append_report(report, out);
+    return out;
+}
+
+}  // namespace
+
+TEST_CASE("a report comes back as it was, and no shorter or longer one") {
+    const bytes out = written(some_report());
+    REQUIRE(out.size() <= report_bytes_max(7));
+    const auto read = read_report(out, 7);
+    REQUIRE(read);
+    CHECK(*read == some_report());
+    for (std::size_t size = 0; size < out.size(); ++size)
+        CHECK_FALSE(read_report(byte_view(out).first(size), 7));
+    bytes longer = out;
+    longer.push_back({});
+    CHECK_FALSE(read_report(longer, 7));
+}
+
+TEST_CASE("ranks and ballots must exist and ascend") {
+    CHECK_FALSE(read_report(written(some_report()), 6));  // rank 6 of a world of 6
+    membership_report report = some_report();
+    report.failed = {4, 4};
+    CHECK_FALSE(read_report(written(report), 7));
+    report.failed = {2};  // without the first
+    CHECK_FALSE(read_report(written(report), 7));
+    report.failed = {};
+    CHECK_FALSE(read_report(written(report), 7));
+    report = some_report();
+    report.polls[1].ballot = 10;
+    CHECK_FALSE(read_report(written(report), 7));
+}
+
+TEST_CASE("a cause is cut at 1024 bytes") {
+    membership_report report = some_report();
+    report.cause.assign(5000, 'x');
+    const auto read = read_report(written(report), 7);
+    REQUIRE(read);
+    CHECK(read->cause == std::string(1024, 'x'));
+}
