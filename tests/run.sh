@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # tests/run.sh [-q]
 # Builds and runs all tests from a fresh clone on: with g++ and everything about headers and package,
-# with clang, under the sanitizers, and a minute of fuzzing for each decoder. -q: with g++ alone, without consumers.
+# with clang what optimisation may change, with clang everything under the sanitizers, and a minute of fuzzing for
+# each decoder. -q: with g++ alone, without consumers.
 #   SOTTO_DATA           folder with data sets; tests that need one say that they skip without it
 #   SOTTO_FUZZ_SECONDS   seconds of fuzzing for each decoder; by default 60
 #   SOTTO_JOBS           compilers and tests side by side; by default one for each processor
@@ -81,6 +82,6 @@ configure=()
 stage "address and undefined-behaviour sanitizers" sanitize
 stage "thread sanitizer" thread
 configure=(-D "SOTTO_FUZZ_SECONDS=${SOTTO_FUZZ_SECONDS:-}")
-jobs=$((2 * jobs))  # each searches for so many seconds, however many share a processor
-stage "fuzzing" fuzz
+# Each searches for so many seconds, however many share a processor.
+stage "fuzzing" fuzz -j $((2 * jobs))
 finish

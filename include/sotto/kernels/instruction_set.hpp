@@ -76,12 +76,16 @@ inline instruction_set obey_sotto_isa(const char* asked, instruction_set found,
         known = true;
     }
     if (has_complained.test_and_set()) return found;
-    // What there is up to each set: on AArch64 the first alone.
+    // What there is up to each set: on AArch64 and with SOTTO_BASELINE_ONLY the first alone.
     constexpr const char* expected[] = {", expected baseline", ", expected baseline or sse4_2",
                                         ", expected baseline, sse4_2 or avx2",
                                         ", expected baseline, sse4_2, avx2 or avx512"};
-    const char* const wrong =
-        known ? ", which this processor does not have" : expected[static_cast<std::size_t>(found)];
+#if defined(SOTTO_DISPATCHES)
+    constexpr const char* lacking = ", which this processor does not have";
+#else
+    constexpr const char* lacking = ", which this build does not have";
+#endif
+    const char* const wrong = known ? lacking : expected[static_cast<std::size_t>(found)];
     std::fprintf(complaints, "sotto: SOTTO_ISA is '%s'%s; using %s\n", asked, wrong,
                  name_of(found).data());
     return found;

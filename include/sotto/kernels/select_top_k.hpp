@@ -164,7 +164,7 @@ struct insides {
                       std::int64_t k) noexcept {
         if (k > 0) carried.learn(from.search_, static_cast<std::size_t>(k));
     }
-    /// For a scratch that selects in a way of its own.
+    /// Every scratch selects in a way of its own.
     template <class Scratch, class... Arguments>
     static auto select(Scratch& scratch, Arguments&... arguments) {
         return scratch.select(arguments...);
@@ -175,8 +175,8 @@ struct insides {
 
 /// The k entries of largest magnitude, exactly: their indices, ascending, and their values; of
 /// equal magnitudes those with the lower index.
-///   shape   values: n floats, n <= 2^32;  0 <= k <= n;  the result lives in `scratch` until the
-///           next call
+///   shape   values: n floats, n <= 2^32, with wide_top_k_scratch 2^40;  0 <= k <= n;  the result
+///           lives in `scratch` until the next call
 ///   cost    one read of the values, as a rule, after a sample of at most 65,536 gave a threshold,
 ///           then two and a quarter reads of the candidates: with a sample of s about
 ///           k + 3 sqrt(k n / s) + 2 n / s of them, 1.4 k for k = 0.001 n. Inputs that mislead the

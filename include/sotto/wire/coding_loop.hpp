@@ -23,8 +23,10 @@ SOTTO_UNFUSED [[gnu::noinline, gnu::flatten]] auto coding_loop_baseline(
 /// Runs a loop of a coder: `Loop::run(arguments...)`, a function marked SOTTO_INLINE.
 template <class Loop, class... Arguments>
 auto run_coding_loop(const Arguments&... arguments) noexcept {
+#if defined(SOTTO_DISPATCHES)
     if (kernels::best_instruction_set() >= kernels::instruction_set::avx2)
         return coding_loop_avx2<Loop>(arguments...);
+#endif
     return coding_loop_baseline<Loop>(arguments...);
 }
 
