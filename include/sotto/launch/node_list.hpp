@@ -69,8 +69,8 @@ inline std::vector<std::string> expand_node_list(std::string_view list) {
             if (at < list.size() && list[at] == '-') last = detail::read_number(list, ++at);
             if (last.value < first.value || last.value - first.value >= hosts_max - numbers.size())
                 detail::refuse_list(list, at, "a range that ascends, of at most 65536 hosts");
-            for (std::uint64_t number = first.value; number <= last.value; ++number) {
-                std::string text = std::to_string(number);
+            for (std::uint64_t i = 0; i <= last.value - first.value; ++i) {
+                std::string text = std::to_string(first.value + i);
                 if (text.size() < first.digits) text.insert(0, first.digits - text.size(), '0');
                 numbers.push_back(std::move(text));
             }

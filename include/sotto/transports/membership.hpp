@@ -112,8 +112,8 @@ public:
     /// Time passes: says that this rank lives, and misses those that do not.
     void tick(time_point now) {
         // After a halt of this process nobody is blamed for what it did not hear meanwhile.
-        if (const duration gap = now - ticked_; gap > options_.dead_after / 2)
-            for (peer& p : peers_) p.heard += gap;
+        if (const duration gap = now - ticked_; gap > options_.dead_after / 2 + options_.heartbeat)
+            for (peer& p : peers_) p.heard = std::min(now, p.heard + gap);
         ticked_ = now;
         if (now - beat_ >= options_.heartbeat) {
             beat_ = now;
@@ -214,6 +214,7 @@ public:
     /// After a failure: whether everybody who lives knows the same.
     bool settled() const noexcept {
         if (!first_) return false;
+        if (at(rank_).is == standing::failed) return true;  // the others settle it without this one
         for (int other = 0; other < size(); ++other)
             if (other != rank_ && at(other).is == standing::alive && at(other).knows != known_)
                 return false;
@@ -333,7 +334,7 @@ private:
     }
 
     std::optional<fault> depart(peer& p) noexcept {
-        p.is = standing::left;
+        if (p.is == standing::alive) p.is = standing::left;
         ++version_;
         return std::nullopt;
     }

@@ -26,10 +26,14 @@ struct transfer {
     std::byte* target = nullptr;
     std::int64_t size = 0;
     completion ended;
+    std::int64_t peer_room = 0;    // of a send to this rank itself that is too long
     std::uint32_t slot = 0;        // where its endpoint keeps it
     std::uint32_t generation = 1;  // uses of the slot: tells a spent request from a live one
     transfer* before = nullptr;
     transfer* after = nullptr;
+
+    /// Of the receive that a message was too long for.
+    std::int64_t room() const noexcept { return sends ? peer_room : size; }
 
     bool is_for(int from, const tag& what) const noexcept {
         return label == what && (peer == any_rank || peer == from);

@@ -175,6 +175,7 @@ private:
     void meet(transfer& send, transfer& receive) noexcept {
         deliver(receive, rank_, {send.source, static_cast<std::size_t>(send.size)});
         send.reached = receive.reached;
+        send.peer_room = receive.size;
         activity_ += 2;
     }
 

@@ -73,9 +73,9 @@ inline void require_possible(const tcp_options& options) {
     require_above_0("join", options.join);
     require_above_0("handshake", options.handshake);
     require_above_0("heartbeat", options.heartbeat);
-    if (options.dead_after != duration::zero() && options.dead_after < 2 * options.heartbeat)
+    if (options.dead_after != duration::zero() && options.dead_after < 4 * options.heartbeat)
         refuse("dead_after is " + std::to_string(options.dead_after.count()) +
-               " ns; it must be 0 or at least two heartbeats, of " +
+               " ns; it must be 0 or at least four heartbeats, of " +
                std::to_string(options.heartbeat.count()) + " ns");
     if (options.budget < 65536)
         refuse("budget is " + std::to_string(options.budget) + " bytes; it must be at least 65536");

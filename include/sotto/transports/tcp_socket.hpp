@@ -4,7 +4,6 @@
 #include <utility>
 
 #include <fcntl.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
 
@@ -66,13 +65,6 @@ public:
     asio::ip::address local_address() const {
         boost::system::error_code ignored;
         return socket_.local_endpoint(ignored).address();
-    }
-
-    /// The kernel ends the connection if bytes stay unacknowledged for so long.
-    void end_unacknowledged_after(duration time) noexcept {
-        const auto milliseconds = static_cast<unsigned>(
-            std::chrono::duration_cast<std::chrono::milliseconds>(time).count());
-        ::setsockopt(handle(), IPPROTO_TCP, TCP_USER_TIMEOUT, &milliseconds, sizeof milliseconds);
     }
 
     moved read(std::span<const mutable_byte_view> into) {
