@@ -170,6 +170,7 @@ set(sotto_headers
     include/sotto/transports/message_exchange.hpp
     include/sotto/transports/message_link.hpp
     include/sotto/transports/metered.hpp
+    include/sotto/transports/ordered_list.hpp
     include/sotto/transports/ring_queue.hpp
     include/sotto/transports/run_in_process.hpp
     include/sotto/transports/tcp.hpp

@@ -25,9 +25,8 @@
 #define SOTTO_INLINE [[gnu::always_inline]] inline
 
 /// With SOTTO_BASELINE_ONLY defined on the command line, for all units of a program or for none,
-/// kernels are compiled for the unit's own flags and for nothing else: a trainer compiles in two
-/// thirds to four fifths of the time, and what it computes takes longer. For builds whose speed
-/// does not matter, such as tests.
+/// kernels are compiled for the unit's own flags and for nothing else: a trainer compiles in less
+/// time, and what it computes takes longer. For builds whose speed does not matter, such as tests.
 #if defined(__x86_64__) && !defined(SOTTO_BASELINE_ONLY)
 #define SOTTO_DISPATCHES
 #define SOTTO_UNIT_DISPATCH

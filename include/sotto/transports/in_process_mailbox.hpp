@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <mutex>
 
+#include "sotto/transports/ordered_list.hpp"
 #include "sotto/transports/transport.hpp"
 
 namespace sotto::detail::local {
@@ -35,30 +36,6 @@ struct transfer {
     int receiver() const noexcept { return sends ? peer : owner; }
 };
 
-/// Transfers in the order in which they were posted. It owns no memory: they link each other.
-class transfer_list {
-public:
-    void push_back(transfer& t) noexcept {
-        t.before = last_;
-        t.after = nullptr;
-        (last_ ? last_->after : first_) = &t;
-        last_ = &t;
-        t.linked = true;
-    }
-
-    void unlink(transfer& t) noexcept {
-        (t.before ? t.before->after : first_) = t.after;
-        (t.after ? t.after->before : last_) = t.before;
-        t.linked = false;
-    }
-
-    transfer* first() const noexcept { return first_; }
-
-private:
-    transfer* first_ = nullptr;
-    transfer* last_ = nullptr;
-};
-
 inline constexpr int waits_for_nobody = -2;  // any_rank is -1
 
 /// What is posted at one rank, and what that rank sleeps on. No two ranks share a cache line.
@@ -71,7 +48,7 @@ struct alignas(64) mailbox {
 
     /// Takes out the oldest counterpart of t, or posts t and returns nothing. Requires the mutex.
     transfer* match(transfer& t) noexcept {
-        transfer_list& others = list(t.label, !t.sends);
+        ordered_list<transfer>& others = list(t.label, !t.sends);
         for (transfer* other = others.first(); other; other = other->after) {
             const transfer& send = t.sends ? t : *other;
             const transfer& receive = t.sends ? *other : t;
@@ -97,15 +74,15 @@ private:
     // them. With 64 lists some hundred tensors leave only a handful of others to step over.
     static constexpr std::size_t lists = 64;
 
-    transfer_list& list(const tag& label, bool sends) noexcept {
+    ordered_list<transfer>& list(const tag& label, bool sends) noexcept {
         const std::uint64_t mixed =
             (label.round * 31 + label.item * std::uint64_t{7} + label.channel) *
             0x9E3779B97F4A7C15u;
         return (sends ? sends_ : receives_)[mixed >> 58];
     }
 
-    std::array<transfer_list, lists> sends_;
-    std::array<transfer_list, lists> receives_;
+    std::array<ordered_list<transfer>, lists> sends_;
+    std::array<ordered_list<transfer>, lists> receives_;
 };
 
 }  // namespace sotto::detail::local

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "sotto/core/bytes.hpp"
+#include "sotto/transports/ordered_list.hpp"
 #include "sotto/transports/transport.hpp"
 
 namespace sotto::detail::net {
@@ -53,31 +54,6 @@ struct arrival {
     bool linked = false;
     arrival* before = nullptr;
     arrival* after = nullptr;
-};
-
-/// Things that link each other, in the order in which they came. It owns no memory.
-template <class Entry>
-class ordered_list {
-public:
-    void push_back(Entry& e) noexcept {
-        e.before = last_;
-        e.after = nullptr;
-        (last_ ? last_->after : first_) = &e;
-        last_ = &e;
-        e.linked = true;
-    }
-
-    void unlink(Entry& e) noexcept {
-        (e.before ? e.before->after : first_) = e.after;
-        (e.after ? e.after->before : last_) = e.before;
-        e.linked = false;
-    }
-
-    Entry* first() const noexcept { return first_; }
-
-private:
-    Entry* first_ = nullptr;
-    Entry* last_ = nullptr;
 };
 
 /// Where an endpoint's receives and the messages of other processes meet.

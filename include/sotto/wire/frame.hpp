@@ -52,11 +52,6 @@ inline std::uint64_t frame_digest(byte_view content, std::uint64_t seed) noexcep
     return XXH3_64bits_withSeed(content.data(), content.size(), seed);
 }
 
-/// Bytes that follow the header.
-constexpr std::uint64_t payload_bytes(const frame_header& header) noexcept {
-    return header.type == frame_type::announce ? 0 : header.size;
-}
-
 /// Writes the 64 bytes of a header; requires as many at `to`.
 ///   wire    | bytes | content, little endian                                          |
 ///           | 2     | 0x5073, the letters s and P                                     |

@@ -80,8 +80,3 @@ TEST_CASE("what is no frame of this version is refused by the byte that says so"
         CHECK(read_frame_header(written(h, 1).data(), 1).why().offset == 3);
     }
 }
-
-TEST_CASE("an announcement has the size of its message, and no payload") {
-    CHECK(payload_bytes({.type = frame_type::announce, .size = 99}) == 0);
-    CHECK(payload_bytes({.type = frame_type::message, .size = 99}) == 99);
-}

@@ -1,0 +1,30 @@
+#pragma once
+
+namespace sotto::detail {
+
+/// Things that link each other, in the order in which they came. It owns no memory.
+template <class Entry>
+class ordered_list {
+public:
+    void push_back(Entry& e) noexcept {
+        e.before = last_;
+        e.after = nullptr;
+        (last_ ? last_->after : first_) = &e;
+        last_ = &e;
+        e.linked = true;
+    }
+
+    void unlink(Entry& e) noexcept {
+        (e.before ? e.before->after : first_) = e.after;
+        (e.after ? e.after->before : last_) = e.before;
+        e.linked = false;
+    }
+
+    Entry* first() const noexcept { return first_; }
+
+private:
+    Entry* first_ = nullptr;
+    Entry* last_ = nullptr;
+};
+
+}  // namespace sotto::detail
