@@ -1,6 +1,6 @@
 #pragma once
 
-// The only header with macros.
+// The only header with macros, and the only one that asks how it is built.
 
 #if __cplusplus < 202002L
 #error "sotto needs C++20: compile with -std=c++20 or later (g++ 12, clang 14)"
@@ -135,3 +135,16 @@
     SOTTO_UNIT_OF(SOTTO_UNIT_VECTORS, SOTTO_UNIT_MORE_VECTORS, SOTTO_UNIT_DOT, SOTTO_UNIT_FMA, \
                   SOTTO_UNIT_F16C, SOTTO_UNIT_BITS, SOTTO_UNIT_MORE_BITS, SOTTO_UNIT_MATH,     \
                   SOTTO_UNIT_DISPATCH)
+
+namespace sotto {
+
+/// Whether what is read must carry the digest of its content. Not in a build for a fuzzer
+/// (FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION): no search would ever guess one, and so see what
+/// comes after it.
+#if defined(FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION)
+constexpr bool digests_are_checked = false;
+#else
+constexpr bool digests_are_checked = true;
+#endif
+
+}  // namespace sotto
