@@ -1,6 +1,7 @@
 #include "sotto/wire/hello.hpp"
 
 #include "fuzz/fuzz.hpp"
+#include "sotto/wire/word.hpp"
 
 using namespace sotto;
 
@@ -13,11 +14,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
             const auto same = wire::read_hello(again.data());
             fuzz::require(same && *same == *read, "a hello that was read comes back");
         }
-    if (size >= wire::welcome_bytes)
-        if (const auto read = wire::read_welcome(from)) {
-            const auto again = wire::written_welcome(*read);
-            const auto same = wire::read_welcome(again.data());
-            fuzz::require(same && *same == *read, "a welcome that was read comes back");
+    if (size >= wire::word_bytes)
+        if (const auto read = wire::read_word(from)) {
+            const auto again = wire::written_word(*read);
+            const auto same = wire::read_word(again.data());
+            fuzz::require(same && *same == *read, "a word that was read comes back");
         }
     return 0;
 }

@@ -25,6 +25,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         left = left.subspan(1);
         const std::size_t part = std::min(left.size(), choice / 2 * 8);
         state.received(1 + static_cast<int>(choice % 2), left.first(part), start);
+        state.count_votes();
         left = left.subspan(part);
     }
     fuzz::require(ballot.completed <= 1 || state.first_failure(),

@@ -106,18 +106,28 @@ inline std::optional<placement> told_by(const launcher& by, const variables& get
     return place;
 }
 
-/// Where rank 0 is, for those whose launcher says so.
-inline void find_address(detection& found, const variables& get) {
-    placement& place = found.place;
-    const auto take_port = [&](const char* name) {
+/// The port that rank 0 listens on.
+inline void find_port(placement& place, const variables& get) {
+    const auto take = [&](const char* name) {
         const auto text = get(name);
         if (text) place.port = static_cast<std::uint16_t>(read_number(name, *text, 1, 65535));
         return text.has_value();
     };
-    if (!take_port("SOTTO_PORT") && !take_port("MASTER_PORT"))
-        if (const auto job = get("SLURM_JOB_ID"))  // jobs that share a machine: a port each
-            place.port = static_cast<std::uint16_t>(
-                20000 + read_number("SLURM_JOB_ID", *job, 0, std::int64_t{1} << 40) % 20000);
+    if (take("SOTTO_PORT")) return;
+    if (take("MASTER_PORT")) {
+        // There torchrun's own agent listens; the next one is free.
+        if (get("TORCHELASTIC_USE_AGENT_STORE") == "True")
+            place.port = static_cast<std::uint16_t>(place.port < 65535 ? place.port + 1 : 1024);
+        return;
+    }
+    if (const auto job = get("SLURM_JOB_ID"))  // jobs that share a machine: a port each
+        place.port = static_cast<std::uint16_t>(
+            20000 + read_number("SLURM_JOB_ID", *job, 0, std::int64_t{1} << 40) % 20000);
+}
+
+/// Where rank 0 is, for those whose launcher says so.
+inline void find_address(detection& found, const variables& get) {
+    placement& place = found.place;
     for (const char* const name : {"SOTTO_ADDRESS", "MASTER_ADDR"})
         if (const auto address = get(name)) {
             place.address = *address;
@@ -175,6 +185,7 @@ inline detection detect(const variables& get) {
     }
     if (!all.empty()) {
         found.place = all.front();
+        detail::find_port(found.place, get);
         detail::find_address(found, get);
     }
     if (const auto choice = get("SOTTO_INTERFACE"))

@@ -7,8 +7,10 @@
 
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/errors.hpp"
+#include "sotto/transports/tcp_options.hpp"
 #include "sotto/wire/frame.hpp"
 #include "sotto/wire/hello.hpp"
+#include "sotto/wire/word.hpp"
 
 namespace sotto::detail::net {
 
@@ -17,11 +19,25 @@ inline std::uint64_t digest_of(const std::string& text) noexcept {
     return wire::frame_digest(std::as_bytes(std::span(text)), 0);
 }
 
+/// What a rank with these options says of itself, but for its purpose, incarnation and place.
+inline wire::hello hello_of(const tcp_options& options) {
+    wire::hello h;
+    h.rank = static_cast<std::uint32_t>(options.rank);
+    h.world = static_cast<std::uint32_t>(options.size);
+    h.job = digest_of(options.job);
+    h.agreed = {static_cast<std::uint64_t>(options.heartbeat.count()),
+                static_cast<std::uint64_t>(options.dead_after.count()),
+                static_cast<std::uint64_t>(options.timeout.count()),
+                static_cast<std::uint64_t>(options.budget), digest_of(options.configuration)};
+    return h;
+}
+
 /// The answer to what another rank says of itself, by what this one would say: whether both are of
 /// one job and configured alike.
-inline wire::welcome judge(const wire::hello& theirs, const wire::hello& ours) noexcept {
-    wire::welcome answer{.rank = ours.rank, .incarnation = ours.incarnation};
+inline wire::word judge(const wire::hello& theirs, const wire::hello& ours) noexcept {
+    wire::word answer{.rank = ours.rank, .incarnation = ours.incarnation};
     const auto refused = [&](wire::refusal why, std::uint64_t own, std::uint64_t said) {
+        answer.what = wire::saying::refused;
         answer.why = why;
         answer.ours = own;
         answer.theirs = said;
@@ -42,44 +58,46 @@ inline wire::welcome judge(const wire::hello& theirs, const wire::hello& ours) n
     return answer;
 }
 
-/// Throws what a refusal means to the rank that was refused.
-///   errors  mismatch: configured differently, or a rank that there is already; peer_failure: a
-///           rank was lost meanwhile; error (timed_out): some never came
-[[noreturn]] inline void raise(const wire::welcome& refusal, int rank, const std::string& job) {
+/// Why a rank was refused, as one sentence of both sides.
+inline std::string reason(const wire::word& refusal, int rank, const std::string& job) {
     const std::string us = "rank " + std::to_string(rank);
     const std::string them = "rank " + std::to_string(refusal.rank);
     const auto differ = [&](const std::string& what) {
-        return mismatch("tcp: " + us + " has " + what + " " + std::to_string(refusal.theirs) +
-                        " where " + them + " has " + std::to_string(refusal.ours));
+        return us + " has " + what + " " + std::to_string(refusal.theirs) + " where " + them +
+               " has " + std::to_string(refusal.ours);
     };
     switch (refusal.why) {
-        case wire::refusal::version: throw differ("protocol version");
-        case wire::refusal::world: throw differ("world size");
-        case wire::refusal::epoch: throw differ("membership epoch");
+        case wire::refusal::version: return differ("protocol version");
+        case wire::refusal::world: return differ("world size");
+        case wire::refusal::epoch: return differ("membership epoch");
         case wire::refusal::job:
-            throw mismatch("tcp: " + us + " is of job '" + job + "', and " + them +
-                           " of another one");
+            return us + " and " + them + ", one of them of job '" + job + "', are of two jobs";
         case wire::refusal::rank:
-            throw mismatch("tcp: there is no " + us + " in the world of " + them + ", of " +
-                           std::to_string(refusal.ours) + " ranks");
+            return "there is no " + us + " in the world of " + them + ", of " +
+                   std::to_string(refusal.ours) + " ranks";
         case wire::refusal::agreed: {
             const std::string name = wire::agreed_name(refusal.which);
             if (name == "configuration")
-                throw mismatch("tcp: " + us + " and " + them +
-                               " have another tcp_options::configuration");
-            throw differ("tcp_options::" + name);
+                return us + " and " + them + " have another tcp_options::configuration";
+            return differ("tcp_options::" + name);
         }
-        case wire::refusal::duplicate:
-            throw mismatch("tcp: another process is " + us + " already, says " + them);
-        case wire::refusal::lost:
-            throw peer_failure(static_cast<int>(refusal.ours), "it was lost, says rank 0",
-                               {.phase = "rendezvous"});
-        case wire::refusal::absent:
-            throw error(errc::timed_out, "tcp: " + std::to_string(refusal.theirs) +
-                                             " ranks never came, says rank 0; the first is rank " +
-                                             std::to_string(refusal.ours));
-        default: throw mismatch("tcp: " + them + " did not expect this connection of " + us);
+        case wire::refusal::duplicate: return "another process is " + us + " already, says " + them;
+        default: return them + " did not expect this connection of " + us;
     }
+}
+
+/// Throws what a refusal means to the rank that was refused.
+///   errors  mismatch: configured differently, or a rank that there is already; peer_failure: a
+///           rank was lost meanwhile; error (timed_out): some never came
+[[noreturn]] inline void raise(const wire::word& refusal, int rank, const std::string& job) {
+    if (refusal.why == wire::refusal::lost)
+        throw peer_failure(static_cast<int>(refusal.ours), "it was lost, says rank 0",
+                           {.phase = "rendezvous"});
+    if (refusal.why == wire::refusal::absent)
+        throw error(errc::timed_out, "tcp: " + std::to_string(refusal.theirs) +
+                                         " ranks never came, says rank 0; the first is rank " +
+                                         std::to_string(refusal.ours));
+    throw mismatch("tcp: " + reason(refusal, rank, job));
 }
 
 }  // namespace sotto::detail::net

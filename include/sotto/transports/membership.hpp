@@ -24,6 +24,9 @@
 
 namespace sotto::detail::net {
 
+/// Whom a rank waits for that computes; a rank, or any_rank, is what others wait for.
+inline constexpr int waits_for_nobody = -2;
+
 struct membership_options {
     duration heartbeat = std::chrono::milliseconds(250);
     duration dead_after = std::chrono::seconds(2);  // without a sign of life; 0: never
@@ -36,7 +39,9 @@ struct membership_options {
 /// its vote and others not. So whoever hears of a failure stops counting votes and tells all others
 /// what it knows: who failed and which polls are complete. It takes over what others knew, and says
 /// so again. Once all that live know the same it is settled: a poll that one of them completed is
-/// complete for all, and any other never will be. Further failures meanwhile begin it anew.
+/// complete for all, and any other never will be. Further failures meanwhile begin it anew. A rank
+/// that leaves says what it knows as well. Of ranks that fail at the same time some may name one
+/// and some another as the first.
 ///   wire    frames of heartbeat, vote, report and leave, see wire/frame.hpp
 ///   cost    a vote: 64 bytes to every other rank; a failure: a report to every other rank for each
 ///           thing that is new to one, at most twice the ranks times the failures
@@ -84,7 +89,7 @@ public:
 
     // What happens
 
-    /// Bytes came from a rank.
+    /// Bytes came from a rank. Votes take effect by `count_votes`.
     void received(int from, byte_view piece, time_point now) {
         peer& p = at(from);
         if (p.is != standing::alive) return;
@@ -95,13 +100,19 @@ public:
                     case wire::frame_type::heartbeat: return note_waiting(p, h);
                     case wire::frame_type::vote: return count(from, h);
                     case wire::frame_type::report: return learn(p, payload);
-                    case wire::frame_type::leave: return depart(p);
+                    case wire::frame_type::leave: return depart(p, payload);
                     default:
                         return fault{3, "a frame about the membership, of type 6 to 9",
                                      static_cast<std::int64_t>(h.type)};
                 }
             });
         if (why) fail(from, "it sent what is no frame: " + why->text(), errc::malformed);
+    }
+
+    /// Completes polls, once all that has come from all ranks was handed in: word that this rank
+    /// was taken for dead while it hung outruns the votes that came before.
+    void count_votes() {
+        for (auto& [key, b] : ballots_) complete(b);
     }
 
     /// Its connection ended.
@@ -146,7 +157,8 @@ public:
     void leave() {
         if (gone_) return;
         gone_ = true;
-        for_each_other([](peer& p) { p.stream.send({.type = wire::frame_type::leave}); });
+        const bytes polls = report_of(polls_known());
+        for_each_other([&](peer& p) { p.stream.send({.type = wire::frame_type::leave}, polls); });
     }
 
     /// Whom this rank waits for, for others that wait for it.
@@ -169,8 +181,12 @@ public:
     // Votes
 
     /// The ballot of these ranks (ascending) with this label.
+    ///   errors  invalid_option: there are 4096 others
     ballot& open(std::span<const int> members, std::uint32_t label) {
-        ballot& b = ballot_of(key_of(members, label));
+        const std::uint64_t key = key_of(members, label);
+        if (!ballots_.contains(key) && ballots_.size() >= wire::report_polls_max)
+            throw invalid_option("transport: more than 4096 groups that vote");
+        ballot& b = ballot_of(key);
         b.members.assign(members.begin(), members.end());
         return b;
     }
@@ -223,7 +239,6 @@ public:
 
 private:
     static constexpr int nobody = -1;
-    static constexpr int waits_for_nobody = -2;  // any_rank is -1
 
     struct peer {
         control_stream stream;
@@ -284,7 +299,6 @@ private:
             return fault{24, "the number of the next poll", static_cast<std::int64_t>(h.round)};
         theirs.latest[h.round % 2] = h.item == 1;
         ++theirs.cast;
-        complete(b);
         return std::nullopt;
     }
 
@@ -305,6 +319,7 @@ private:
         ++version_;
         auto report = wire::read_report(payload, static_cast<std::uint32_t>(size()));
         if (!report) return report.why();
+        if (report->failed.empty()) return fault{12, "1 to all ranks that failed", 0};
         bool news = false;
         if (!first_) {
             first_ = {static_cast<int>(report->first), std::move(report->cause),
@@ -316,15 +331,9 @@ private:
                 p.is = standing::failed;
                 news = true;
             }
-        for (const auto& theirs : report->polls) {
-            if (ballots_.size() >= wire::report_polls_max && !ballots_.contains(theirs.ballot))
-                return fault{0, "at most 4096 ballots", static_cast<std::int64_t>(ballots_.size())};
-            ballot& b = ballot_of(theirs.ballot);
-            if (theirs.completed <= b.completed) continue;
-            b.completed = theirs.completed;
-            b.verdict = theirs.verdict;
-            news = true;
-        }
+        const result<bool> adopted = adopt(report->polls);
+        if (!adopted) return adopted.why();
+        news |= *adopted;
         report->first = 0;
         report->code = 0;
         report->cause.clear();
@@ -333,26 +342,62 @@ private:
         return std::nullopt;
     }
 
-    std::optional<fault> depart(peer& p) noexcept {
+    /// Takes over polls that another rank has seen complete; whether any was news.
+    result<bool> adopt(std::span<const wire::membership_report::poll> polls) {
+        bool news = false;
+        for (const auto& theirs : polls) {
+            if (ballots_.size() >= wire::report_polls_max && !ballots_.contains(theirs.ballot))
+                return fault{0, "at most 4096 ballots", static_cast<std::int64_t>(ballots_.size())};
+            ballot& b = ballot_of(theirs.ballot);
+            if (const std::uint64_t cast = b.of[static_cast<std::size_t>(rank_)].cast;
+                b.has(rank_) && theirs.completed > cast)
+                return fault{0, "no more polls than this rank voted in",
+                             static_cast<std::int64_t>(theirs.completed),
+                             static_cast<std::int64_t>(cast)};
+            if (theirs.completed <= b.completed) continue;
+            b.completed = theirs.completed;
+            b.verdict = theirs.verdict;
+            news = true;
+        }
+        return news;
+    }
+
+    /// It is done, and leaves behind what it knows: somebody's vote may have come to it alone.
+    std::optional<fault> depart(peer& p, byte_view payload) {
+        const auto report = wire::read_report(payload, static_cast<std::uint32_t>(size()));
+        if (!report) return report.why();
         if (p.is == standing::alive) p.is = standing::left;
         ++version_;
+        const result<bool> news = adopt(report->polls);
+        if (!news) return news.why();
+        if (first_ && *news) tell();
         return std::nullopt;
+    }
+
+    wire::membership_report polls_known() const {
+        wire::membership_report known;
+        for (const auto& [key, b] : ballots_)
+            if (b.completed > 0) known.polls.push_back({key, b.completed, b.verdict});
+        return known;
+    }
+
+    static bytes report_of(const wire::membership_report& report) {
+        bytes payload;
+        wire::append_report(report, payload);
+        return payload;
     }
 
     /// Tells all others what this rank knows, the failed ones too: they may live.
     void tell() {
         ++version_;
-        wire::membership_report all;
+        wire::membership_report all = polls_known();
         for (int rank = 0; rank < size(); ++rank)
             if (at(rank).is == standing::failed) all.failed.push_back(static_cast<unsigned>(rank));
-        for (const auto& [key, b] : ballots_)
-            if (b.completed > 0) all.polls.push_back({key, b.completed, b.verdict});
         known_ = all;
         all.first = static_cast<std::uint32_t>(first_->rank);
         all.code = static_cast<std::uint8_t>(first_->code);
         all.cause = first_->cause;
-        bytes payload;
-        wire::append_report(all, payload);
+        const bytes payload = report_of(all);
         for (int other = 0; other < size(); ++other)
             if (other != rank_ && at(other).is != standing::left)
                 at(other).stream.send({.type = wire::frame_type::report}, payload);

@@ -31,7 +31,10 @@ class message_exchange {
 public:
     /// `transport`: its name, for errors.
     message_exchange(const char* transport, int rank, int size)
-        : transport_(transport), rank_(rank), links_(static_cast<std::size_t>(size)) {}
+        : transport_(transport),
+          rank_(rank),
+          expected_(static_cast<std::size_t>(size) + 1),
+          links_(static_cast<std::size_t>(size)) {}
 
     int rank() const noexcept { return rank_; }
     int size() const noexcept { return static_cast<int>(links_.size()); }
@@ -40,6 +43,12 @@ public:
         links_[static_cast<std::size_t>(peer)] =
             std::make_unique<message_link>(peer, terms, board_, activity_);
     }
+    /// Whether bytes of this rank would bring a transfer on.
+    bool expects(int peer) noexcept {
+        return expected_[slot_of(peer)] + expected_[slot_of(any_rank)] > 0 ||
+               link_to(peer)->awaits_peer();
+    }
+
     /// Null for this rank itself and for ranks that it is not connected to.
     message_link* link_to(int peer) noexcept {
         return links_[static_cast<std::size_t>(peer)].get();
@@ -68,6 +77,7 @@ public:
         require_rank("receive", from, any_rank);
         transfer& t = take(false, from, label, static_cast<std::int64_t>(in.size()));
         t.target = in.data();
+        ++expected_[slot_of(from)];
         arrival* const there = board_.take_arrival(t);
         if (!there) {
             board_.post(t);
@@ -75,7 +85,12 @@ public:
             meet(*there->sent_to_self, t);
             board_.release(*there);
         } else {
-            link_to(there->source)->hand_over(*there, t);
+            try {
+                link_to(there->source)->hand_over(*there, t);
+            } catch (...) {
+                retire(t);
+                throw;
+            }
         }
         return t;
     }
@@ -102,6 +117,7 @@ public:
 
     void retire(transfer& t) noexcept {
         board_.remove(t);
+        if (!t.sends) --expected_[slot_of(t.peer)];
         t.reached = transfer::stage::idle;
         ++t.generation;
         free_.push_back(t.slot);  // has room for every slot
@@ -144,6 +160,8 @@ public:
     }
 
 private:
+    static std::size_t slot_of(int peer) noexcept { return static_cast<std::size_t>(peer + 1); }
+
     static constexpr std::int64_t transfers_max = std::int64_t{1} << 24;
 
     void require_rank(const char* what, int peer, int lowest) {
@@ -185,6 +203,7 @@ private:
     traffic traffic_;
     std::deque<transfer> transfers_;  // never moved: links and board hold pointers to them
     std::vector<std::uint32_t> free_;
+    std::vector<std::int64_t> expected_;  // receives from any rank, from rank 0, from rank 1, ...
     message_board board_;
     std::vector<std::unique_ptr<message_link>> links_;
 };

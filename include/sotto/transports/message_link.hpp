@@ -69,8 +69,9 @@ public:
                 throw error(errc::invalid_option, "more than " + std::to_string(announced_max) +
                                                       " messages wait until rank " +
                                                       std::to_string(peer_) + " receives them");
-            announced_.push_back({announcements_sent_, &t});
-            push(wire::frame_type::announce, &t, announcements_sent_++);
+            make_room(announced_);
+            push(wire::frame_type::announce, &t, announcements_sent_);
+            announced_.push_back({announcements_sent_++, &t});
         }
     }
 
@@ -158,6 +159,9 @@ public:
         return std::nullopt;
     }
 
+    /// Whether something of the peer's is awaited that no receive waits for: its leave to send.
+    bool awaits_peer() const noexcept { return !announced_.empty(); }
+
     /// Whether the stream may end here.
     bool between_frames() const noexcept { return !reading_ && staged_end_ == 0; }
 
@@ -183,6 +187,11 @@ private:
         std::uint64_t number;
         transfer* of;
     };
+
+    /// For one more, so that what comes after it cannot fail.
+    static void make_room(std::vector<announced_message>& in) {
+        if (in.size() == in.capacity()) in.reserve(2 * in.size() + 16);
+    }
 
     static std::int64_t charge_of(std::int64_t size) noexcept { return size + overhead; }
 
@@ -229,8 +238,9 @@ private:
             ++*activity_;
             return;
         }
-        expected_.push_back({announcement, &receive});
+        make_room(expected_);
         push(wire::frame_type::ready, nullptr, announcement);
+        expected_.push_back({announcement, &receive});
     }
 
     std::optional<fault> begin(const wire::frame_header& h) {

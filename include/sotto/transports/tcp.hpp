@@ -71,8 +71,8 @@ public:
         std::uint16_t port() { return joining_->listen(); }
 
         tcp join() {
-            auto connections = joining_->run();
-            joining_.reset();  // before what it borrows
+            // It closes its port at the end, however that comes, and goes before what it borrows.
+            auto connections = std::exchange(joining_, nullptr)->run();
             return tcp(options_, std::move(io_), std::move(connections));
         }
 
@@ -84,8 +84,12 @@ public:
 
     tcp(const tcp&) = delete;
     tcp& operator=(const tcp&) = delete;
+    /// Leaves; what was sent still arrives.
     ~tcp() {
-        withdraw();
+        if (!withdrawn_) {
+            exchange_.abandon();
+            detail::net::close_when_heard(sockets_, std::chrono::milliseconds(500));
+        }
         control_.stop();
     }
 
@@ -103,7 +107,10 @@ public:
     request receive(int from, tag label, mutable_byte_view in) {
         begin();
         transfer& t = exchange_.receive(from, label, in);
-        return detail::net::message_exchange::request_of(t);
+        const request made = detail::net::message_exchange::request_of(t);
+        for (int peer = 0; peer < size(); ++peer)  // that a message which waits may come
+            if (socket(peer)) write(peer);
+        return made;
     }
 
     std::optional<completion> poll(request r) {
@@ -122,9 +129,8 @@ public:
     completion wait(request r) {
         begin();
         transfer& t = exchange_.find(r);
-        if (under_way(t))
-            block([&] { return !under_way(t); }, t.peer, [&] { return describe(t); },
-                  [&] { require_possible(t); });
+        block([&] { return !under_way(t); }, [&] { return t.peer; }, [&] { return describe(t); },
+              [&] { require_possible(t); });
         return finish(t);
     }
 
@@ -139,7 +145,8 @@ public:
         });
         if (!waited) exchange_.misuse("await, but no transfer is under way that could end it");
         block(
-            [&] { return activity() != seen; }, waited->peer, [&] { return describe(*waited); },
+            [&] { return activity() != seen; }, [&] { return waited->peer; },
+            [&] { return describe(*waited); },
             [&] { exchange_.for_each_under_way([&](const transfer& t) { require_possible(t); }); });
     }
 
@@ -158,6 +165,7 @@ public:
         if (!among.has(rank()))
             throw invalid_option("tcp: rank " + std::to_string(rank()) +
                                  " votes in a ballot that it is not a member of");
+        control_.listen();  // before the vote: a rank that hung may have been given up
         const std::uint64_t poll =
             control_.with([&](detail::net::membership& m) { return m.vote(among, vote); });
         std::optional<bool> verdict;
@@ -165,6 +173,7 @@ public:
         std::uint64_t looked_at = control_.news() - 1;
         int absent = any_rank;
         const auto look = [&] {
+            control_.listen();
             const std::uint64_t news = control_.news();
             if (std::exchange(looked_at, news) == news) return verdict || settled;
             control_.with([&](detail::net::membership& m) {
@@ -177,9 +186,8 @@ public:
             });
             return verdict || settled;
         };
-        if (!look())
-            block(
-                look, absent, [] { return std::string("a vote"); }, [] {}, true);
+        block(
+            look, [&] { return absent; }, [] { return std::string("a vote"); }, [] {}, true);
         if (!verdict) raise();
         return *verdict;
     }
@@ -228,6 +236,9 @@ private:
         for (int peer = 0; peer < size(); ++peer) everyone[static_cast<std::size_t>(peer)] = peer;
         everyone_ = &open_ballot(everyone, 0);
         reserve(options.transfers);
+        // What came together with the last of the handshake is there, though poll(2) says nothing.
+        for (int peer = 0; peer < size(); ++peer)
+            if (socket(peer)) read(peer);
     }
 
     static detail::net::membership membership_of(const tcp_options& options,
@@ -277,10 +288,11 @@ private:
         moved_at_ = present;
     }
 
+    /// Asks the system for what is waited for, and gives it what it had no room for.
     void move() {
         for (int peer = 0; peer < size(); ++peer) {
             if (!socket(peer)) continue;
-            read(peer);
+            if (exchange_.expects(peer)) read(peer);
             write(peer);
         }
     }
@@ -310,6 +322,7 @@ private:
 
     /// The connection is of no more use. Why, the control connection knows.
     void lose(int peer) {
+        if (!exchange_.link_to(peer)->between_frames()) cut_short_ = peer;
         socket(peer)->close();
         socket(peer).reset();
         lost_at_ = now();
@@ -330,59 +343,61 @@ private:
         }
         const int gone = peer == any_rank ? (rank() == 0 ? 1 : 0) : peer;
         using detail::net::membership;
+        control_.listen();
         const auto is = control_.with([&](membership& m) { return m.of(gone); });
         if (is == membership::standing::left) accuse(gone, left_cause);
         // Else that it failed is on its way; a rank whose data connection alone broke has failed.
         else if (is == membership::standing::alive && now() - lost_at_ > grace)
-            accuse(gone, "the connection for messages broke");
+            accuse(gone, cut_short_ == gone ? "the connection for messages broke inside of one"
+                                            : "the connection for messages broke");
         if (control_.failed()) raise();
     }
 
     /// Moves bytes until `done`; throws at the deadline, or when a rank failed. `settles`: what is
     /// waited for is decided even if a rank failed.
-    template <class Done, class Describe, class Check>
-    void block(Done done, int peer, Describe describe_it, Check check, bool settles = false) {
-        control_.with([&](detail::net::membership& m) { m.wait_for(peer); });
+    template <class Done, class Whom, class Describe, class Check>
+    void block(Done done, Whom whom, Describe describe_it, Check check, bool settles = false) {
+        move();
+        if (done()) return;
         const time_point started = now();
         const time_point deadline = started + options_.timeout;
-        for (int turn = 0;; ++turn) {
-            move();
-            if (done()) break;
+        bool slept = false;
+        while (true) {
             if (control_.failed() && !settles) raise();
             check();
             const time_point present = now();
-            if (present - started < patience) {
-                std::this_thread::yield();
-                continue;
-            }
             if (present >= deadline) {
-                be_late(peer, describe_it());
+                be_late(whom(), describe_it());
                 raise();
             }
-            sleep(deadline - present);
+            if (present - started < patience) {
+                std::this_thread::yield();
+            } else {
+                control_.wait_for(whom());
+                slept = true;
+                sleep(deadline - present);
+            }
+            move();
+            if (done()) break;
         }
-        control_.with([](detail::net::membership& m) { m.wait_for(waits_for_nobody); });
+        if (slept) control_.wait_for(detail::net::waits_for_nobody);
     }
 
     void sleep(duration most) {
         waits_.assign(1, {woken_.handle(), POLLIN, 0});
-        bool lost = false;
+        waiting_ranks_.assign(1, rank());
         for (int peer = 0; peer < size(); ++peer) {
-            if (peer == rank()) continue;
-            if (!socket(peer)) {
-                lost = true;
-                continue;
-            }
-            const bool writes = exchange_.link_to(peer)->has_output();
+            if (!socket(peer)) continue;
             waits_.push_back({socket(peer)->handle(),
-                              static_cast<short>(writes ? POLLIN | POLLOUT : POLLIN), 0});
+                              socket(peer)->interest(exchange_.link_to(peer)->has_output()), 0});
+            waiting_ranks_.push_back(peer);
         }
-        most = std::min<duration>(most, lost ? grace : std::chrono::seconds(1));
-        const timespec time{static_cast<std::time_t>(
-                                std::chrono::duration_cast<std::chrono::seconds>(most).count()),
-                            static_cast<long>((most % std::chrono::seconds(1)).count())};
-        ::ppoll(waits_.data(), waits_.size(), &time, nullptr);
+        const bool lost = waits_.size() < static_cast<std::size_t>(size());
+        detail::net::wait_for_any(waits_,
+                                  std::min<duration>(most, lost ? grace : std::chrono::seconds(1)));
         if ((waits_[0].revents & POLLIN) != 0) woken_.silence();
+        for (std::size_t i = 1; i < waits_.size(); ++i)
+            if ((waits_[i].revents & ~POLLOUT) != 0) read(waiting_ranks_[i]);
     }
 
     void be_late(int peer, const std::string& what) {
@@ -401,6 +416,7 @@ private:
         withdraw();  // first: the caller's memory goes while the exception passes
         const auto why =
             control_.with([](detail::net::membership& m) { return m.first_failure(); });
+        if (!why) throw peer_failure(rank(), "its memory is used up", occasion_);
         throw peer_failure(why->rank, why->cause, occasion_, why->code);
     }
 
@@ -409,10 +425,9 @@ private:
                detail::net::name_of(t.label);
     }
 
-    static constexpr int waits_for_nobody = -2;
     static constexpr duration patience = std::chrono::microseconds(50);
     // For word of a rank whose connection for messages ended.
-    static constexpr duration grace = std::chrono::milliseconds(50);
+    static constexpr duration grace = std::chrono::milliseconds(500);
 
     tcp_options options_;
     std::unique_ptr<detail::net::asio::io_context> io_;  // before its sockets
@@ -424,7 +439,9 @@ private:
     bool withdrawn_ = false;
     occasion occasion_;
     time_point moved_at_{}, lost_at_{};
+    int cut_short_ = any_rank;  // the rank whose connection ended inside a message
     std::vector<pollfd> waits_;
+    std::vector<int> waiting_ranks_;  // whose they are
 };
 
 static_assert(ballot_transport<tcp>);

@@ -2,27 +2,70 @@
 
 #include "sotto/transports/tcp_socket.hpp"
 
+#include <chrono>
 #include <cstring>
+#include <optional>
 #include <string>
 
+#include "sotto/core/clock.hpp"
+#include "sotto/core/describe.hpp"
 #include "sotto/core/errors.hpp"
+#include "sotto/transports/tcp_options.hpp"
 #include "sotto/wire/hello.hpp"
 
 namespace sotto::detail::net {
 
-/// The address that a name or a number stands for. Of several it is the first of IPv4, so that all
-/// ranks take the same kind.
-inline asio::ip::address resolve(asio::io_context& io, const std::string& name) {
+/// The address that a name or a number stands for, or why there is none. Of several it is the first
+/// of IPv4, so that all ranks take the same kind.
+inline std::optional<asio::ip::address> resolve(asio::io_context& io, const std::string& name,
+                                                std::string& why_not) {
     boost::system::error_code why;
     const auto literal = asio::ip::make_address(name, why);
     if (!why) return literal;
     asio::ip::tcp::resolver resolver(io);
     const auto found = resolver.resolve(name, "", why);
-    if (why || found.begin() == found.end())
-        throw invalid_option("tcp: no address for '" + name + "': " + why.message());
+    if (why || found.begin() == found.end()) {
+        why_not = why.message();
+        return std::nullopt;
+    }
     for (const auto& entry : found)
         if (entry.endpoint().address().is_v4()) return entry.endpoint().address();
     return found.begin()->endpoint().address();
+}
+
+/// "30 s; tcp_options::join sets the limit"
+inline std::string limit_of_join(const tcp_options& options) {
+    std::string text;
+    append_number(text, in_seconds(options.join));
+    return text + " s; tcp_options::join sets the limit";
+}
+
+/// The same once there is one: a name may be known a moment later than its rank begins.
+///   errors  error (timed_out)
+inline asio::ip::address find_address(asio::io_context& io, const tcp_options& options,
+                                      const std::string& name, time_point deadline) {
+    constexpr auto pause = std::chrono::milliseconds(200);
+    while (true) {
+        std::string why;
+        if (const auto found = resolve(io, name, why)) return *found;
+        if (std::chrono::steady_clock::now() + pause >= deadline)
+            throw error(errc::timed_out, "tcp: rank " + std::to_string(options.rank) +
+                                             " found no address for '" + name + "' within " +
+                                             limit_of_join(options) + " (" + why + ")");
+        wait_for_any({}, pause);
+    }
+}
+
+/// Throws invalid_option for an address that strangers could reach, unless something keeps them
+/// out. `option`: what it was given as.
+inline void require_private(const tcp_options& options, const asio::ip::address& place,
+                            const std::string& option) {
+    if (place.is_loopback() || options.security || options.insecure_network) return;
+    throw invalid_option(
+        "tcp: " + option + " is " + place.to_string() +
+        ", which other machines can reach, and whoever can could join: give tcp_options::security "
+        "a secret, as pre_shared_key of sotto/transports/tcp_tls.hpp makes it, or set "
+        "insecure_network where the network is yours alone");
 }
 
 inline wire::listening_place to_wire(const asio::ip::tcp::endpoint& at) {

@@ -68,6 +68,16 @@ public:
     /// Grows with everything new.
     std::uint64_t news() const noexcept { return news_.load(std::memory_order_acquire); }
 
+    /// Whom this rank waits for; see membership::wait_for.
+    void wait_for(int rank) noexcept { waits_for_.store(rank, std::memory_order_relaxed); }
+
+    /// Hears what has come, without waiting until the thread wakes up for it.
+    void listen() {
+        const std::lock_guard lock(mutex_);
+        read_all();
+        after_change();
+    }
+
     /// Calls with the membership while nobody else has it, and sends what it then has to say.
     template <class Visitor>
     auto with(Visitor&& visit) {
@@ -88,45 +98,69 @@ public:
         stopping_.store(true);
         own_.ring();
         thread_.join();
-        for (auto& socket : sockets_)
-            if (socket) socket->close();
+        close_when_heard(sockets_, last_words);
     }
 
 private:
+    // For what was said to be heard by a peer that lives; one that does not is not waited for.
+    static constexpr duration last_words = std::chrono::milliseconds(500);
+
     void serve() noexcept {
-        std::vector<pollfd> waits;
+        try {
+            waits_.reserve(sockets_.size() + 1);
+            serve_until_stopped();
+            say_good_bye();
+        } catch (...) {
+            // Without memory this rank cannot take part; that its connections end tells the others.
+            const std::lock_guard lock(mutex_);
+            for (auto& socket : sockets_)
+                if (socket) socket->close();
+            failed_.store(true, std::memory_order_release);
+            news_.fetch_add(1, std::memory_order_release);
+            to_user_->ring();
+        }
+    }
+
+    void serve_until_stopped() {
         while (!stopping_.load()) {
-            waits.assign(1, {own_.handle(), POLLIN, 0});
             time_point until;
             {
                 const std::lock_guard lock(mutex_);
+                read_all();
+                state_.wait_for(waits_for_.load(std::memory_order_relaxed));
+                state_.tick(std::chrono::steady_clock::now());
+                after_change();
+                waits_.assign(1, {own_.handle(), POLLIN, 0});
                 for (std::size_t rank = 0; rank < sockets_.size(); ++rank)
                     if (sockets_[rank])
-                        waits.push_back(
-                            {sockets_[rank]->handle(),
-                             static_cast<short>(has_output(rank) ? POLLIN | POLLOUT : POLLIN), 0});
+                        waits_.push_back({sockets_[rank]->handle(),
+                                          sockets_[rank]->interest(has_output(rank)), 0});
                 until = state_.next_tick();
             }
-            sleep(waits, until);
-            own_.silence();
-            const std::lock_guard lock(mutex_);
-            const time_point now = std::chrono::steady_clock::now();
-            for (std::size_t rank = 0; rank < sockets_.size(); ++rank) read(rank, now);
-            state_.tick(now);
-            after_change();
+            wait_for_any(waits_, until - std::chrono::steady_clock::now());
+            if ((waits_[0].revents & POLLIN) != 0) own_.silence();
         }
-        const std::lock_guard lock(mutex_);
-        state_.leave();
-        flush();
     }
 
-    static void sleep(std::span<pollfd> waits, time_point until) noexcept {
-        const duration left =
-            std::max(until - std::chrono::steady_clock::now(), time_point::duration::zero());
-        const timespec time{static_cast<std::time_t>(
-                                std::chrono::duration_cast<std::chrono::seconds>(left).count()),
-                            static_cast<long>((left % std::chrono::seconds(1)).count())};
-        ::ppoll(waits.data(), waits.size(), &time, nullptr);
+    void say_good_bye() {
+        const time_point until = std::chrono::steady_clock::now() + last_words;
+        const std::lock_guard lock(mutex_);
+        state_.leave();
+        while (true) {
+            flush();
+            bool all = true;
+            for (std::size_t rank = 0; rank < sockets_.size(); ++rank)
+                if (sockets_[rank] && has_output(rank)) all = false;
+            if (all || std::chrono::steady_clock::now() >= until) return;
+            read_all();  // who has ended its side wants nothing more
+            wait_for_any({}, std::chrono::milliseconds(1));
+        }
+    }
+
+    void read_all() {
+        const time_point now = std::chrono::steady_clock::now();
+        for (std::size_t rank = 0; rank < sockets_.size(); ++rank) read(rank, now);
+        state_.count_votes();
     }
 
     bool has_output(std::size_t rank) noexcept {
@@ -178,8 +212,10 @@ private:
     std::vector<std::unique_ptr<tcp_socket>> sockets_;
     wake_up own_;
     wake_up* to_user_;
+    std::vector<pollfd> waits_;
     std::uint64_t seen_ = 0;
     std::array<std::byte, 16384> room_;
+    std::atomic<int> waits_for_ = waits_for_nobody;
     std::atomic<bool> stopping_ = false;
     std::atomic<bool> failed_ = false;
     std::atomic<std::uint64_t> news_ = 0;

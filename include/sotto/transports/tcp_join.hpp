@@ -24,48 +24,37 @@
 #include "sotto/core/result.hpp"
 #include "sotto/transports/handshake.hpp"
 #include "sotto/transports/tcp_address.hpp"
+#include "sotto/transports/tcp_connections.hpp"
+#include "sotto/transports/tcp_listener.hpp"
 #include "sotto/transports/tcp_opening.hpp"
 #include "sotto/transports/tcp_options.hpp"
-#include "sotto/wire/frame.hpp"
 #include "sotto/wire/hello.hpp"
 #include "sotto/wire/rank_table.hpp"
+#include "sotto/wire/word.hpp"
 
 namespace sotto::detail::net {
 
-/// Connections between one rank and all others, and what tells this start of each from another.
-struct tcp_connections {
-    std::vector<std::unique_ptr<tcp_socket>> control, data;  // by rank; none to itself
-    std::vector<std::uint64_t> incarnations;
-
-    /// Of the digests from one rank to another.
-    std::uint64_t seed(int from, int to, std::uint64_t purpose) const noexcept {
-        const std::uint64_t words[] = {incarnations[static_cast<std::size_t>(from)],
-                                       incarnations[static_cast<std::size_t>(to)],
-                                       static_cast<std::uint64_t>(from),
-                                       static_cast<std::uint64_t>(to)};
-        return wire::frame_digest(std::as_bytes(std::span(words)), purpose);
-    }
-};
-
 /// How the ranks of a job find each other.
 ///
-/// Every rank but 0 says hello to rank 0, and where it listens. Once all have, rank 0 tells
-/// everybody where everybody listens; the higher of two ranks connects to the lower, once for
-/// control and once for data (to rank 0 the first connection is for control). Who has all its
-/// connections says so to rank 0, and when all have, rank 0 lets them go. A rank that is lost
-/// meanwhile is rank 0's to name; everybody waits for its word.
-///   wire    wire/hello.hpp, wire/rank_table.hpp; "ready", "go" and who was lost are welcomes
+/// Every rank but 0 says hello to rank 0, and where it listens. From then on both say four times
+/// a second that they live. Once all have come, rank 0 tells everybody where everybody listens; the
+/// higher of two ranks connects to the lower, once for control and once for data (to rank 0 the
+/// first connection is for control). Who has all its connections says so to rank 0, and when all
+/// have, rank 0 lets them go. A rank that is lost meanwhile, or that another one cannot reach, is
+/// rank 0's to name; everybody else waits for its word.
+///   wire    wire/hello.hpp, wire/word.hpp, wire/rank_table.hpp
 ///   errors  invalid_option: options that cannot work, or an address that strangers could reach;
 ///           mismatch: another rank is configured differently; io_failure: the system refuses to
 ///           listen; peer_failure: a rank is lost meanwhile; error (timed_out): ranks never came
 class tcp_join {
     using tcp = asio::ip::tcp;
     using stage = tcp_opening::stage;
+    using saying = wire::saying;
     using enum wire::connection_purpose;
 
 public:
     tcp_join(asio::io_context& io, const tcp_options& options)
-        : io_(&io), options_(options), acceptor_(io) {
+        : io_(&io), options_(options), listener_(io) {
         require_possible(options);
         const auto count = static_cast<std::size_t>(options.size);
         made_.control.resize(count);
@@ -75,14 +64,19 @@ public:
         ready_.resize(count);
         std::random_device entropy;
         made_.incarnations[own()] = (std::uint64_t{entropy()} << 32 ^ entropy()) | 1;
+        deadline_ = now() + options_.join;
+        if (options_.listener >= 0) {
+            listener_.adopt(options_.rank, options_.listener);
+            require_private(options_, listener_.place().address(), "listener");
+        }
     }
 
     /// Opens the port that others find rank 0 at, to know it where it was given as 0.
     std::uint16_t listen() {
-        if (!acceptor_.is_open())
-            listen_on(resolve(*io_, options_.bind.empty() ? options_.address : options_.bind),
-                      options_.port);
-        return acceptor_.local_endpoint().port();
+        if (!listener_.is_open())
+            listen_on(
+                {find(options_.bind.empty() ? options_.address : options_.bind), options_.port});
+        return listener_.place().port();
     }
 
     tcp_connections run() {
@@ -92,8 +86,8 @@ public:
             listen();
             ready_[0] = true;
         } else {
-            const auto address = resolve(*io_, options_.address);
-            require_private(address, "address");
+            const auto address = find(options_.address);
+            require_private(options_, address, "address");
             meeting_ = {address, options_.port};
             openings_.push_back(tcp_opening::to(meeting_, 0, rendezvous));
         }
@@ -104,6 +98,7 @@ public:
                 // A step may add connections at the end of the list, but takes none away.
                 o = step(*o) ? std::next(o) : openings_.erase(o);
             if (released_) break;
+            show_life();
             options_.rank == 0 ? lead() : follow();
             if (!released_ && now() >= deadline_) give_up();
         }
@@ -115,73 +110,64 @@ private:
     static std::size_t index(int rank) noexcept { return static_cast<std::size_t>(rank); }
     std::size_t own() const noexcept { return index(options_.rank); }
 
-    void require_private(const asio::ip::address& place, const char* option) const {
-        if (place.is_loopback() || options_.insecure_network) return;
-        throw invalid_option(
-            "tcp: " + std::string(option) + " is " + place.to_string() +
-            ", which other machines can reach, and whoever can could join: set insecure_network "
-            "where the network is yours alone");
+    asio::ip::address find(const std::string& name) {
+        return find_address(*io_, options_, name, deadline_);
     }
 
-    void listen_on(const asio::ip::address& place, std::uint16_t port) {
-        require_private(place, "bind");
-        const tcp::endpoint at(place, port);
-        boost::system::error_code why;
-        acceptor_.open(at.protocol(), why);
-        if (!why) acceptor_.set_option(tcp::acceptor::reuse_address(true), why);
-        if (!why) acceptor_.bind(at, why);
-        if (!why) acceptor_.listen(2 * options_.size + 16, why);
-        if (!why) acceptor_.non_blocking(true, why);
-        if (why) {
-            boost::system::error_code ignored;
-            acceptor_.close(ignored);
-            throw io_failure("tcp: rank " + std::to_string(options_.rank) + " cannot listen on " +
-                             place.to_string() + " port " + std::to_string(port) + ": " +
-                             why.message());
-        }
-        ::fcntl(acceptor_.native_handle(), F_SETFD, FD_CLOEXEC);
+    void listen_on(const tcp::endpoint& at) {
+        require_private(options_, at.address(), "bind");
+        listener_.open(options_.rank, at);
     }
+
+    // Waiting
 
     void wait() {
         waits_.clear();
-        time_point until = std::min(deadline_, answers_until_.value_or(deadline_));
-        if (acceptor_.is_open()) waits_.push_back({acceptor_.native_handle(), POLLIN, 0});
+        time_point until = std::min(deadline_, said_alive_ + options_.heartbeat);
+        if (const auto strangers = listener_.waits()) waits_.push_back(*strangers);
         for (const tcp_opening& o : openings_) {
             if (o.at <= stage::hello_due) until = std::min(until, o.until);
             if (!o.socket()) continue;
-            const bool writes = o.at == stage::connecting || o.has_output();
-            waits_.push_back(
-                {o.socket()->handle(), static_cast<short>(writes ? POLLOUT | POLLIN : POLLIN), 0});
+            const bool connects = o.at == stage::connecting;
+            const short interest = connects ? short{POLLOUT} : o.socket()->interest(o.has_output());
+            waits_.push_back({o.socket()->handle(), interest, 0});
         }
-        const auto left =
-            std::chrono::duration_cast<std::chrono::milliseconds>(until - now()).count() + 1;
-        ::poll(waits_.data(), waits_.size(),
-               static_cast<int>(std::clamp<std::int64_t>(left, 0, 1000)));
+        const auto most = std::chrono::milliseconds(listener_.resting() ? 100 : 1000);
+        wait_for_any(waits_, std::min<duration>(until - now(), most));
     }
 
     void accept_all() {
-        while (acceptor_.is_open()) {
-            boost::system::error_code why;
-            tcp::endpoint from;
-            tcp::socket socket = acceptor_.accept(from, why);
-            if (why) return;
-            const std::string address = from.address().to_string();
-            make_room(address);
-            openings_.push_back(
-                tcp_opening::from(std::move(socket), address, now() + options_.handshake));
-        }
+        listener_.accept([&](tcp::socket socket, const asio::ip::address& from) {
+            const std::string address = from.to_string();
+            make_room_for_stranger(openings_, address, options_.size);
+            openings_.push_back(tcp_opening::from(
+                std::move(socket), address, options_.security ? stage::knock_due : stage::hello_due,
+                now() + options_.handshake));
+        });
     }
 
-    /// Strangers may hold only so many connections: the oldest goes.
-    void make_room(const std::string& from) {
-        const auto silent = [](const tcp_opening& o) { return o.at == stage::hello_due; };
-        const auto drop_oldest = [&](auto is_one, int most) {
-            if (std::count_if(openings_.begin(), openings_.end(), is_one) >= most)
-                openings_.erase(std::find_if(openings_.begin(), openings_.end(), is_one));
-        };
-        drop_oldest(silent, 2 * options_.size + 16);
-        drop_oldest([&](const tcp_opening& o) { return silent(o) && o.address == from; },
-                    options_.size + 8);
+    /// While all gather, silence is told from patience.
+    void show_life() {
+        const time_point present = now();
+        if (present - said_alive_ >= options_.heartbeat) {
+            said_alive_ = present;
+            // Behind "ready" rank 0 may read frames already.
+            if (!said_ready_)
+                for_each_met([&](tcp_opening& o) { say(o, {.what = saying::alive}); });
+        }
+        if (options_.dead_after <= duration::zero()) return;
+        for_each_met([&](tcp_opening& o) {
+            if (ready_[index(o.peer)] || present - o.heard <= options_.dead_after) return;
+            std::string how = "no sign of life from it for ";
+            append_number(how, in_seconds(options_.dead_after));
+            lose(o.peer, how + " s: it hangs, or the network to it is cut");
+        });
+    }
+
+    void say(tcp_opening& o, wire::word what) {
+        what.rank = static_cast<std::uint32_t>(options_.rank);
+        o.say(wire::written_word(what));
+        (void)o.flush();  // what fails now is read by the next step
     }
 
     // One connection
@@ -190,16 +176,18 @@ private:
     bool step(tcp_opening& o) {
         if (o.at == stage::done) return false;
         if (o.at == stage::resting) {
-            if (now() >= o.until) o.connect(*io_, now() + options_.handshake);
+            if (now() >= o.until) o.connect(*io_, now(), options_.handshake);
             return true;
         }
         if (o.at == stage::connecting && !finish_connecting(o)) return true;
-        if (o.at == stage::hello_due && now() > o.until) return false;
-        if (const auto why = o.flush()) return lost(o, *why);
-        if (o.closes && !o.has_output()) return false;
+        if (o.is_stranger() && now() > o.until) return false;
+        if (o.closes) return !o.flush() && o.has_output() && now() <= o.until;
+        // What was said before a connection ended is heard before its end is.
         std::optional<std::string> ended;
         while (const auto whole = o.read(due(o), ended))
             if (!take(o, *whole)) return false;
+        if (o.at == stage::hello_due && !o.may_become_hello()) return false;
+        if (!ended) ended = o.flush();
         return !ended || lost(o, *ended);
     }
 
@@ -207,14 +195,17 @@ private:
         const connecting_state state = o.socket()->connecting();
         if (state == connecting_state::under_way && now() < o.until) return false;
         if (state != connecting_state::connected) {
+            if (o.purpose == rendezvous) last_try_ = "nobody answered there";
             try_again(o);
             return false;
         }
-        if (o.purpose == rendezvous && !acceptor_.is_open())
-            listen_on(
-                options_.bind.empty() ? o.socket()->local_address() : resolve(*io_, options_.bind),
-                0);
-        o.say(wire::written_hello(own_hello(o.purpose)));
+        if (options_.security)
+            o.socket()->secure(options_.security->connect(o.socket()->handle(), options_.job,
+                                                          options_.rank, o.peer));
+        const auto here = o.socket()->local_address();
+        if (o.purpose == rendezvous && !listener_.is_open())
+            listen_on({options_.bind.empty() ? here : find(options_.bind), 0});
+        o.say(wire::written_hello(own_hello(o.purpose, here)));
         o.at = stage::welcome_due;
         return true;
     }
@@ -222,56 +213,77 @@ private:
     /// Its process has not begun to listen, or its queue is full: the deadline is that of all.
     void try_again(tcp_opening& o) const noexcept { o.rest(now() + std::chrono::milliseconds(20)); }
 
-    wire::hello own_hello(wire::connection_purpose purpose) const {
-        wire::hello h;
+    /// `here`: the address by which this rank reaches others, for one that listens on all it has.
+    wire::hello own_hello(wire::connection_purpose purpose, const asio::ip::address& here) const {
+        wire::hello h = hello_of(options_);
         h.purpose = purpose;
-        h.rank = static_cast<std::uint32_t>(options_.rank);
-        h.world = static_cast<std::uint32_t>(options_.size);
         h.incarnation = made_.incarnations[own()];
-        h.job = digest_of(options_.job);
-        h.agreed = {static_cast<std::uint64_t>(options_.heartbeat.count()),
-                    static_cast<std::uint64_t>(options_.dead_after.count()),
-                    static_cast<std::uint64_t>(options_.timeout.count()),
-                    static_cast<std::uint64_t>(options_.budget), digest_of(options_.configuration)};
-        if (acceptor_.is_open()) h.listens = to_wire(acceptor_.local_endpoint());
+        if (listener_.is_open()) {
+            tcp::endpoint at = listener_.place();
+            if (at.address().is_unspecified()) at.address(here);
+            h.listens = to_wire(at);
+        }
         return h;
     }
 
     std::size_t due(const tcp_opening& o) const noexcept {
         switch (o.at) {
+            case stage::knock_due: return tcp_security::first_bytes;
             case stage::hello_due: return wire::hello_bytes;
             case stage::table_due: return wire::rank_table_bytes(index(options_.size));
-            default: return wire::welcome_bytes;
+            default: return wire::word_bytes;
         }
     }
 
     bool take(tcp_opening& o, const bytes& whole) {
         switch (o.at) {
+            case stage::knock_due: return let_in(o, whole);
             case stage::hello_due: return greet(o, wire::read_hello(whole.data()));
-            case stage::welcome_due: return be_greeted(o, wire::read_welcome(whole.data()));
             case stage::table_due: return meet_all(o, whole);
-            default: return hear_word(o, wire::read_welcome(whole.data()));
+            default: break;
         }
+        const result<wire::word> said = wire::read_word(whole.data());
+        if (!said) {
+            if (options_.rank == 0) lose(o.peer, "it sent what is no word: " + said.why().text());
+            throw malformed("tcp: a word of " + o.place().address().to_string() + " port " +
+                                std::to_string(o.place().port()),
+                            said.why());
+        }
+        if (said->what == saying::refused) raise(*said, options_.rank, options_.job);
+        if (o.at == stage::welcome_due) return be_greeted(o, *said);
+        o.heard = now();
+        return options_.rank == 0 ? hear_follower(o, *said) : hear_leader(o, *said);
     }
 
     /// A connection ended before its time. Strangers may; ranks may not.
     bool lost(tcp_opening& o, const std::string& how) {
-        if (o.at == stage::hello_due) return false;
+        if (o.is_stranger()) return false;
         if (o.at == stage::welcome_due) {
+            if (o.purpose == rendezvous) last_try_ = how;
             try_again(o);
             return true;
         }
-        if (options_.rank == 0) lose(o.peer, how);
-        throw peer_failure(0, how, {.phase = "rendezvous"});
+        lose(o.peer, how);
+    }
+
+    bool let_in(tcp_opening& o, byte_view first) {
+        if (!options_.security->may_begin_with(first)) return false;
+        o.socket()->secure(
+            options_.security->accept(o.socket()->handle(), options_.job, options_.rank, first));
+        o.at = stage::hello_due;
+        return true;
     }
 
     bool greet(tcp_opening& o, const result<wire::hello>& said) {
         if (!said) return false;  // a stranger
-        wire::welcome answer = judge(*said, own_hello(said->purpose));
+        wire::word answer = judge(*said, own_hello(said->purpose, o.socket()->local_address()));
         const int peer = static_cast<int>(said->rank);
+        if (const auto* const secret = o.socket()->secret(); secret && secret->client() != peer)
+            return false;  // it has the key of another rank
         if (answer.why == wire::refusal::none) answer = admit(*said, answer);
-        o.say(wire::written_welcome(answer));
+        o.say(wire::written_word(answer));
         if (answer.why != wire::refusal::none) {
+            turned_away_ = reason(answer, peer, options_.job);
             o.closes = true;
             return !o.flush() && o.has_output();
         }
@@ -281,6 +293,7 @@ private:
         if (o.purpose == rendezvous) {
             places_[index(peer)] = said->listens;
             o.at = stage::parked;
+            o.heard = now();
             return true;
         }
         if (o.flush() || o.has_output()) return false;  // it will try again
@@ -289,7 +302,7 @@ private:
     }
 
     /// Whether the connection is one that this rank waits for.
-    wire::welcome admit(const wire::hello& said, wire::welcome answer) {
+    wire::word admit(const wire::hello& said, wire::word answer) {
         const int peer = static_cast<int>(said.rank);
         const bool meets = said.purpose == rendezvous;
         answer.theirs = said.rank;
@@ -300,6 +313,7 @@ private:
         const bool taken = meets ? known != 0 : place[said.rank] != nullptr;
         if (taken || (known != 0 && known != said.incarnation))
             answer.why = wire::refusal::duplicate;
+        if (answer.why != wire::refusal::none) answer.what = saying::refused;
         return answer;
     }
 
@@ -307,15 +321,13 @@ private:
         return (o.purpose == data ? made_.data : made_.control)[index(o.peer)];
     }
 
-    bool be_greeted(tcp_opening& o, const result<wire::welcome>& said) {
-        if (!said)
-            throw malformed("tcp: the answer of " + o.place().address().to_string() + " port " +
-                                std::to_string(o.place().port()),
-                            said.why());
-        if (said->why != wire::refusal::none) raise(*said, options_.rank, options_.job);
-        made_.incarnations[index(o.peer)] = said->incarnation;
+    bool be_greeted(tcp_opening& o, const wire::word& said) {
+        made_.incarnations[index(o.peer)] = said.incarnation;
         if (o.purpose == rendezvous) {
-            o.at = stage::table_due;
+            o.at = stage::parked;
+            o.heard = now();
+            // From here on rank 0 says how it goes; it waits for others, and then for connections.
+            deadline_ = o.heard + 3 * options_.join + options_.dead_after;
             return true;
         }
         place_of(o) = o.taken_over();
@@ -324,77 +336,80 @@ private:
 
     bool meet_all(tcp_opening& o, const bytes& table) {
         const auto places = wire::read_rank_table(table, index(options_.size));
-        if (!places) {
-            // In its place came the word that somebody is missing.
-            const auto word = wire::read_welcome(table.data());
-            if (word && word->why != wire::refusal::none) raise(*word, options_.rank, options_.job);
-            throw malformed("tcp: what rank 0 sent", places.why());
-        }
+        if (!places) throw malformed("tcp: the table of ranks that rank 0 sent", places.why());
         openings_.push_back(tcp_opening::to(meeting_, 0, data));
-        for (int lower = 1; lower < options_.rank; ++lower)
+        for (int lower = 1; lower < options_.rank; ++lower) {
+            const tcp::endpoint there = from_wire((*places)[index(lower)]);
+            require_private(options_, there.address(),
+                            "the address of rank " + std::to_string(lower));
             for (const auto purpose : {control, data})
-                openings_.push_back(
-                    tcp_opening::to(from_wire((*places)[index(lower)]), lower, purpose));
+                openings_.push_back(tcp_opening::to(there, lower, purpose));
+        }
         o.at = stage::parked;
+        o.heard = now();
+        connects_until_ = o.heard + options_.join;
         return true;
     }
 
-    /// "Ready" to rank 0; from it "go", or who was lost.
-    bool hear_word(tcp_opening& o, const result<wire::welcome>& said) {
-        if (options_.rank == 0) {
-            if (!said) lose(o.peer, "it sent what is no word: " + said.why().text());
-            ready_[index(o.peer)] = true;
-            return true;
-        }
-        if (!said) throw malformed("tcp: a word of rank 0", said.why());
-        if (said->why != wire::refusal::none) raise(*said, options_.rank, options_.job);
+    bool hear_leader(tcp_opening& o, const wire::word& said) {
+        if (said.what == saying::table) o.at = stage::table_due;
+        if (said.what != saying::go) return true;
         made_.control[0] = o.taken_over();
         released_ = true;
         return false;
     }
 
-    // All together
-
-    template <class Visitor>
-    void for_each_parked(Visitor&& visit) {
-        for (tcp_opening& o : openings_)
-            if (o.at == stage::parked) visit(o);
+    bool hear_follower(tcp_opening& o, const wire::word& said) {
+        if (said.what == saying::ready) ready_[index(o.peer)] = true;
+        if (said.what == saying::lacks && said.ours < places_.size())
+            lose(static_cast<int>(said.ours), "rank " + std::to_string(o.peer) +
+                                                  " could not connect to it within " +
+                                                  limit_of_join(options_));
+        return true;
     }
 
-    /// Whether all connections are there but those to or from rank 0 that are parked.
-    bool has_all() const noexcept {
+    // All together
+
+    /// Calls with the connections between rank 0 and those that it has met.
+    template <class Visitor>
+    void for_each_met(Visitor&& visit) {
+        for (tcp_opening& o : openings_)
+            if (o.at == stage::parked || o.at == stage::table_due) visit(o);
+    }
+
+    /// A rank below or above that has not connected yet; none if all have, but for those to or
+    /// from rank 0 that wait for its word.
+    std::optional<int> lacking() const noexcept {
         for (int rank = 0; rank < options_.size; ++rank) {
             if (rank == options_.rank) continue;
-            if (!made_.data[index(rank)]) return false;
-            if (rank != 0 && options_.rank != 0 && !made_.control[index(rank)]) return false;
+            if (!made_.data[index(rank)]) return rank;
+            if (rank != 0 && options_.rank != 0 && !made_.control[index(rank)]) return rank;
         }
-        return true;
+        return std::nullopt;
     }
 
     /// Rank 0.
     void lead() {
-        if (!answers_until_) {
-            int parked = 0;
-            for_each_parked([&](const tcp_opening&) { ++parked; });
-            if (parked < options_.size - 1) return;
+        if (!all_met_) {
+            int met = 0;
+            for_each_met([&](const tcp_opening&) { ++met; });
+            if (met < options_.size - 1) return;
             const bytes table = wire::written_rank_table(places_);
-            for_each_parked([&](tcp_opening& o) { o.say(table); });
-            // They are all there: now whoever is silent is dead.
-            const bool judges = options_.dead_after > duration::zero();
-            answers_until_ = now() + (judges ? options_.dead_after : options_.join);
-            deadline_ = *answers_until_ + options_.join;
+            for_each_met([&](tcp_opening& o) {
+                o.say(wire::written_word({.what = saying::table}));
+                o.say(table);
+            });
+            all_met_ = true;
+            // Longer than the others try to connect, so that they say to whom they could not.
+            deadline_ = now() + 2 * options_.join;
         }
-        const auto silent = std::find(ready_.begin(), ready_.end(), false);
-        if (silent == ready_.end() && has_all()) return release();
-        if (now() >= *answers_until_ && silent != ready_.end())
-            lose(static_cast<int>(silent - ready_.begin()),
-                 "no sign of life from it since all ranks were there");
+        const bool all_ready = std::find(ready_.begin(), ready_.end(), false) == ready_.end();
+        if (all_ready && !lacking()) release();
     }
 
     void release() {
-        const auto go = wire::written_welcome({});
-        for_each_parked([&](tcp_opening& o) {
-            o.say(go);
+        for_each_met([&](tcp_opening& o) {
+            o.say(wire::written_word({.what = saying::go}));
             if (const auto why = o.flush()) lose(o.peer, *why);
             place_of(o) = o.taken_over();
         });
@@ -403,64 +418,79 @@ private:
 
     /// The others.
     void follow() {
-        if (said_ready_ || !has_all()) return;
-        for_each_parked([&](tcp_opening& o) {
-            o.say(wire::written_welcome({.rank = static_cast<std::uint32_t>(options_.rank)}));
-            said_ready_ = true;
-            (void)o.flush();  // what fails now is read by the next step
+        if (said_ready_ || !connects_until_) return;
+        const std::optional<int> lacks = lacking();
+        if (lacks && now() < *connects_until_) return;
+        for_each_met([&](tcp_opening& o) {
+            if (lacks)
+                say(o, {.what = saying::lacks, .ours = static_cast<std::uint64_t>(*lacks)});
+            else
+                say(o, {.what = saying::ready});
         });
+        said_ready_ = !lacks;
+        if (lacks) connects_until_ = now() + options_.join;  // rank 0 has the word until then
     }
 
-    /// A rank that had come is gone.
+    /// A rank that had come is gone. All that there are hear it from rank 0.
     [[noreturn]] void lose(int rank, const std::string& how) {
-        tell({.why = wire::refusal::lost, .ours = static_cast<std::uint64_t>(rank)});
+        if (options_.rank == 0)
+            tell({.what = saying::refused,
+                  .why = wire::refusal::lost,
+                  .ours = static_cast<std::uint64_t>(rank)});
         throw peer_failure(rank, how, {.phase = "rendezvous"});
     }
 
-    void tell(const wire::welcome& word) {
-        const auto said = wire::written_welcome(word);
-        const std::size_t table = wire::rank_table_bytes(index(options_.size));
-        for_each_parked([&](tcp_opening& o) {
-            o.say(said);
-            // Who still waits for the table takes as many bytes as that has.
-            if (!answers_until_ && table > said.size()) o.say(bytes(table - said.size()));
-            (void)o.flush();
-        });
+    void tell(const wire::word& word) {
+        for_each_met([&](tcp_opening& o) { say(o, word); });
+        std::vector<std::unique_ptr<tcp_socket>> told;
+        for_each_met([&](tcp_opening& o) { told.push_back(o.taken_over()); });
+        close_when_heard(told, std::chrono::milliseconds(500));
     }
 
     [[noreturn]] void give_up() {
-        std::string waited;
-        append_number(waited, in_seconds(options_.join));
-        waited += " s; tcp_options::join sets the limit";
-        if (options_.rank != 0)
-            throw error(errc::timed_out, "tcp: rank " + std::to_string(options_.rank) +
-                                             " waited for rank 0 at " + options_.address +
-                                             " port " + std::to_string(options_.port) + " for " +
-                                             waited);
-        std::string list;
-        std::uint64_t first = 0, absent = 0;
-        for (int rank = options_.size - 1; rank > 0; --rank) {
-            if (made_.incarnations[index(rank)] != 0) continue;
-            list = std::to_string(rank) + (list.empty() ? "" : ", ") + list;
-            first = static_cast<std::uint64_t>(rank);
-            ++absent;
+        if (options_.rank != 0) {
+            const std::string where = options_.address + " port " + std::to_string(options_.port);
+            throw error(errc::timed_out,
+                        "tcp: rank " + std::to_string(options_.rank) + " waited for rank 0 at " +
+                            where + " (" + meeting_.address().to_string() + ") for " +
+                            limit_of_join(options_) +
+                            (last_try_.empty() ? "" : "; its last attempt: " + last_try_));
         }
-        tell({.why = wire::refusal::absent, .ours = first, .theirs = absent});
-        throw error(errc::timed_out, "tcp: " + std::to_string(absent) + " of " +
-                                         std::to_string(options_.size) + " ranks, " + list +
-                                         ", did not come within " + waited);
+        if (all_met_)
+            for (int rank = 1; rank < options_.size; ++rank)
+                if (!ready_[index(rank)] || !made_.data[index(rank)])
+                    lose(rank,
+                         "it did not connect to all others within " + limit_of_join(options_));
+        const std::vector<int> absent = made_.absent();
+        tell({.what = saying::refused,
+              .why = wire::refusal::absent,
+              .ours = static_cast<std::uint64_t>(absent.front()),
+              .theirs = absent.size()});
+        std::string list;
+        for (const int rank : absent) list += (list.empty() ? "" : ", ") + std::to_string(rank);
+        const tcp::endpoint here = listener_.place();
+        throw error(errc::timed_out,
+                    "tcp: " + std::to_string(absent.size()) + " of " +
+                        std::to_string(options_.size) + " ranks, " + list +
+                        ", did not come to rank 0 at " + here.address().to_string() + " port " +
+                        std::to_string(here.port()) + " within " + limit_of_join(options_) +
+                        (turned_away_.empty() ? "" : "; turned away: " + turned_away_));
     }
 
     asio::io_context* io_;
     tcp_options options_;
-    tcp::acceptor acceptor_;
+    tcp_listener listener_;
     tcp::endpoint meeting_;  // where rank 0 is
     time_point deadline_{};
-    std::optional<time_point> answers_until_;    // rank 0: since all are there
+    time_point said_alive_{};
+    std::optional<time_point> connects_until_;   // the others: since all are there
+    bool all_met_ = false;                       // rank 0
     std::vector<wire::listening_place> places_;  // rank 0: of all
     std::vector<bool> ready_;                    // rank 0: who has all its connections
     bool said_ready_ = false;
     bool released_ = false;
+    std::string last_try_;     // how it failed
+    std::string turned_away_;  // the last rank that was, and why
     std::list<tcp_opening> openings_;
     std::vector<pollfd> waits_;
     tcp_connections made_;

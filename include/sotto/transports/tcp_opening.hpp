@@ -2,8 +2,11 @@
 
 #include "sotto/transports/tcp_socket.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <list>
 #include <memory>
 #include <optional>
 #include <span>
@@ -23,10 +26,11 @@ public:
     enum class stage : std::uint8_t {
         resting,      // ours, before the next attempt
         connecting,   // ours
+        knock_due,    // somebody's: the first bytes, where connections are kept secret
         hello_due,    // somebody's
         welcome_due,  // ours
-        table_due,    // ours, to rank 0
-        parked,       // between rank 0 and another: its word is due, or the other's
+        table_due,    // ours, to rank 0, which has said that it comes
+        parked,       // between rank 0 and another: words go to and fro
         done,         // somebody has taken the socket over
     };
 
@@ -41,11 +45,11 @@ public:
     }
 
     /// From whoever it is.
-    static tcp_opening from(asio::ip::tcp::socket socket, std::string address,
+    static tcp_opening from(asio::ip::tcp::socket socket, std::string address, stage first,
                             time_point deadline) {
         tcp_opening made;
         made.socket_ = std::make_unique<tcp_socket>(std::move(socket));
-        made.at = stage::hello_due;
+        made.at = first;
         made.address = std::move(address);
         made.until = deadline;
         return made;
@@ -55,27 +59,33 @@ public:
     int peer = -1;
     wire::connection_purpose purpose = wire::connection_purpose::data;
     std::string address{};  // whose it is, of a stranger
-    time_point until{};     // of resting, connecting and hello_due
+    time_point until{};     // of resting, connecting, knock_due and hello_due
+    time_point heard{};     // parked: the last word
     bool closes = false;    // once all is said
 
     const asio::ip::tcp::endpoint& place() const noexcept { return place_; }
     tcp_socket* socket() const noexcept { return socket_.get(); }
     bool has_output() const noexcept { return !out_.empty(); }
+    bool is_stranger() const noexcept { return at == stage::knock_due || at == stage::hello_due; }
 
     std::unique_ptr<tcp_socket> taken_over() noexcept {
         at = stage::done;
         return std::move(socket_);
     }
 
-    void connect(asio::io_context& io, time_point deadline) {
+    /// Starts an attempt; where no descriptor is free, the next one is in 100 ms.
+    void connect(asio::io_context& io, time_point now, duration most) {
         asio::ip::tcp::socket socket(io);
         boost::system::error_code why;
         socket.open(place_.protocol(), why);
-        if (why) return;  // no descriptor is free: the next attempt may find one
+        if (why) {
+            until = now + std::chrono::milliseconds(100);
+            return;
+        }
         socket_ = std::make_unique<tcp_socket>(std::move(socket));
         socket_->start_connecting(place_);
         at = stage::connecting;
-        until = deadline;
+        until = now + most;
     }
 
     void rest(time_point deadline) noexcept {
@@ -112,6 +122,15 @@ public:
         return std::exchange(in_, {});
     }
 
+    /// Whether what was read so far may be the start of a hello.
+    bool may_become_hello() const noexcept {
+        std::array<std::byte, 4> magic;
+        wire::store_little_endian(magic.data(), wire::hello_magic);
+        const std::size_t known = std::min(in_.size(), magic.size());
+        return std::equal(in_.begin(), in_.begin() + static_cast<std::ptrdiff_t>(known),
+                          magic.begin());
+    }
+
 private:
     tcp_opening() = default;
 
@@ -120,5 +139,17 @@ private:
     bytes in_{};
     bytes out_{};
 };
+
+/// Strangers may hold only so many connections, and one address not all of them: the oldest goes.
+inline void make_room_for_stranger(std::list<tcp_opening>& openings, const std::string& address,
+                                   int world) {
+    const auto drop_oldest = [&](auto is_one, int most) {
+        if (std::count_if(openings.begin(), openings.end(), is_one) >= most)
+            openings.erase(std::find_if(openings.begin(), openings.end(), is_one));
+    };
+    drop_oldest([](const tcp_opening& o) { return o.is_stranger(); }, 2 * world + 16);
+    drop_oldest([&](const tcp_opening& o) { return o.is_stranger() && o.address == address; },
+                world + 8);
+}
 
 }  // namespace sotto::detail::net

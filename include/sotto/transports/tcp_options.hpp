@@ -2,11 +2,13 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "sotto/core/clock.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/placement.hpp"
+#include "sotto/transports/tcp_security.hpp"
 
 namespace sotto {
 
@@ -21,9 +23,15 @@ struct tcp_options {
     /// The address that this rank listens on for others; empty: on rank 0 `address`, else the one
     /// from which it reaches rank 0.
     std::string bind{};
-    std::string job = "sotto";      // jobs with other names refuse each other
-    std::string configuration{};    // anything that must be alike on all ranks
-    bool insecure_network = false;  // allows addresses other than loopback without a secret
+    /// A descriptor of a socket that listens already, which a launcher opened for this rank and
+    /// which becomes the transport's own; -1: the transport opens one.
+    int listener = -1;
+    std::string job = "sotto";    // jobs with other names refuse each other
+    std::string configuration{};  // anything that must be alike on all ranks
+    /// What keeps strangers out: `pre_shared_key` of sotto/transports/tcp_tls.hpp. Without it
+    /// nothing but loopback is used.
+    std::shared_ptr<const tcp_security> security{};
+    bool insecure_network = false;  // allows addresses other than loopback without `security`
 
     /// How long one call may block while the others live; above 0. So it bounds how long one rank
     /// may keep the others waiting: computing, loading data, callbacks, evaluation.
@@ -73,6 +81,11 @@ inline void require_possible(const tcp_options& options) {
     require_above_0("join", options.join);
     require_above_0("handshake", options.handshake);
     require_above_0("heartbeat", options.heartbeat);
+    for (const duration value :
+         {options.timeout, options.join, options.handshake, options.heartbeat, options.dead_after})
+        if (value > std::chrono::hours(24 * 366))
+            refuse("a time of " + std::to_string(value.count()) +
+                   " ns; a year is the longest that can be waited for");
     if (options.dead_after != duration::zero() && options.dead_after < 4 * options.heartbeat)
         refuse("dead_after is " + std::to_string(options.dead_after.count()) +
                " ns; it must be 0 or at least four heartbeats, of " +

@@ -4,32 +4,32 @@
 #include <utility>
 
 #include <fcntl.h>
+#include <linux/sockios.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <time.h>
 
+#include <algorithm>
 #include <array>
 #include <boost/asio/buffer.hpp>
-#include <cerrno>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <cerrno>
+#include <chrono>
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/clock.hpp"
+#include "sotto/transports/tcp_security.hpp"
 
 namespace sotto::detail::net {
 
 namespace asio = boost::asio;
-
-/// How an attempt to move bytes ended.
-struct moved {
-    std::size_t bytes = 0;
-    bool closed = false;  // the peer has ended its side, or the connection is lost
-    std::string why{};    // closed: how
-};
 
 enum class connecting_state : unsigned char { under_way, connected, refused };
 
@@ -59,7 +59,7 @@ public:
         int why = 0;
         socklen_t size = sizeof why;
         ::getsockopt(handle(), SOL_SOCKET, SO_ERROR, &why, &size);
-        return why == 0 ? connecting_state::connected : connecting_state::refused;
+        return why == 0 && !to_itself() ? connecting_state::connected : connecting_state::refused;
     }
 
     asio::ip::address local_address() const {
@@ -67,7 +67,20 @@ public:
         return socket_.local_endpoint(ignored).address();
     }
 
+    /// From here on all bytes go through it.
+    void secure(std::unique_ptr<secure_session> session) noexcept { secret_ = std::move(session); }
+    const secure_session* secret() const noexcept { return secret_.get(); }
+
+    /// What poll(2) is to wait for.
+    short interest(bool has_output) const noexcept {
+        const bool writes = has_output && !(secret_ && secret_->write_waits_for_input());
+        return static_cast<short>(writes ? POLLIN | POLLOUT : POLLIN);
+    }
+
+    /// Fills `into` as far as there are bytes: less than it has room for means that no more were
+    /// there, or are to be expected by poll(2).
     moved read(std::span<const mutable_byte_view> into) {
+        if (secret_) return secret_->read(into);
         buffers_in_.clear();
         for (const mutable_byte_view piece : into)
             if (!piece.empty()) buffers_in_.emplace_back(piece.data(), piece.size());
@@ -77,6 +90,7 @@ public:
     }
 
     moved write(std::span<const byte_view> from) {
+        if (secret_) return secret_->write(from);
         buffers_out_.clear();
         for (const byte_view piece : from) buffers_out_.emplace_back(piece.data(), piece.size());
         boost::system::error_code why;
@@ -84,18 +98,39 @@ public:
         return outcome(count, why);
     }
 
-    /// Says that nothing more will come from here, and closes. What was written still arrives:
-    /// what has come in is read first, since a system that closes on unread bytes resets.
-    void close() noexcept {
-        if (!socket_.is_open()) return;
-        boost::system::error_code why;
-        socket_.shutdown(asio::ip::tcp::socket::shutdown_send, why);
+    // The end
+
+    /// Says that nothing more will come from here.
+    void end_output() noexcept {
+        boost::system::error_code ignored;
+        socket_.shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
+    }
+
+    /// After end_output: whether the peer's system has all that was written, or wants none of it.
+    /// Drops what came in, so that the peer is not kept from ending its side.
+    bool all_arrived() noexcept {
         std::array<std::byte, 16384> dropped;
-        while (!why) socket_.read_some(asio::buffer(dropped), why);
-        socket_.close(why);
+        boost::system::error_code why;
+        for (int turns = 0; turns < 64 && !why; ++turns)
+            socket_.read_some(asio::buffer(dropped), why);
+        if (why && why != asio::error::would_block && why != asio::error::interrupted) return true;
+        int waiting = 0;
+        return ::ioctl(handle(), SIOCOUTQ, &waiting) != 0 || waiting == 0;
+    }
+
+    void close() noexcept {
+        boost::system::error_code ignored;
+        socket_.close(ignored);
     }
 
 private:
+    /// A port of a range that the system also gives to who connects may be given to this socket
+    /// while nobody listens there: it then meets itself.
+    bool to_itself() const {
+        boost::system::error_code ignored;
+        return socket_.local_endpoint(ignored) == socket_.remote_endpoint(ignored);
+    }
+
     static moved outcome(std::size_t count, const boost::system::error_code& why) {
         if (!why) return {count};
         if (why == asio::error::would_block || why == asio::error::try_again ||
@@ -107,8 +142,41 @@ private:
 
     asio::ip::tcp::socket socket_;
     bool refused_ = false;
+    std::unique_ptr<secure_session> secret_;
     std::vector<asio::mutable_buffer> buffers_in_;
     std::vector<asio::const_buffer> buffers_out_;
 };
+
+/// poll(2) for at most so long.
+inline void wait_for_any(std::span<pollfd> of, duration most) noexcept {
+    most = std::max(most, duration::zero());
+    const timespec time{
+        static_cast<std::time_t>(std::chrono::duration_cast<std::chrono::seconds>(most).count()),
+        static_cast<long>((most % std::chrono::seconds(1)).count())};
+    ::ppoll(of.data(), of.size(), &time, nullptr);
+}
+
+/// Closes connections once all that was written has arrived, so that the last words of a rank that
+/// leaves are heard: a system that closes on bytes it has not sent yet, or not read, may drop them.
+inline void close_when_heard(std::span<const std::unique_ptr<tcp_socket>> sockets,
+                             duration most) noexcept {
+    const time_point until = std::chrono::steady_clock::now() + most;
+    for (const auto& s : sockets)
+        if (s && s->is_open()) s->end_output();
+    while (true) {
+        bool all = true;
+        for (const auto& s : sockets) {
+            if (!s || !s->is_open()) continue;
+            if (s->all_arrived())
+                s->close();
+            else
+                all = false;
+        }
+        if (all || std::chrono::steady_clock::now() >= until) break;
+        wait_for_any({}, std::chrono::milliseconds(1));
+    }
+    for (const auto& s : sockets)
+        if (s) s->close();
+}
 
 }  // namespace sotto::detail::net

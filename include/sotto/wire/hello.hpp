@@ -54,35 +54,8 @@ struct hello {
     friend bool operator==(const hello&, const hello&) = default;
 };
 
-/// Why a connection is refused.
-enum class refusal : std::uint8_t {
-    none,
-    version,    // ours and theirs: highest versions
-    job,        // digests of the names
-    world,      // sizes
-    rank,       // ours: the size; theirs: the rank
-    duplicate,  // theirs: the rank
-    epoch,
-    agreed,      // of the agreed values, the one called `which`
-    unexpected,  // a connection that this rank does not wait for
-    absent,      // ours: a rank that never came; theirs: how many did not
-    lost,        // ours: a rank that had come and is gone
-};
-
-/// The answer to a hello.
-struct welcome {
-    refusal why = refusal::none;
-    std::uint8_t which = 0;
-    std::uint32_t rank = 0;  // that answers
-    std::uint64_t ours = 0;
-    std::uint64_t theirs = 0;
-    std::uint64_t incarnation = 0;
-    friend bool operator==(const welcome&, const welcome&) = default;
-};
-
-constexpr std::size_t hello_bytes = 56 + 8 * (agreed_values + 1), welcome_bytes = 48;
-constexpr std::uint32_t hello_magic = 0x6f4c4f53;    // SOLo
-constexpr std::uint32_t welcome_magic = 0x6f574f53;  // SOWo
+constexpr std::size_t hello_bytes = 56 + 8 * (agreed_values + 1);
+constexpr std::uint32_t hello_magic = 0x6f4c4f53;  // SOLo
 
 inline namespace SOTTO_UNIT {
 
@@ -153,53 +126,6 @@ inline result<hello> read_hello(const std::byte* from) noexcept {
     h.job = load_little_endian<std::uint64_t>(from + 48);
     load_little_endian(from + 56, std::span<std::uint64_t>(h.agreed));
     return h;
-}
-
-/// Bytes of a welcome.
-///   wire    | bytes | content, little endian             |
-///           | 4     | SOWo                               |
-///           | 1     | why it is refused, or 0            |
-///           | 1     | which agreed value                 |
-///           | 2     | 0                                  |
-///           | 4     | rank that answers                  |
-///           | 4     | 0                                  |
-///           | 8     | its value                          |
-///           | 8     | the value that was said to it      |
-///           | 8     | its incarnation                    |
-///           | 8     | XXH3-64 of all before              |
-inline std::array<std::byte, welcome_bytes> written_welcome(const welcome& w) noexcept {
-    std::array<std::byte, welcome_bytes> out{};
-    std::byte* const to = out.data();
-    store_little_endian(to, welcome_magic);
-    to[4] = static_cast<std::byte>(w.why);
-    to[5] = std::byte{w.which};
-    store_little_endian(to + 8, w.rank);
-    store_little_endian(to + 16, w.ours);
-    store_little_endian(to + 24, w.theirs);
-    store_little_endian(to + 32, w.incarnation);
-    store_little_endian(to + 40, detail::opening_digest(to, 40));
-    return out;
-}
-
-/// Reads a welcome; requires welcome_bytes at `from`.
-///   errors  refuses other magic bytes, a damaged one, and a refusal that there is not
-inline result<welcome> read_welcome(const std::byte* from) noexcept {
-    const auto magic = load_little_endian<std::uint32_t>(from);
-    if (magic != welcome_magic) return fault{0, "a welcome, which starts with SOWo", magic};
-    const auto digest = load_little_endian<std::uint64_t>(from + 40);
-    if (digests_are_checked && digest != detail::opening_digest(from, 40))
-        return fault{40, "the digest of the welcome before it", static_cast<std::int64_t>(digest)};
-    const auto why = std::to_integer<std::uint8_t>(from[4]);
-    if (why > static_cast<std::uint8_t>(refusal::lost))
-        return fault{4, "a reason to refuse, 0 to 10", why};
-    const auto which = std::to_integer<std::uint8_t>(from[5]);
-    if (which >= agreed_values) return fault{5, "an agreed value, 0 to 4", which};
-    return welcome{static_cast<refusal>(why),
-                   which,
-                   load_little_endian<std::uint32_t>(from + 8),
-                   load_little_endian<std::uint64_t>(from + 16),
-                   load_little_endian<std::uint64_t>(from + 24),
-                   load_little_endian<std::uint64_t>(from + 32)};
 }
 
 }  // namespace SOTTO_UNIT

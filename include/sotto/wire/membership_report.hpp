@@ -14,7 +14,8 @@
 
 namespace sotto::wire {
 
-/// What a rank knows once it has heard of a failure: who failed, and which polls are complete.
+/// What a rank knows when it has heard of a failure, or leaves: who failed, and which polls are
+/// complete.
 struct membership_report {
     struct poll {
         std::uint64_t ballot = 0;
@@ -26,7 +27,7 @@ struct membership_report {
     std::uint32_t first = 0;  // the first rank that failed
     std::uint8_t code = 0;    // as an errc
     std::string cause;
-    std::vector<std::uint32_t> failed;  // ascending; `first` is one of them
+    std::vector<std::uint32_t> failed;  // ascending; `first` is one of them, if there are any
     std::vector<poll> polls;            // ascending by ballot
     friend bool operator==(const membership_report&, const membership_report&) = default;
 };
@@ -93,7 +94,7 @@ inline result<membership_report> read_report(byte_view in, std::uint32_t world) 
     report.code = static_cast<std::uint8_t>(word(4));
     const std::size_t cause = word(8), failed = word(12), polls = word(16);
     if (cause > report_cause_max) return refused(8, "at most 1024 bytes of cause", cause);
-    if (failed == 0 || failed > world) return refused(12, "1 to all ranks that failed", failed);
+    if (failed > world) return refused(12, "at most all ranks that failed", failed);
     if (polls > report_polls_max) return refused(16, "at most 4096 ballots", polls);
     if (in.size() != head + cause + 4 * failed + 17 * polls)
         return refused(head, "as many bytes as the counts say", in.size());
@@ -108,7 +109,8 @@ inline result<membership_report> read_report(byte_view in, std::uint32_t world) 
         report.failed.push_back(rank);
         has_first |= rank == report.first;
     }
-    if (!has_first) return refused(0, "one of the ranks that failed", report.first);
+    if (failed > 0 && !has_first)
+        return refused(0, "one of the ranks that failed", report.first);
     for (std::size_t i = 0; i < polls; ++i, at += 17) {
         const auto ballot = load_little_endian<std::uint64_t>(in.data() + at);
         if (i > 0 && ballot <= report.polls.back().ballot)

@@ -55,6 +55,16 @@ TEST_CASE("without a launcher a process is one rank of one") {
     CHECK(place.address == "127.0.0.1");
 }
 
+TEST_CASE("where torchrun's agent listens itself, rank 0 takes the next port") {
+    CHECK(detect_in(together(torchrun, {{"TORCHELASTIC_USE_AGENT_STORE", "True"}})).place.port ==
+          29401);
+    CHECK(detect_in(together(torchrun, {{"TORCHELASTIC_USE_AGENT_STORE", "False"}})).place.port ==
+          29400);
+    CHECK(detect_in(together({{"SOTTO_PORT", "7000"}, {"TORCHELASTIC_USE_AGENT_STORE", "True"}},
+                             torchrun))
+              .place.port == 7000);
+}
+
 TEST_CASE("torchrun says everything") {
     const placement place = detect_in(torchrun).place;
     CHECK(place.launcher == "torchrun");

@@ -62,7 +62,11 @@ public:
             m.verdicts.push_back(m.ballot->verdict);
             REQUIRE(m.verdicts.size() == m.ballot->completed);
         }
-        if (!m.state.first_failure() && m.poll < m.ballot->completed) vote(rank);
+        if (m.state.first_failure()) return;
+        if (m.poll < m.ballot->completed) vote(rank);
+        const int absent = m.state.first_absent(*m.ballot);
+        if (absent >= 0 && m.state.of(absent) == membership::standing::left)
+            m.state.fail(absent, "it left");
     }
 
     void kill(int rank) {
@@ -75,6 +79,14 @@ public:
         }
     }
 
+    /// All that it had to say arrives some time.
+    void leave(int rank) {
+        at(rank).state.leave();
+        for (int other = 0; other < size(); ++other)
+            if (other != rank) collect(rank, other);
+        at(rank).killed = true;
+    }
+
     /// Some bytes go on their way from a to b.
     void move(int a, int b) {
         if (at(a).hangs || at(b).hangs || at(b).killed) return;
@@ -82,6 +94,7 @@ public:
         bytes& pipe = pipes_[{a, b}];
         const auto count = static_cast<std::ptrdiff_t>(random_.below(pipe.size() + 1));
         at(b).state.received(a, byte_view(pipe).first(static_cast<std::size_t>(count)), now_);
+        at(b).state.count_votes();
         pipe.erase(pipe.begin(), pipe.begin() + count);
         if (pipe.empty() && at(a).killed) at(b).state.closed(a, "it closed the connection");
         act(b);
@@ -131,7 +144,7 @@ TEST_CASE(
         for (int rank = 0; rank < size; ++rank) world.vote(rank);
         const auto failures =
             std::min<std::uint64_t>(1 + choose.below(3), static_cast<unsigned>(size - 1));
-        std::vector<int> failed;
+        std::vector<int> failed, left;
         std::vector<bool> before(static_cast<std::size_t>(size));
         const auto step = [&] {
             const int a = pick(), b = pick();
@@ -143,10 +156,14 @@ TEST_CASE(
             const int victim = pick();
             if (!world.lives(victim)) continue;
             failed.push_back(victim);
-            if (choose.below(3) == 0)
-                world.at(victim).hangs = true;
-            else
-                world.kill(victim);
+            switch (choose.below(4)) {
+                case 0: world.at(victim).hangs = true; break;
+                case 1:
+                    world.leave(victim);
+                    left.push_back(victim);
+                    break;
+                default: world.kill(victim);
+            }
             for (std::uint64_t steps = choose.below(60); steps > 0; --steps) step();
         }
         std::vector<std::uint64_t> completed;
@@ -167,6 +184,12 @@ TEST_CASE(
             const int named = m.state.first_failure()->rank;
             CHECK(std::find(failed.begin(), failed.end(), named) != failed.end());
             if (failed.size() == 1) CHECK(named == failed.front());
+        }
+        for (const int rank : left) {
+            const auto& seen = world.at(rank).verdicts;
+            CHECK(
+                (verdicts == nullptr || (seen.size() <= verdicts->size() &&
+                                         std::equal(seen.begin(), seen.end(), verdicts->begin()))));
         }
         std::sort(completed.begin(), completed.end());
         with_adoption += completed.front() != completed.back() ? 1 : 0;

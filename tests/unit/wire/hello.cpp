@@ -39,15 +39,6 @@ TEST_CASE("a hello comes back as it was, and every flipped bit is found") {
     require_no_flip_passes(out, [](const std::byte* from) { return read_hello(from); });
 }
 
-TEST_CASE("a welcome comes back as it was, and every flipped bit is found") {
-    const welcome some{refusal::agreed, 3, 2, 64, 65, 0x2122232425262728};
-    const auto out = written_welcome(some);
-    const auto read = read_welcome(out.data());
-    REQUIRE(read);
-    CHECK(*read == some);
-    require_no_flip_passes(out, [](const std::byte* from) { return read_welcome(from); });
-}
-
 TEST_CASE("a hello of another version is read, so that an answer can name both") {
     hello h = some_hello();
     h.version_lowest = 200;
@@ -57,10 +48,8 @@ TEST_CASE("a hello of another version is read, so that an answer can name both")
     CHECK(read->version_highest == 201);
 }
 
-TEST_CASE("what there is not is refused") {
+TEST_CASE("a purpose that there is not is refused") {
     hello h = some_hello();
     h.purpose = static_cast<connection_purpose>(3);
     CHECK(read_hello(written_hello(h).data()).why().offset == 6);
-    CHECK(read_welcome(written_welcome({static_cast<refusal>(11)}).data()).why().offset == 4);
-    CHECK(read_welcome(written_welcome({refusal::agreed, agreed_values}).data()).why().offset == 5);
 }

@@ -1,0 +1,38 @@
+#pragma once
+
+#include "sotto/transports/tcp_socket.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "sotto/wire/frame.hpp"
+
+namespace sotto::detail::net {
+
+/// Connections between one rank and all others, and what tells this start of each from another.
+struct tcp_connections {
+    std::vector<std::unique_ptr<tcp_socket>> control, data;  // by rank; none to itself
+    std::vector<std::uint64_t> incarnations;
+
+    /// Ranks of which nothing was heard.
+    std::vector<int> absent() const {
+        std::vector<int> ranks;
+        for (std::size_t rank = 0; rank < incarnations.size(); ++rank)
+            if (incarnations[rank] == 0) ranks.push_back(static_cast<int>(rank));
+        return ranks;
+    }
+
+    /// Of the digests from one rank to another.
+    std::uint64_t seed(int from, int to, std::uint64_t purpose) const noexcept {
+        const std::uint64_t words[] = {incarnations[static_cast<std::size_t>(from)],
+                                       incarnations[static_cast<std::size_t>(to)],
+                                       static_cast<std::uint64_t>(from),
+                                       static_cast<std::uint64_t>(to)};
+        return wire::frame_digest(std::as_bytes(std::span(words)), purpose);
+    }
+};
+
+}  // namespace sotto::detail::net

@@ -1,0 +1,286 @@
+#include "sotto/transports/tcp_join.hpp"
+
+#include <doctest/doctest.h>
+
+#include <array>
+#include <boost/asio/connect.hpp>
+#include <boost/asio/read.hpp>
+#include <boost/asio/write.hpp>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include "sotto/transports/tcp.hpp"
+
+using namespace sotto;
+using namespace sotto::detail::net;
+using namespace std::chrono_literals;
+
+namespace {
+
+tcp_options quick(int size) {
+    tcp_options options;
+    options.size = size;
+    options.port = 0;
+    options.heartbeat = 20ms;
+    options.dead_after = 200ms;
+    options.join = 10s;
+    return options;
+}
+
+/// What a rank's call ended with.
+struct outcome {
+    std::string text;
+    int named = -1;
+    std::error_code code{};
+    bool joined = false;
+};
+
+outcome outcome_of(const std::function<void()>& call) {
+    outcome end;
+    try {
+        call();
+        end.joined = true;
+    } catch (const peer_failure& e) {
+        end = {e.what(), e.rank(), e.code(), false};
+    } catch (const error& e) {
+        end = {e.what(), -1, e.code(), false};
+    } catch (const std::exception& e) {
+        end.text = e.what();
+    }
+    return end;
+}
+
+/// Rank 0 of a job and the port that it listens on, at work on a thread of its own.
+class leader {
+public:
+    explicit leader(tcp_options options)
+        : meeting_(std::make_unique<tcp::meeting>(options)),
+          port_(meeting_->port()),
+          thread_([this] { end_ = outcome_of([&] { meeting_->join(); }); }) {}
+    std::uint16_t port() const { return port_; }
+    const outcome& end() {
+        if (thread_.joinable()) thread_.join();
+        return end_;
+    }
+
+private:
+    std::unique_ptr<tcp::meeting> meeting_;
+    std::uint16_t port_;
+    outcome end_;
+    std::jthread thread_;
+};
+
+outcome join_as(int rank, tcp_options options, std::uint16_t port) {
+    options.rank = rank;
+    options.port = port;
+    return outcome_of([&] { tcp::join(options); });
+}
+
+/// A process that says what a test wants it to.
+class impostor {
+public:
+    explicit impostor(std::uint16_t port) : socket_(io_) {
+        socket_.connect({asio::ip::address_v4::loopback(), port});
+    }
+
+    void say(byte_view what) { asio::write(socket_, asio::buffer(what.data(), what.size())); }
+    void say_hello(const tcp_options& options, int rank, std::uint16_t listens = 1) {
+        tcp_options own = options;
+        own.rank = rank;
+        wire::hello h = hello_of(own);
+        h.incarnation = 7;
+        h.listens = to_wire({asio::ip::address_v4::loopback(), listens});
+        say(wire::written_hello(h));
+    }
+    wire::word hear() {
+        std::array<std::byte, wire::word_bytes> raw;
+        asio::read(socket_, asio::buffer(raw));
+        return *wire::read_word(raw.data());
+    }
+    void close() { socket_.close(); }
+
+private:
+    asio::io_context io_;
+    asio::ip::tcp::socket socket_;
+};
+
+bool has(const std::string& text, const char* part) {
+    return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("ranks that never come are listed by rank 0, and known to those that came") {
+    tcp_options options = quick(4);
+    options.join = 300ms;
+    leader first(options);
+    const outcome second = join_as(2, options, first.port());
+    CHECK(first.end().code == errc::timed_out);
+    CHECK(has(first.end().text, "2 of 4 ranks, 1, 3, did not come to rank 0 at 127.0.0.1 port"));
+    CHECK(second.code == errc::timed_out);
+    CHECK(has(second.text, "2 ranks never came"));
+}
+
+TEST_CASE("a follower without a leader says where it looked") {
+    tcp_options options = quick(2);
+    options.join = 100ms;
+    const outcome alone = join_as(1, options, 1);
+    CHECK(alone.code == errc::timed_out);
+    CHECK(has(alone.text, "rank 1 waited for rank 0 at 127.0.0.1 port 1"));
+    CHECK(has(alone.text, "nobody answered there"));
+}
+
+TEST_CASE("whatever must be alike and is not is named at once, with both values") {
+    const std::vector<std::pair<const char*, std::function<void(tcp_options&)>>> differences{
+        {"heartbeat", [](tcp_options& o) { o.heartbeat = 21ms; }},
+        {"dead_after", [](tcp_options& o) { o.dead_after = 201ms; }},
+        {"timeout", [](tcp_options& o) { o.timeout = 61s; }},
+        {"budget", [](tcp_options& o) { o.budget = 65537; }},
+        {"configuration", [](tcp_options& o) { o.configuration = "density 0.01"; }},
+        {"world size 3", [](tcp_options& o) { o.size = 3; }},
+        {"are of two jobs", [](tcp_options& o) { o.job = "other"; }},
+    };
+    for (const auto& difference : differences) {
+        const auto& [name, differ] = difference;
+        CAPTURE(difference.first);
+        tcp_options options = quick(2);
+        options.join = 200ms;
+        leader first(options);
+        tcp_options other = options;
+        differ(other);
+        const outcome refused = join_as(1, other, first.port());
+        CHECK(refused.code == errc::mismatch);
+        CHECK(has(refused.text, name));
+        // Rank 0 goes on waiting, and says in the end whom it turned away.
+        CHECK(has(first.end().text, name));
+    }
+}
+
+TEST_CASE("a second process of a rank is refused, and the first stays") {
+    const tcp_options options = quick(3);
+    leader first(options);
+    impostor one(first.port());
+    one.say_hello(options, 1);
+    CHECK(one.hear().what == wire::saying::welcome);
+    const outcome again = join_as(1, options, first.port());
+    CHECK(again.code == errc::mismatch);
+    CHECK(has(again.text, "another process is rank 1 already"));
+    one.close();
+    CHECK(first.end().named == 1);
+}
+
+TEST_CASE("a rank that hangs while ranks gather is named by all who are there") {
+    tcp_options options = quick(3);
+    leader first(options);
+    impostor silent(first.port());
+    silent.say_hello(options, 1);
+    const outcome other = join_as(2, options, first.port());
+    CHECK(first.end().named == 1);
+    CHECK(has(first.end().text, "no sign of life from it for 0.2 s"));
+    CHECK(other.named == 1);
+}
+
+TEST_CASE("a rank that dies while ranks gather is named by all who are there") {
+    tcp_options options = quick(3);
+    options.dead_after = 5s;
+    leader first(options);
+    impostor dying(first.port());
+    dying.say_hello(options, 1);
+    CHECK(dying.hear().what == wire::saying::welcome);
+    std::optional<outcome> other;
+    std::jthread waits([&] { other = join_as(2, options, first.port()); });
+    dying.close();
+    CHECK(first.end().named == 1);
+    waits.join();
+    // It heard of it, or came when rank 0 was gone.
+    CHECK_FALSE(other->joined);
+}
+
+TEST_CASE("a rank that lives but cannot be reached is named by all who are there") {
+    tcp_options options = quick(3);
+    options.join = 400ms;
+    leader first(options);
+    impostor unreachable(first.port());
+    unreachable.say_hello(options, 1);  // nobody listens where it says
+    std::jthread lives([&](const std::stop_token& stop) {
+        try {
+            while (!stop.stop_requested()) {
+                unreachable.hear();  // as often as rank 0 says that it lives
+                unreachable.say(wire::written_word({.what = wire::saying::alive, .rank = 1}));
+            }
+        } catch (const std::exception&) {}  // rank 0 has gone
+    });
+    const outcome other = join_as(2, options, first.port());
+    CHECK(first.end().named == 1);
+    CHECK(has(first.end().text, "rank 2 could not connect to it within 0.4 s"));
+    CHECK(other.named == 1);
+}
+
+TEST_CASE("strangers come and go, and the job begins") {
+    const tcp_options options = quick(2);
+    leader first(options);
+    std::vector<std::unique_ptr<impostor>> silent;
+    for (int i = 0; i < 100; ++i) {
+        const std::string http = "GET / HTTP/1.1\r\n\r\n";
+        impostor(first.port()).say(std::as_bytes(std::span(http)));
+        const std::vector<std::byte> garbage(300, static_cast<std::byte>(i));
+        impostor(first.port()).say(garbage);
+        silent.push_back(std::make_unique<impostor>(first.port()));
+    }
+    CHECK(join_as(1, options, first.port()).joined);
+    CHECK(first.end().joined);
+}
+
+TEST_CASE("a rank that listens on all its addresses tells one that others can reach") {
+    tcp_options options = quick(3);
+    leader first(options);
+    std::vector<outcome> ends(3);
+    {
+        std::vector<std::jthread> ranks;
+        for (const int rank : {1, 2})
+            ranks.emplace_back([&, rank] {
+                tcp_options own = options;
+                own.bind = "0.0.0.0";
+                own.insecure_network = true;
+                ends[static_cast<std::size_t>(rank)] = join_as(rank, own, first.port());
+            });
+    }
+    CHECK(ends[1].joined);
+    CHECK(ends[2].joined);
+    CHECK(first.end().joined);
+}
+
+TEST_CASE("what others could reach needs a secret, and the error says how to get one") {
+    tcp_options options = quick(2);
+    options.bind = "0.0.0.0";
+    const outcome refused = outcome_of([&] { tcp::join(options); });
+    CHECK(refused.code == errc::invalid_option);
+    CHECK(has(refused.text, "pre_shared_key"));
+}
+
+TEST_CASE("a socket that a launcher opened is where rank 0 listens") {
+    const int handle = ::socket(AF_INET, SOCK_STREAM, 0);
+    REQUIRE(handle >= 0);
+    sockaddr_in at{};
+    at.sin_family = AF_INET;
+    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    REQUIRE(::bind(handle, reinterpret_cast<const sockaddr*>(&at), sizeof at) == 0);
+    REQUIRE(::listen(handle, 8) == 0);
+    tcp_options options = quick(2);
+    options.listener = handle;
+    leader first(options);
+    options.listener = -1;
+    CHECK(join_as(1, options, first.port()).joined);
+    CHECK(first.end().joined);
+    options.listener = 0;  // whatever that is, it does not listen
+    CHECK(outcome_of([&] { tcp::join(options); }).code == errc::invalid_option);
+}
