@@ -12,6 +12,7 @@
 #include "sotto/core/round_info.hpp"
 #include "sotto/core/visit.hpp"
 #include "sotto/kernels/reductions.hpp"
+#include "sotto/wire/value_format.hpp"
 
 namespace sotto {
 
@@ -59,6 +60,10 @@ concept decodes = requires(state_of<C>& state, const tensor& t, byte_view messag
 ///                               sum of squares of the gradient that encode will be given; nothing
 ///   waits_for_all()             whether every tensor is to be measured before the first is
 ///                               encoded; false
+///   after_sum(tensor, sum)      called once a round after all ranks' messages for the tensor were
+///                               added up, also where there were none: `sum` holds what they add up
+///                               to, and is to become what the optimizer sees; that very sum. It is
+///                               for messages that say how something changed which every rank keeps
 ///   visit(field)                calls field(name, value, kept) for everything to be saved, see
 ///                               core/visit.hpp; nothing. A state with commit or rollback but
 ///                               without visit trains, but is refused where checkpoints are asked
@@ -76,6 +81,17 @@ concept compressor = binds_to_layout<C> && encodes<C> && decodes<C>;
 /// and may have
 ///   payload_format(tensor)            how payloads travel; fp32
 ///   gathers(tensor)                   whether it can be gathered as messages as well; yes
+///   payload_count(tensor)             how many payloads are summed, one after the other, where one
+///                                     depends on the sum of another; 1. It is fixed for the life
+///                                     of the state, and then there are
+///   payload_size(tensor, number)      of payload 1, 2, ...: all of a tensor's payloads together
+///                                     have at most its size
+///   pack_next(tensor, number, payload_sum, payload)
+///                                     takes in the sum of the payload before and makes number 1,
+///                                     2, ...; unpack gets the sum of the last. Between them other
+///                                     tensors are packed
+/// A rank that has no gradient in a round packs none: it sends zeros, whatever pack_next makes for
+/// it, and unpacks like all others.
 template <class C>
 concept packs = compressor<C> &&
     requires(state_of<C>& state, const state_of<C>& fixed, const tensor& t,
@@ -109,10 +125,27 @@ struct sparse_view {
 /// parameters.
 ///   decode(tensor, message) -> sparse_view   valid until the next call; throws malformed
 ///   entries_max(tensor)                      the most entries that one message can have
+/// and may have
+///   entries_planned(tensor)                  the most entries that any rank's message has in this
+///                                            round, the same on all ranks: says when sums get
+///                                            dense; not known
+///   entry_format(tensor)                     what values are rounded to; fp32
 template <class C>
 concept sparse = compressor<C> && requires(state_of<C>& state, const tensor& t, byte_view message) {
     { state.decode(t, message) } -> std::convertible_to<sparse_view>;
     { state.entries_max(t) } -> std::convertible_to<std::int64_t>;
+};
+
+/// Entries can come back after they were sent, so that sums of them may be selected from once more.
+///   take_back(tensor, indices, values)   sums of what ranks sent that no rank applies: this one
+///                                        remembers them; the spans stay as they are until commit
+///                                        or rollback. Called at most once a round and tensor,
+///                                        after encode if the rank encodes
+template <class C>
+concept takes_back = sparse<C> &&
+    requires(state_of<C>& state, const tensor& t, std::span<const std::uint32_t> indices,
+             std::span<const float> values) {
+    state.take_back(t, indices, values);
 };
 
 /// Messages carry velocity, not gradients: momentum was applied before the exchange, and must not
@@ -142,6 +175,42 @@ bool gathers(const State& state, const tensor& t) {
 }
 
 template <class State>
+concept plans_entries = requires(const State& state, const tensor& t) {
+    { state.entries_planned(t) } -> std::convertible_to<std::int64_t>;
+};
+
+template <class State>
+wire::value_format entry_format(const State& state, const tensor& t) {
+    if constexpr (requires { state.entry_format(t); })
+        return state.entry_format(t);
+    else
+        return wire::value_format::fp32;
+}
+
+/// How many payloads of a tensor are summed.
+template <class State>
+int payload_count(const State& state, const tensor& t) {
+    if constexpr (requires { state.payload_count(t); })
+        return state.payload_count(t);
+    else
+        return 1;
+}
+
+template <class State>
+std::int64_t payload_size(const State& state, const tensor& t, int number) {
+    if constexpr (requires { state.payload_size(t, number); })
+        if (number > 0) return state.payload_size(t, number);
+    return state.payload_size(t);
+}
+
+template <class State>
+void pack_next(State& state, const tensor& t, int number, std::span<const float> payload_sum,
+               std::span<float> payload) {
+    if constexpr (requires { state.pack_next(t, number, payload_sum, payload); })
+        state.pack_next(t, number, payload_sum, payload);
+}
+
+template <class State>
 void begin_round(State& state, const round_info& where) {
     if constexpr (requires { state.begin_round(where); }) state.begin_round(where);
 }
@@ -162,6 +231,17 @@ void rollback(State& state) noexcept {
                       "compressor: rollback() must be noexcept: it runs while an error passes");
         state.rollback();
     }
+}
+
+template <class State>
+concept has_after_sum = requires(State& state, const tensor& t, std::span<float> sum) {
+    state.after_sum(t, sum);
+};
+
+/// From the sum of all ranks' messages to what the optimizer sees.
+template <class State>
+void after_sum(State& state, const tensor& t, std::span<float> sum) {
+    if constexpr (has_after_sum<State>) state.after_sum(t, sum);
 }
 
 template <class State, class Field>

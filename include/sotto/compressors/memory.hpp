@@ -10,6 +10,11 @@
 
 namespace sotto {
 
+/// The state that a memory's options become.
+template <class M>
+using bound_memory_of =
+    decltype(std::declval<const M&>().bind_memory(std::declval<const layout&>()));
+
 namespace detail {
 /// Any answer to which tensors are exchanged dense, to ask whether a memory can be shown.
 struct none_summed {
@@ -34,14 +39,19 @@ struct none_summed {
 ///                                                   accumulates, selects and takes all of the
 ///                                                   values out
 ///   give_back(tensor, indices, rests)               what of them is not sent after all
+/// and, where sums of what was sent may be selected from once more,
+///   take_back(tensor, indices, values)              these sums, to which any rank may have given,
+///                                                   are not applied: they are remembered here,
+///                                                   also in rounds without accumulate. The spans
+///                                                   stay as they are until commit or rollback
 template <class M>
 concept memory = requires(const M& options, const layout& tensors) {
     { M::holds_momentum } -> std::convertible_to<bool>;
     options.bind_memory(tensors);
 }
-&&requires(decltype(std::declval<const M&>().bind_memory(std::declval<const layout&>()))& state,
-           const tensor& t, std::span<const float> values, std::span<const std::uint32_t> indices,
-           std::span<float> sum, const idle_visitor& field, const detail::none_summed& summed) {
+&&requires(bound_memory_of<M>& state, const tensor& t, std::span<const float> values,
+           std::span<const std::uint32_t> indices, std::span<float> sum, const idle_visitor& field,
+           const detail::none_summed& summed) {
     { state.accumulate(t, values, 1.0f) } -> std::convertible_to<std::span<const float>>;
     state.take(t, indices, values, 0.999);
     state.after_sum(t, sum);

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "sotto/compressors/memory.hpp"
+#include "sotto/compressors/returned_entries.hpp"
 #include "sotto/compressors/versioned_buffer.hpp"
 #include "sotto/core/layout.hpp"
 #include "sotto/core/visit.hpp"
@@ -48,7 +49,11 @@ struct momentum_corrected {
 class momentum_corrected::state {
 public:
     state(const momentum_corrected& options, const layout& tensors)
-        : options_(options), tensors_(tensors), velocity_(tensors), accumulated_(tensors) {
+        : options_(options),
+          tensors_(tensors),
+          velocity_(tensors),
+          accumulated_(tensors),
+          returned_(tensors) {
         if (!(options.momentum >= 0.0 && options.momentum < 1.0))
             throw invalid_option("momentum_corrected: momentum is " +
                                  std::to_string(options.momentum) +
@@ -94,6 +99,12 @@ public:
         for (const std::uint32_t i : indices) velocity[i] = 0.0f;
     }
 
+    /// Into what has accumulated: velocities went in when the entries were sent.
+    void take_back(const tensor& t, std::span<const std::uint32_t> indices,
+                   std::span<const float> values) noexcept {
+        returned_.keep(t, {indices, values});
+    }
+
     void after_sum(const tensor& t, std::span<float> sum) noexcept {
         kernels::apply_momentum(momentum(), options_.nesterov, velocity_.committed(t),
                                 velocity_.next(t), sum);
@@ -102,11 +113,13 @@ public:
     void commit() noexcept {
         velocity_.commit();
         accumulated_.commit();
+        returned_.add_to(tensors_, accumulated_);
     }
 
     void rollback() noexcept {
         velocity_.rollback();
         accumulated_.rollback();
+        returned_.forget();
     }
 
     void visit(auto&& field, auto&& summed) {
@@ -139,6 +152,7 @@ private:
     layout tensors_;
     versioned_buffer velocity_;
     versioned_buffer accumulated_;
+    returned_entries returned_;
 };
 
 inline momentum_corrected::state momentum_corrected::bind_memory(const layout& tensors) const {

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "sotto/compressors/memory.hpp"
+#include "sotto/compressors/returned_entries.hpp"
 #include "sotto/compressors/versioned_buffer.hpp"
 #include "sotto/core/layout.hpp"
 #include "sotto/core/visit.hpp"
@@ -27,7 +28,8 @@ struct residual {
 
 class residual::state {
 public:
-    explicit state(const layout& tensors) : tensors_(tensors), unsent_(tensors) {}
+    explicit state(const layout& tensors)
+        : tensors_(tensors), unsent_(tensors), returned_(tensors) {}
 
     std::span<const float> accumulate(const tensor& t, std::span<const float> gradient,
                                       float scale) noexcept {
@@ -42,9 +44,20 @@ public:
         for (std::size_t j = 0; j < indices.size(); ++j) next[indices[j]] -= sent[j];
     }
 
+    void take_back(const tensor& t, std::span<const std::uint32_t> indices,
+                   std::span<const float> values) noexcept {
+        returned_.keep(t, {indices, values});
+    }
+
     void after_sum(const tensor&, std::span<float>) noexcept {}
-    void commit() noexcept { unsent_.commit(); }
-    void rollback() noexcept { unsent_.rollback(); }
+    void commit() noexcept {
+        unsent_.commit();
+        returned_.add_to(tensors_, unsent_);
+    }
+    void rollback() noexcept {
+        unsent_.rollback();
+        returned_.forget();
+    }
     void visit(auto&& field, auto&& summed) {
         for (const tensor& t : tensors_)
             if (!summed(t)) field("residual/" + t.name, unsent_.committed(t), kept::apart);
@@ -56,6 +69,7 @@ public:
 private:
     layout tensors_;
     versioned_buffer unsent_;
+    returned_entries returned_;
 };
 
 inline residual::state residual::bind_memory(const layout& tensors) const {

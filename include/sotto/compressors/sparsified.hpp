@@ -17,6 +17,7 @@
 #include "sotto/kernels/arithmetic.hpp"
 #include "sotto/kernels/select_top_k.hpp"
 #include "sotto/wire/dense_block.hpp"
+#include "sotto/wire/saturated.hpp"
 #include "sotto/wire/sparse_block.hpp"
 
 namespace sotto {
@@ -37,19 +38,11 @@ struct sparse_message {
 };
 
 namespace detail {
-/// What the receiver will see of a value. Beyond the format's range the largest number goes out and
-/// the rest waits.
-inline float saturated(wire::value_format format, float value) noexcept {
-    constexpr float fp16_max = 65504.0f, bf16_max = 0x1.fep127f;
-    switch (format) {
-        case wire::value_format::fp32: break;
-        case wire::value_format::fp16:
-            return wire::rounded(format, std::clamp(value, -fp16_max, fp16_max));
-        case wire::value_format::bf16:
-            return wire::rounded(format, std::clamp(value, -bf16_max, bf16_max));
-    }
-    return value;
-}
+/// A threshold's is not: as many entries reach it as there are.
+template <class S>
+concept density_is_an_option = requires(S& options) {
+    options.density = 0.5;
+};
 }  // namespace detail
 
 /// Sends chosen entries of what has accumulated and remembers the rest: Deep Gradient Compression
@@ -190,6 +183,24 @@ public:
         return selector_.entries_max(t, entries_at(densest_, t.size));
     }
 
+    /// Where the density says how many are chosen: what every rank sends in this round, at most.
+    std::int64_t entries_planned(
+        const tensor& t) const requires detail::density_is_an_option<Selector> {
+        return entries_now(t);
+    }
+
+    wire::value_format entry_format(const tensor&) const noexcept {
+        return options_.message.values;
+    }
+
+    /// See memory.
+    void take_back(const tensor& t, std::span<const std::uint32_t> indices,
+                   std::span<const float> values) noexcept requires
+        requires(bound_memory_of<Memory>& bound) {
+        bound.take_back(t, indices, values);
+    }
+    { memory_.take_back(t, indices, values); }
+
     bool sums(const tensor& t) const noexcept { return dense(t) || summable; }
 
     /// A vector that goes dense gets its momentum after the sum, and so is summed always.
@@ -329,7 +340,7 @@ private:
                 throw error(errc::non_finite, "what has accumulated in tensor '" + t.name +
                                                   "' is not finite: element " +
                                                   std::to_string(chosen.indices[j]));
-            values_[j] = detail::saturated(format, value);
+            values_[j] = wire::saturated(format, value);
         }
     }
 
@@ -358,8 +369,7 @@ private:
 
     using bound_selector =
         decltype(std::declval<const Selector&>().bind_selector(std::declval<const layout&>()));
-    using bound_memory =
-        decltype(std::declval<const Memory&>().bind_memory(std::declval<const layout&>()));
+    using bound_memory = bound_memory_of<Memory>;
 
     /// One pass over memory instead of three.
     static constexpr bool steps_at_once =

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "sotto/collectives/fitting.hpp"
+#include "sotto/collectives/sparse_all_reduce.hpp"
 #include "sotto/compressors/compressor.hpp"
 #include "sotto/compressors/none.hpp"
 #include "sotto/core/layout.hpp"
@@ -54,6 +55,13 @@ struct all_reduce {
                   "collective cannot carry them: leave the collective out, use "
                   "collectives::all_gather{}, or make the compressor summable: sums, payload_size, "
                   "pack and unpack");
+    static_assert(
+        !std::is_same_v<Collective, collectives::sparse_reduce_scatter> ||
+            !compressor<Compressor> || takes_back<Compressor>,
+        "all_reduce: collectives::sparse_reduce_scatter selects from sums of entries once "
+        "more, so it needs a sparse compressor whose memory takes back what is not "
+        "selected, such as dgc or sparsified{top_k{}, residual{}}: decode, entries_max "
+        "and take_back");
     static_assert(
         !holds_momentum<Compressor> || linear_optimizer<Optimizer>,
         "all_reduce: this compressor's memory already holds the momentum, so the optimizer must be "

@@ -15,11 +15,13 @@
 #include "sotto/collectives/all_gather_values.hpp"
 #include "sotto/collectives/all_reduce.hpp"
 #include "sotto/collectives/fitting.hpp"
+#include "sotto/collectives/hierarchical.hpp"
 #include "sotto/compressors/compressor.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/layout.hpp"
 #include "sotto/kernels/arithmetic.hpp"
 #include "sotto/optimizers/optimizer.hpp"
+#include "sotto/strategies/host_lane.hpp"
 #include "sotto/strategies/lane.hpp"
 #include "sotto/strategies/stopwatch.hpp"
 #include "sotto/strategies/strategy.hpp"
@@ -38,7 +40,10 @@ class all_reduce_state {
     using optimizer_state =
         decltype(std::declval<const optimizer_options&>().bind(std::declval<const layout&>()));
     using collective_options = std::remove_cvref_t<decltype(std::declval<Options>().collective)>;
-    using lane_type = lane<compressor_options, collective_options, Transport>;
+    static constexpr bool hierarchical =
+        std::is_same_v<collective_options, collectives::hierarchical>;
+    using lane_type = std::conditional_t<hierarchical, host_lane<compressor_options, Transport>,
+                                         lane<compressor_options, collective_options, Transport>>;
 
 public:
     all_reduce_state(const Options& options, const layout& tensors, Transport& through)
@@ -52,6 +57,7 @@ public:
           plans_(static_cast<std::size_t>(through.size())),
           started_(tensors.tensors().size()) {
         optimizing::follow_momentum(optimizer_, compressing::momentum(compressor_));
+        if constexpr (hierarchical) ranks_per_worker_ = options.collective.ranks_per_host;
         for (const tensor& t : tensors_) lanes_.emplace_back(t, options, compressor_, through);
         through.reserve(transfers_max());
     }
@@ -115,7 +121,7 @@ private:
                                share_of_round(job.examples)};
         const traffic before = through_->counters();
         stopwatch<Transport> watch(*through_);
-        compressing::begin_round(compressor_, where);
+        compressing::begin_round(compressor_, as_worker(where));
         begin(where);
 
         round_report report{.examples = job.examples, .dense_bytes = 4 * tensors_.size()};
@@ -159,6 +165,7 @@ private:
 
     void undo() noexcept {
         compressing::rollback(compressor_);
+        for (auto& l : lanes_) l.abandon();
         std::fill(sum_.begin(), sum_.end(), 0.0f);
     }
 
@@ -181,7 +188,7 @@ private:
                                                        weigh(t, weight);
                                                        send(t);
                                                    }
-                                                   for (auto& l : lanes_) l.advance();
+                                                   for (auto& l : lanes_) l.advance(compressor_);
                                                    compressing_ += watch.lap();
                                                });
         computing_ += watch.lap();
@@ -216,7 +223,7 @@ private:
         while (true) {
             const std::uint64_t seen = through_->activity();
             bool complete = true;
-            for (auto& l : lanes_) complete = l.advance() && complete;
+            for (auto& l : lanes_) complete = l.advance(compressor_) && complete;
             if (complete) return;
             through_->await(seen);
         }
@@ -232,11 +239,12 @@ private:
         ++round_;
     }
 
-    /// A lane has a window of segments under way each way, or a message from and to every rank.
+    /// A lane has a window of segments under way each way, or a message from and to every rank,
+    /// and of one more exchange those that have not left.
     std::int64_t transfers_max() const noexcept {
         constexpr std::int64_t windows = 8;
         return static_cast<std::int64_t>(lanes_.size()) *
-               std::max(windows, 2 * std::int64_t{through_->size()});
+               std::max(windows, 3 * std::int64_t{through_->size()});
     }
 
     /// By how much the mean gradient of these examples counts in the sum.
@@ -247,12 +255,27 @@ private:
     }
 
     /// What all ranks together read in this round.
-    std::int64_t examples_of_round() const noexcept {
+    std::int64_t examples_of_round() const noexcept { return examples_of_round(plans_); }
+
+    std::int64_t examples_of_round(std::span<const epoch_plan> plans) const noexcept {
         std::int64_t total = 0;
-        for (const epoch_plan& p : plans_)
+        for (const epoch_plan& p : plans)
             if (round_ <= p.examples / p.batch_size)  // else the product could overflow
                 total += std::min(p.examples - round_ * p.batch_size, p.batch_size);
         return total;
+    }
+
+    /// Whose gradient is compressed: this rank's or, in a hierarchy, all of its host.
+    round_info as_worker(round_info where) const {
+        if constexpr (hierarchical) {
+            const collectives::hierarchical hosts{ranks_per_worker_};
+            const collectives::range host = hosts.host_of(where.rank, where.world_size);
+            where.share = share_of_round(examples_of_round(std::span(plans_).subspan(
+                static_cast<std::size_t>(host.begin), static_cast<std::size_t>(host.size()))));
+            where.rank = static_cast<int>(hosts.host_number(where.rank));
+            where.world_size = static_cast<int>(hosts.hosts(where.world_size));
+        }
+        return where;
     }
 
     void at(const char* phase) { through_->at({.round = step_, .phase = phase}); }
@@ -271,6 +294,7 @@ private:
     std::vector<std::uint8_t> started_;
     std::uint64_t epochs_ = 0;
     std::int64_t round_ = 0;  // of this epoch
+    std::int64_t ranks_per_worker_ = 1;
     std::int64_t step_ = 0;
     duration computing_{};
     duration compressing_{};

@@ -8,24 +8,30 @@
 #include <string>
 #include <type_traits>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "sotto/collectives/all_gather_v.hpp"
 #include "sotto/collectives/all_reduce.hpp"
+#include "sotto/collectives/choose_sparse.hpp"
 #include "sotto/collectives/fitting.hpp"
+#include "sotto/collectives/sparse_all_reduce.hpp"
 #include "sotto/compressors/compressor.hpp"
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/layout.hpp"
 #include "sotto/core/result.hpp"
 #include "sotto/kernels/arithmetic.hpp"
+#include "sotto/kernels/sparse_add.hpp"
 #include "sotto/transports/transport.hpp"
 #include "sotto/wire/value_format.hpp"
 
 namespace sotto {
 
 /// The way of one tensor's gradient to all ranks and back: a sum of payloads where the compressor
-/// can be summed, else everybody's message, decoded in the order of the ranks.
+/// can be summed, or several sums one after the other, each begun as soon as the one before has
+/// come; else everybody's message, decoded in the order of the ranks. Messages of entries go as
+/// choose_sparse and is_dense_shorter say, or as was asked for.
 template <class Compressor, class Collective, class Transport>
 class lane {
     using state = state_of<Compressor>;
@@ -35,6 +41,21 @@ class lane {
         std::conditional_t<collectives::summing<Collective>, Collective, collectives::automatic>;
     using gathering = decltype(std::declval<gather_options>().bind(std::declval<Transport&>(), 0));
     using summing = decltype(std::declval<sum_options>().bind(std::declval<Transport&>(), 0));
+
+    static constexpr bool scatters = std::is_same_v<Collective, collectives::sparse_reduce_scatter>;
+    /// Whether entries may take another way than everybody's message to everybody.
+    static constexpr bool chooses =
+        sparse<Compressor> && (scatters || std::is_same_v<Collective, collectives::fitting>);
+    /// A sum of which a part waits is no sum to what ranks keep of all messages by themselves.
+    static constexpr bool reselects =
+        chooses && takes_back<Compressor> && !compressing::has_after_sum<state>;
+    static_assert(reselects || !scatters,
+                  "all_reduce: collectives::sparse_reduce_scatter needs a sparse compressor that "
+                  "takes entries back and does not keep the sum of all messages by itself");
+    using reselection =
+        std::conditional_t<reselects, collectives::sparse_all_reduce<Transport>, std::monostate>;
+
+    enum class way : std::uint8_t { nothing, sum, gather, reselection, dense };
 
 public:
     /// `options` are the strategy's: g++ 12 takes a reference to its collective, which often has no
@@ -46,9 +67,11 @@ public:
         if constexpr (packs<Compressor>) {
             constexpr bool gathers = std::is_same_v<Collective, collectives::all_gather>;
             if (compressor.sums(t) && !(gathers && compressing::gathers(compressor, t))) {
-                payload_.resize(static_cast<std::size_t>(t.size));
+                payloads_.resize(static_cast<std::size_t>(t.size));
+                payload_count_ = compressing::payload_count(compressor, t);
                 format_ = payload_format(compressor, t);
                 sum_.emplace(chosen<sum_options>(options).bind(through, t.size, format_));
+                way_ = way::sum;
                 return;
             }
         }
@@ -60,19 +83,22 @@ public:
             touched_.reserve(static_cast<std::size_t>(t.size / 4));
             run_ends_.reserve(static_cast<std::size_t>(world_));
         }
-        gather_.emplace(chosen<gather_options>(options).bind(through, bytes_max_));
+        way_ = while_sparse_ = way::gather;
+        if constexpr (chooses) bind_entries(options, compressor, through);
+        if (while_sparse_ == way::gather)
+            gather_.emplace(chosen<gather_options>(options).bind(through, bytes_max_));
     }
 
     /// Compresses and sends; returns the bytes that the gradient became.
     std::int64_t send(state& compressor, std::span<const float> gradient, std::int64_t round) {
+        if (way_ == way::nothing) return 0;
         if constexpr (packs<Compressor>)
-            if (sum_) {
-                const auto payload = payload_of(compressor);
+            if (way_ == way::sum) {
+                const auto payload = first_payload(compressor, round, true);
                 compressor.pack(tensor_, gradient, payload);
                 sum_->start(payload, label(channels::sums, round));
-                return static_cast<std::int64_t>(payload.size()) * wire::bytes_per_value(format_);
+                return payload_bytes(compressor);
             }
-        if (!gather_) return 0;
         message_.clear();
         compressor.encode(tensor_, gradient, message_);
         const auto size = static_cast<std::int64_t>(message_.size());
@@ -81,53 +107,78 @@ public:
                                  " bytes for tensor '" + tensor_.name +
                                  "' where its message_bytes_max allows " +
                                  std::to_string(bytes_max_));
+        if constexpr (chooses)
+            if (!gathers_now(compressor)) {
+                start_entries(compressor, compressor.decode(tensor_, message_), round);
+                return way_ == way::dense ? 4 * tensor_.size : size;
+            }
         gather_->start(message_, label(channels::messages, round));
         return size;
     }
 
     /// Takes part without a gradient.
     void send_nothing(state& compressor, std::int64_t round) {
+        if (way_ == way::nothing) return;
         if constexpr (packs<Compressor>)
-            if (sum_) {
-                const auto payload = payload_of(compressor);
+            if (way_ == way::sum) {
+                const auto payload = first_payload(compressor, round, false);
                 std::fill(payload.begin(), payload.end(), 0.0f);
                 sum_->start(payload, label(channels::sums, round));
                 return;
             }
-        if (gather_) gather_->start({}, label(channels::messages, round));
+        if constexpr (chooses)
+            if (!gathers_now(compressor)) return start_entries(compressor, {}, round);
+        gather_->start({}, label(channels::messages, round));
     }
 
-    bool advance() {
-        if (sum_) return sum_->advance();
-        return !gather_ || gather_->advance();
+    bool advance(state& compressor) {
+        switch (way_) {
+            case way::nothing: return true;
+            case way::gather: return gather_->advance();
+            case way::reselection:
+                if constexpr (reselects) return reselection_->advance();
+                break;
+            case way::sum:
+            case way::dense: break;
+        }
+        while (sum_->advance()) {
+            if (payloads_left_ == 0) return true;
+            if constexpr (packs<Compressor>) start_next(compressor);
+        }
+        return false;
     }
 
-    /// What all ranks sent, added up. For gathered tensors `sum` is all zero beforehand.
+    /// The round failed: no payload of it follows.
+    void abandon() noexcept { payloads_left_ = 0; }
+
+    /// What all ranks sent, added up. For tensors that are not sums of payloads `sum` is all zero
+    /// beforehand.
     void decode(state& compressor, std::span<float> sum) {
+        if (way_ == way::nothing) return;
         if constexpr (packs<Compressor>)
-            if (sum_) {
-                compressor.unpack(tensor_, payload_of(compressor), sum);
+            if (way_ == way::sum) {
+                compressor.unpack(tensor_, payload_, sum);
                 return require_finite(sum);
             }
-        if (!gather_) return;
         touched_.clear();
         run_ends_.clear();
-        entry_by_entry_ = sparse<Compressor>;
-        for (int rank = 0; rank < world_; ++rank) {
-            const byte_view message = gather_->block_of(rank);
-            if (message.empty()) continue;  // from a rank without data
-            if constexpr (sparse<Compressor>)
-                add(compressor.decode(tensor_, message), sum);
-            else
-                compressor.decode_add(tensor_, message, sum);
-        }
+        entry_by_entry_ = sparse<Compressor> && !compressing::has_after_sum<state>;
+        if (way_ == way::gather) add_messages(compressor, sum);
+        if constexpr (chooses)
+            if (way_ == way::dense) {
+                std::copy(payload_.begin(), payload_.end(), sum.begin());
+                entry_by_entry_ = false;
+            }
+        if constexpr (reselects)
+            if (way_ == way::reselection) add_sums(compressor, sum);
+        compressing::after_sum(compressor, tensor_, sum);
         if (!entry_by_entry_) require_finite(sum);
     }
 
     template <class Optimizer>
     void apply(Optimizer& optimizer, bool sparsely, std::span<float> parameters,
                std::span<float> sum) {
-        if (gather_ && sparsely && entry_by_entry_) {
+        if (sparsely && entry_by_entry_) {
             if constexpr (requires { optimizer.update_at(tensor_, parameters, sum, touched_); }) {
                 // An index that two ranks sent comes twice; the second time its sum is zero.
                 std::size_t from = 0;
@@ -142,7 +193,7 @@ public:
             }
         }
         optimizer.update(tensor_, parameters, sum);
-        if (gather_) std::fill(sum.begin(), sum.end(), 0.0f);
+        if (way_ != way::sum) std::fill(sum.begin(), sum.end(), 0.0f);
     }
 
 private:
@@ -166,9 +217,123 @@ private:
                 static_cast<std::uint64_t>(round)};
     }
 
-    std::span<float> payload_of(const state& compressor) {
-        return std::span(payload_).first(
-            static_cast<std::size_t>(compressor.payload_size(tensor_)));
+    std::span<float> first_payload(const state& compressor, std::int64_t round, bool has_gradient) {
+        round_ = round;
+        has_gradient_ = has_gradient;
+        payloads_left_ = payload_count_ - 1;
+        return payload_ = room_after(0, size_of_payload(compressor, 0));
+    }
+
+    /// Behind the sum of the one before, which is read while it is made.
+    void start_next(state& compressor) {
+        const int number = payload_count_ - payloads_left_--;
+        const std::span<const float> sum = payload_;
+        const auto end = static_cast<std::size_t>(sum.data() - payloads_.data()) + sum.size();
+        payload_ = room_after(end, size_of_payload(compressor, number));
+        compressing::pack_next(compressor, tensor_, number, sum, payload_);
+        if (!has_gradient_) std::fill(payload_.begin(), payload_.end(), 0.0f);
+        sum_->start(payload_, label(channels::sums, round_));
+    }
+
+    std::span<float> room_after(std::size_t start, std::size_t size) {
+        if (size > payloads_.size() - start)
+            throw invalid_option("all_reduce: the compressor's payloads of tensor '" +
+                                 tensor_.name + "' have " + std::to_string(start + size) +
+                                 " values together; at most " + std::to_string(payloads_.size()) +
+                                 ", the tensor's size, are allowed");
+        return std::span(payloads_).subspan(start, size);
+    }
+
+    std::size_t size_of_payload(const state& compressor, int number) const {
+        return static_cast<std::size_t>(compressing::payload_size(compressor, tensor_, number));
+    }
+
+    std::int64_t payload_bytes(const state& compressor) const {
+        std::size_t values = 0;
+        for (int number = 0; number < payload_count_; ++number)
+            values += size_of_payload(compressor, number);
+        return static_cast<std::int64_t>(values) * wire::bytes_per_value(format_);
+    }
+
+    /// Settles which way entries go while they are sparse, and takes memory for dense rounds if
+    /// there can be any.
+    template <class Options>
+    void bind_entries(const Options& options, const state& compressor, Transport& through) {
+        using collectives::sparse_way;
+        scatter_ = chosen<collectives::sparse_reduce_scatter>(options);
+        const std::int64_t n = tensor_.size, most = compressor.entries_max(tensor_);
+        entry_format_ = compressing::entry_format(compressor, tensor_);
+        if constexpr (reselects)
+            if (scatters ||
+                collectives::choose_sparse(n, most, world_, compressing::plans_entries<state>,
+                                           entry_format_) == sparse_way::reduce_scatter) {
+                way_ = while_sparse_ = way::reselection;
+                reselection_.emplace(scatter_.bind(through, n, most, entry_format_));
+            }
+        if (!dense_is_shorter(compressor, most)) return;
+        payloads_.resize(static_cast<std::size_t>(n));
+        sum_.emplace(chosen<sum_options>(options).bind(through, n));
+    }
+
+    bool dense_is_shorter([[maybe_unused]] const state& compressor, std::int64_t entries) const {
+        using collectives::sparse_way;
+        if (!compressing::plans_entries<state>) return false;
+        const sparse_way than =
+            while_sparse_ == way::reselection ? sparse_way::reduce_scatter : sparse_way::gather;
+        return collectives::is_dense_shorter(than, tensor_.size, entries,
+                                             scatter_.kept_of(entries, tensor_.size), world_,
+                                             entry_format_);
+    }
+
+    /// What a rank sends in this round at most.
+    std::int64_t entries_now(const state& compressor) const {
+        if constexpr (compressing::plans_entries<state>)
+            return compressor.entries_planned(tensor_);
+        else
+            return compressor.entries_max(tensor_);
+    }
+
+    bool gathers_now(const state& compressor) {
+        way_ = sum_ && dense_is_shorter(compressor, entries_now(compressor)) ? way::dense
+                                                                             : while_sparse_;
+        return way_ == way::gather;
+    }
+
+    void start_entries(const state& compressor, const sparse_view& entries, std::int64_t round) {
+        if constexpr (reselects)
+            if (way_ == way::reselection) {
+                const std::int64_t now = entries_now(compressor);
+                return reselection_->start({entries.indices, entries.values},
+                                           scatter_.kept_of(now, tensor_.size),
+                                           label(channels::messages, round));
+            }
+        payload_ = payloads_;
+        std::fill(payload_.begin(), payload_.end(), 0.0f);
+        for (std::size_t j = 0; j < entries.indices.size(); ++j)
+            payload_[entries.indices[j]] = entries.values[j];
+        sum_->start(payload_, label(channels::sums, round));
+    }
+
+    void add_messages(state& compressor, std::span<float> sum) {
+        for (int rank = 0; rank < world_; ++rank) {
+            const byte_view message = gather_->block_of(rank);
+            if (message.empty()) continue;  // from a rank without data
+            if constexpr (sparse<Compressor>)
+                add(compressor.decode(tensor_, message), sum);
+            else
+                compressor.decode_add(tensor_, message, sum);
+        }
+    }
+
+    void add_sums(state& compressor, std::span<float> sum) {
+        for (int rank = 0; rank < world_; ++rank) {
+            const kernels::sparse_values sums = reselection_->sums_of(rank);
+            add({sums.indices, sums.values}, sum);
+        }
+        const kernels::sparse_values left = reselection_->left();
+        if (const std::int64_t j = kernels::first_non_finite(left.values); j >= 0)
+            refuse(left.indices[static_cast<std::size_t>(j)]);
+        compressor.take_back(tensor_, left.indices, left.values);
     }
 
     void add(const sparse_view& entries, std::span<float> sum) {
@@ -199,7 +364,16 @@ private:
 
     tensor tensor_;
     int world_;
-    std::vector<float> payload_;
+    way way_ = way::nothing;           // of this round
+    way while_sparse_ = way::nothing;  // of rounds in which a dense sum is not shorter
+    collectives::sparse_reduce_scatter scatter_;
+    wire::value_format entry_format_ = wire::value_format::fp32;
+    std::vector<float> payloads_;  // of a round, one behind the other
+    std::span<float> payload_;     // the one that is being summed, or was last
+    int payload_count_ = 1;
+    int payloads_left_ = 0;  // to be started
+    bool has_gradient_ = false;
+    std::int64_t round_ = 0;
     wire::value_format format_ = wire::value_format::fp32;
     bytes message_;
     std::int64_t bytes_max_ = 0;
@@ -207,8 +381,9 @@ private:
         touched_;  // indices that messages of this round hold, rank after rank
     std::vector<std::size_t> run_ends_;  // where each rank's end: within one run no index repeats
     bool entry_by_entry_ = false;
-    std::optional<summing> sum_;  // these two last: their transfers end before the memory goes
+    std::optional<summing> sum_;  // from here on last: transfers end before the memory goes
     std::optional<gathering> gather_;
+    std::optional<reselection> reselection_;
 };
 
 }  // namespace sotto

@@ -74,7 +74,10 @@ private:
                 way_to_send& way) {
         message_.clear();
         state_.encode(t, part, message_);
+        if constexpr (compressing::has_after_sum<state_of<Compressor>>)
+            std::fill(sum.begin(), sum.end(), 0.0f);
         for (int rank = 0; rank < world_; ++rank) state_.decode_add(t, message_, sum);
+        compressing::after_sum(state_, t, sum);
         const auto size = static_cast<double>(message_.size());
         // What collectives::all_gather_v decides by: the longest message of any round.
         const bool around = compressing::message_bytes_max(state_, t) > 32768;
@@ -82,13 +85,30 @@ private:
         way.transfer += all_gather_cost(size, world_, around);
     }
 
-    /// The arithmetic of a collective's sum: of all but one part in N, a rank adds what arrives;
-    /// in two bytes a value, it also turns twice as many into halves and back.
     void sum_up(const tensor& t, std::span<const float> part, std::span<float> sum,
                 way_to_send& way) {
-        const auto values =
-            std::span(payload_).first(static_cast<std::size_t>(state_.payload_size(t)));
+        auto values = payload(t, 0, 0);
         state_.pack(t, part, values);
+        add_up(t, values, sum, way);
+        std::size_t end = values.size();
+        for (int number = 1; number < compressing::payload_count(state_, t); ++number) {
+            const auto next = payload(t, number, end);
+            compressing::pack_next(state_, t, number, values, next);
+            add_up(t, next, sum, way);
+            end += next.size();
+            values = next;
+        }
+        state_.unpack(t, values, sum);
+    }
+
+    std::span<float> payload(const tensor& t, int number, std::size_t start) {
+        return std::span(payload_).subspan(
+            start, static_cast<std::size_t>(compressing::payload_size(state_, t, number)));
+    }
+
+    /// The arithmetic of a collective's sum: of all but one part in N, a rank adds what arrives;
+    /// in two bytes a value, it also turns twice as many into halves and back.
+    void add_up(const tensor& t, std::span<float> values, std::span<float> sum, way_to_send& way) {
         wire::value_format format = wire::value_format::fp32;
         if constexpr (requires { state_.payload_format(t); }) format = state_.payload_format(t);
         const auto passed =
@@ -102,7 +122,6 @@ private:
                 }
             kernels::add(sum.first(passed.size()), passed);
         }
-        state_.unpack(t, values, sum);
         const auto count = static_cast<std::int64_t>(values.size());
         way.message_bytes += static_cast<double>(count * wire::bytes_per_value(format));
         way.transfer += all_reduce_cost(count, world_, format);

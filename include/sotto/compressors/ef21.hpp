@@ -1,0 +1,162 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sotto/compressors/compressor.hpp"
+#include "sotto/compressors/contractive.hpp"
+#include "sotto/compressors/versioned_buffer.hpp"
+#include "sotto/core/errors.hpp"
+#include "sotto/kernels/arithmetic.hpp"
+#include "sotto/kernels/momentum.hpp"
+
+namespace sotto {
+
+/// Every rank's estimate of its gradient follows the gradient by compressed differences, and the
+/// sum of the estimates, which every rank keeps, is what the optimizer sees: so nothing that was
+/// left out is applied later at another place, and ranks may have data of different kinds.
+///   math    v_i = m v_i + (1 - m) g_i;  send c_i = C(v_i - h_i);  h_i += c_i;  h += sum of c_i;
+///           the optimizer sees h, which is the sum of h_i. Gradients come in weighted by the
+///           ranks' shares, and so h_i is of the weighted one: a share that changes is one more
+///           difference. A rank without data sends nothing, and its h_i stays part of h. All begin
+///           at 0. momentum m = 0 is EF21, m > 0 is EF21-SGDM, for stochastic gradients
+///   wire    the inner compressor's, of differences
+///   cost    16 bytes a weight, with momentum 24, 4 bytes a value of the largest tensor, and of its
+///           own message another decoding. h and the sum of h_i are rounded apart: after T rounds
+///           they differ by about sqrt(T) roundings
+///   errors  bind throws invalid_option unless 0 <= momentum < 1; the inner compressor's
+///   source  Richtarik, Sokolov, Fatkhullin 2021, EF21, arXiv:2106.05203; Fatkhullin, Tyurin,
+///           Richtarik 2023, Momentum provably improves error feedback, arXiv:2305.15155
+template <class Inner>
+struct ef21 {
+    static_assert(contractive<Inner>,
+                  "ef21: the inner compressor must be contractive and remember nothing: estimates "
+                  "would not follow the gradient by differences that an unbiased one, such as "
+                  "qsgd or terngrad, magnifies, or that another memory holds back");
+
+    Inner inner{};
+    double momentum = 0.0;
+
+    static constexpr bool remembers = true;
+    class state;
+    state bind(const layout& tensors) const { return state(*this, tensors); }
+    void describe(auto&& field) const {
+        field("inner", inner);
+        field("momentum", momentum);
+    }
+};
+
+template <class Inner>
+ef21(Inner) -> ef21<Inner>;
+template <class Inner>
+ef21(Inner, double) -> ef21<Inner>;
+
+template <class Inner>
+class ef21<Inner>::state {
+public:
+    state(const ef21& options, const layout& tensors)
+        : momentum_(checked(options.momentum)),
+          tensors_(tensors),
+          inner_(options.inner.bind(tensors_)),
+          own_(tensors),
+          all_(tensors) {
+        if (averages()) average_ = versioned_buffer(tensors);
+        std::int64_t largest = 0;
+        for (const tensor& t : tensors) largest = std::max(largest, t.size);
+        difference_.resize(static_cast<std::size_t>(largest));
+    }
+
+    void begin_round(const round_info& where) { compressing::begin_round(inner_, where); }
+
+    void encode(const tensor& t, std::span<const float> gradient, bytes& out) {
+        const auto target = averages() ? averaged(t, gradient) : gradient;
+        const std::span<const float> before = std::as_const(own_).committed(t);
+        const auto difference = std::span(difference_).first(target.size());
+        std::copy(target.begin(), target.end(), difference.begin());
+        kernels::subtract_scaled(difference, 1.0f, before);
+        const std::size_t start = out.size();
+        inner_.encode(t, difference, out);
+        const auto own = own_.next(t);
+        std::copy(before.begin(), before.end(), own.begin());
+        inner_.decode_add(t, byte_view(out).subspan(start), own);
+    }
+
+    void decode_add(const tensor& t, byte_view message, std::span<float> sum) {
+        inner_.decode_add(t, message, sum);
+    }
+
+    /// From the sum of differences to the sum of estimates.
+    void after_sum(const tensor& t, std::span<float> sum) {
+        const auto all = all_.next(t);
+        kernels::accumulate(sum, 1.0f, all_.committed(t), all);
+        std::copy(all.begin(), all.end(), sum.begin());
+    }
+
+    std::int64_t message_bytes_max(const tensor& t) const {
+        return compressing::message_bytes_max(inner_, t);
+    }
+
+    void commit() noexcept {
+        each_buffer([](versioned_buffer& b) { b.commit(); });
+        compressing::commit(inner_);
+    }
+    void rollback() noexcept {
+        each_buffer([](versioned_buffer& b) { b.rollback(); });
+        compressing::rollback(inner_);
+    }
+
+    void visit(auto&& field) {
+        compressing::visit(inner_, field);
+        for (const tensor& t : tensors_) {
+            field("estimate/" + t.name, all_.committed(t), kept::alike);
+            field("own_estimate/" + t.name, own_.committed(t), kept::apart);
+            if (averages()) field("average/" + t.name, average_.committed(t), kept::apart);
+        }
+    }
+
+    /// What all ranks take this rank's weighted gradient for, and the sum of those.
+    std::span<const float> own_estimate(const tensor& t) const noexcept {
+        return own_.committed(t);
+    }
+    std::span<const float> estimate(const tensor& t) const noexcept { return all_.committed(t); }
+
+private:
+    static float checked(double momentum) {
+        if (!(momentum >= 0.0 && momentum < 1.0))
+            throw invalid_option("ef21: momentum is " + std::to_string(momentum) +
+                                 "; it must be at least 0 and below 1");
+        return static_cast<float>(momentum);
+    }
+
+    bool averages() const noexcept { return momentum_ > 0.0f; }
+
+    std::span<const float> averaged(const tensor& t, std::span<const float> gradient) {
+        const auto before = std::as_const(average_).committed(t);
+        const auto average = average_.next(t);
+        std::copy(before.begin(), before.end(), average.begin());
+        kernels::scale(average, momentum_);
+        kernels::accumulate(gradient, 1.0f - momentum_, average, average);
+        return average;
+    }
+
+    void each_buffer(auto&& act) noexcept {
+        act(own_);
+        act(all_);
+        if (averages()) act(average_);
+    }
+
+    float momentum_;
+    layout tensors_;
+    state_of<Inner> inner_;
+    versioned_buffer own_;      // h_i
+    versioned_buffer all_;      // h
+    versioned_buffer average_;  // v_i
+    std::vector<float> difference_;
+};
+
+}  // namespace sotto

@@ -1,0 +1,249 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "sotto/compressors/compressor.hpp"
+#include "sotto/compressors/low_rank_plan.hpp"
+#include "sotto/compressors/versioned_buffer.hpp"
+#include "sotto/core/errors.hpp"
+#include "sotto/core/random.hpp"
+#include "sotto/kernels/arithmetic.hpp"
+#include "sotto/kernels/low_rank.hpp"
+#include "sotto/kernels/momentum.hpp"
+#include "sotto/kernels/orthonormalise.hpp"
+#include "sotto/wire/dense_block.hpp"
+
+namespace sotto {
+
+/// The sum of all ranks' gradients to rank r, by one step of power iteration that goes on where the
+/// last round's ended; what is left out is added to the next gradient. Factors are summed, so that
+/// the bytes sent do not grow with the number of ranks, and no index is sent.
+///   math    M_i = g_i + e_i, m times k;  P = sum of M_i Q, made orthonormal;  Q = sum of M_i' P;
+///           the optimizer sees G = P Q';  e_i = M_i - w_i G, where w_i is the rank's share of the
+///           round, and a rank without data keeps its e_i: so what was applied and the sum of all
+///           memories add up to what was given. A single memory also holds what sets its rank's
+///           gradients apart from the others', and only their sum has a meaning.
+///           G is the projection of the sum of M_i to the columns of P: all of it where its rank is
+///           at most r, to about 10^-6. Q begins with random numbers and is kept with orthonormal
+///           columns, which changes nothing but its range; columns that vanish are drawn anew.
+///           Momentum is the optimizer's, after the sum, as in the paper
+///   wire    summed: r m floats, then r k. Vectors, and tensors of which two factors are not
+///           smaller than `min_compression_rate` says, as they are. Gathered: a wire::dense_block
+///           of this rank's own P and Q, for which Q begins where the last sum ended and is not
+///           kept
+///   cost    6 r m k operations a round; memory: 8 bytes a weight for what waits, 4 r (m + 2 k)
+///           bytes for factors, and of the largest tensor 8 r max(m, k) more
+///   errors  bind throws invalid_option: a rank below 1, a rate that is below 1 or not finite;
+///           decode_add throws malformed
+///   source  Vogels, Karimireddy, Jaggi 2019, PowerSGD, arXiv:1905.13727
+struct power_sgd {
+    std::int64_t rank = 2;
+    double min_compression_rate = 2.0;  // by so much the factors must be smaller
+    std::uint64_t seed = 0;             // the same on every rank
+
+    static constexpr bool summable = true;
+    static constexpr bool remembers = true;
+    class state;
+    state bind(const layout& tensors) const;
+    void describe(auto&& field) const {
+        field("rank", rank);
+        field("min_compression_rate", min_compression_rate);
+        field("seed", seed);
+    }
+};
+
+class power_sgd::state {
+public:
+    state(const power_sgd& options, const layout& tensors)
+        : tensors_(tensors),
+          plan_(tensors, checked(options).rank, options.min_compression_rate),
+          error_(plan_.matrices()),
+          right_(plan_.right()),
+          left_(static_cast<std::size_t>(plan_.left().size())),
+          packed_(tensors.tensors().size()),
+          random_(options.seed),
+          round_(random_.split("first")) {
+        std::int64_t longest = 0, widest = 0;
+        for (const tensor& t : tensors) {
+            longest = std::max(longest, message_size(t));
+            widest = std::max({widest, left_of(t).size, right_of(t).size});
+        }
+        message_.resize(static_cast<std::size_t>(longest));
+        wide_.resize(static_cast<std::size_t>(widest));
+        for (const tensor& t : tensors)
+            if (plan_.compresses(t)) renew(t, right_.committed(right_of(t)));
+    }
+
+    void begin_round(const round_info& where) noexcept {
+        weight_ = static_cast<float>(where.weight());
+        round_ = random_.split(static_cast<std::uint64_t>(where.step));
+    }
+
+    bool sums(const tensor&) const noexcept { return true; }
+    bool gathers(const tensor& t) const noexcept { return !plan_.compresses(t); }
+    int payload_count(const tensor& t) const noexcept { return plan_.compresses(t) ? 2 : 1; }
+    std::int64_t payload_size(const tensor& t) const noexcept {
+        return plan_.compresses(t) ? left_of(t).size : t.size;
+    }
+    std::int64_t payload_size(const tensor& t, int) const noexcept { return right_of(t).size; }
+
+    void pack(const tensor& t, std::span<const float> gradient, std::span<float> payload) {
+        if (!plan_.compresses(t)) {
+            std::copy(gradient.begin(), gradient.end(), payload.begin());
+            return;
+        }
+        packed_[slot(t)] = 1;
+        kernels::left_factor_of(plan_.shape_of(t), take_in(t, gradient), start_of(t), payload);
+    }
+
+    void pack_next(const tensor& t, int, std::span<const float> payload_sum,
+                   std::span<float> payload) {
+        const auto left = left_of(t).of(std::span(left_));
+        std::copy(payload_sum.begin(), payload_sum.end(), left.begin());
+        const auto shape = plan_.shape_of(t);
+        kernels::orthonormalise(shape.rows, left, wide_);
+        if (packed_[slot(t)] != 0)
+            kernels::right_factor_of(shape, error_.next(matrix_of(t)), left, payload);
+    }
+
+    void unpack(const tensor& t, std::span<const float> payload_sum, std::span<float> sum) {
+        if (!plan_.compresses(t)) {
+            std::copy(payload_sum.begin(), payload_sum.end(), sum.begin());
+            return;
+        }
+        const auto left = left_of(t).of(std::span<const float>(left_));
+        kernels::product_of_factors(plan_.shape_of(t), left, payload_sum, sum);
+        if (packed_[slot(t)] != 0)
+            kernels::subtract_scaled(error_.next(matrix_of(t)), weight_, sum);
+        const auto right = right_.next(right_of(t));
+        std::copy(payload_sum.begin(), payload_sum.end(), right.begin());
+        renew(t, right);
+    }
+
+    void encode(const tensor& t, std::span<const float> gradient, bytes& out) {
+        if (!plan_.compresses(t))
+            return wire::encode_dense(gradient, wire::value_format::fp32, out);
+        const auto shape = plan_.shape_of(t);
+        const auto matrix = take_in(t, gradient);
+        const auto message = std::span(message_).first(shape.left_size() + shape.right_size());
+        const auto left = message.first(shape.left_size()),
+                   right = message.last(shape.right_size());
+        kernels::left_factor_of(shape, matrix, start_of(t), left);
+        kernels::orthonormalise(shape.rows, left, wide_);
+        kernels::right_factor_of(shape, matrix, left, right);
+        kernels::add_product_of_factors(shape, -1.0f, left, right, matrix);
+        wire::encode_dense(message, wire::value_format::fp32, out);
+    }
+
+    void decode_add(const tensor& t, byte_view message, std::span<float> sum) {
+        const auto room = std::span(message_).first(static_cast<std::size_t>(message_size(t)));
+        const std::span<const float> values =
+            wire::decode_dense(message, room).value(message_of{t});
+        if (!plan_.compresses(t)) return kernels::add(sum, values);
+        const auto shape = plan_.shape_of(t);
+        kernels::add_product_of_factors(shape, 1.0f, values.first(shape.left_size()),
+                                        values.last(shape.right_size()), sum);
+    }
+
+    std::int64_t message_bytes_max(const tensor& t) const noexcept {
+        return wire::encoded_dense_bytes(message_size(t), wire::value_format::fp32);
+    }
+
+    void commit() noexcept {
+        error_.commit();
+        right_.commit();
+        std::fill(packed_.begin(), packed_.end(), std::uint8_t{0});
+    }
+    void rollback() noexcept {
+        error_.rollback();
+        right_.rollback();
+        std::fill(packed_.begin(), packed_.end(), std::uint8_t{0});
+    }
+
+    void visit(auto&& field) {
+        for (const tensor& t : tensors_) {
+            if (!plan_.compresses(t)) continue;
+            field("right_factor/" + t.name, right_.committed(right_of(t)), kept::alike);
+            field("residual/" + t.name, error_.committed(matrix_of(t)), kept::apart);
+        }
+    }
+
+    /// Whether a tensor goes as two factors.
+    bool compresses(const tensor& t) const noexcept { return plan_.compresses(t); }
+
+    /// What this rank has not sent yet of a tensor that goes as two factors.
+    std::span<const float> unsent(const tensor& t) const noexcept {
+        return error_.committed(matrix_of(t));
+    }
+
+    /// Where the next round begins: the columns of Q, one behind the other.
+    std::span<const float> start_of(const tensor& t) const noexcept {
+        return right_.committed(right_of(t));
+    }
+
+private:
+    /// Before any memory is taken.
+    static const power_sgd& checked(const power_sgd& options) {
+        if (options.rank < 1)
+            throw invalid_option("power_sgd: rank is " + std::to_string(options.rank) +
+                                 "; it must be at least 1");
+        if (!(options.min_compression_rate >= 1.0 && std::isfinite(options.min_compression_rate)))
+            throw invalid_option("power_sgd: min_compression_rate is " +
+                                 std::to_string(options.min_compression_rate) +
+                                 "; it must be finite and at least 1");
+        return options;
+    }
+
+    std::span<float> take_in(const tensor& t, std::span<const float> gradient) {
+        const auto matrix = error_.next(matrix_of(t));
+        kernels::accumulate(gradient, 1.0f, error_.committed(matrix_of(t)), matrix);
+        return matrix;
+    }
+
+    /// Makes a right factor's columns orthonormal; those that vanish are drawn at random, the same
+    /// on every rank.
+    void renew(const tensor& t, std::span<float> right) {
+        const std::size_t columns = plan_.shape_of(t).columns;
+        if (kernels::orthonormalise(columns, right, wide_) == 0) return;
+        auto random = round_.split(static_cast<std::uint64_t>(t.index));
+        for (std::size_t start = 0; start < right.size(); start += columns) {
+            const auto column = right.subspan(start, columns);
+            if (std::ranges::any_of(column, [](float x) { return x != 0.0f; })) continue;
+            for (float& x : column) x = random.uniform(-1.0f, 1.0f);
+        }
+        kernels::orthonormalise(columns, right, wide_);
+    }
+
+    std::int64_t message_size(const tensor& t) const noexcept {
+        return plan_.compresses(t) ? plan_.factors_size(t) : t.size;
+    }
+
+    const tensor& matrix_of(const tensor& t) const noexcept { return plan_.matrices()[t.index]; }
+    const tensor& left_of(const tensor& t) const noexcept { return plan_.left()[t.index]; }
+    const tensor& right_of(const tensor& t) const noexcept { return plan_.right()[t.index]; }
+    static std::size_t slot(const tensor& t) noexcept { return static_cast<std::size_t>(t.index); }
+
+    layout tensors_;
+    low_rank_plan plan_;
+    versioned_buffer error_;
+    versioned_buffer right_;            // Q
+    std::vector<float> left_;           // P of this round
+    std::vector<std::uint8_t> packed_;  // in this round, per tensor
+    std::vector<float> message_;
+    std::vector<double> wide_;
+    random_stream random_;
+    random_stream round_;
+    float weight_ = 1.0f;
+};
+
+inline power_sgd::state power_sgd::bind(const layout& tensors) const {
+    return {*this, tensors};
+}
+
+}  // namespace sotto

@@ -1,0 +1,89 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "sotto/compressors/compressor.hpp"
+#include "sotto/compressors/quantising_state.hpp"
+#include "sotto/core/errors.hpp"
+#include "sotto/kernels/quantise.hpp"
+#include "sotto/kernels/quantise_by_norm.hpp"
+
+namespace sotto {
+
+/// What the steps of a bucket's codes are measured by.
+enum class bucket_norm : std::uint8_t {
+    euclidean,  // the paper's theory: many codes become 0
+    maximum,    // the largest magnitude: finer steps, and never more variance
+};
+
+constexpr std::string_view name_of(bucket_norm norm) noexcept {
+    return norm == bucket_norm::euclidean ? "euclidean" : "maximum";
+}
+
+/// Codes of a few bits in steps of each bucket's norm, rounded up or down at random, so that the
+/// mean of many is the gradient itself. Nothing is remembered.
+///   math    L = 2^(bits - 1) - 1: 1, 7 or 127 steps;  Q(g)_k = s sign(g_k) x_k / L, where s is the
+///           bucket's norm and x_k is L |g_k| / s, rounded down or up with the probabilities that
+///           make E[Q(g)] = g;  E ||Q(g) - g||^2 <= min(d / L^2, sqrt(d) / L) ||g||^2 for buckets
+///           of d values. Ranks draw apart: the error of a sum of N grows by their root alone
+///   wire    see quantising_state: bits / 8 bytes a value and 4 bytes a bucket
+///   cost    encode reads a gradient once, decode reads a message once and adds
+///   errors  bind throws invalid_option: bits other than 2, 4 and 8, a bucket that is no power of
+///           two from 256 to 2^20; encode throws non_finite; decode_add throws malformed
+///   source  Alistarh et al. 2017, QSGD, arXiv:1610.02132
+struct qsgd {
+    std::int64_t bits = 4;
+    std::int64_t bucket = 512;
+    bucket_norm norm = bucket_norm::euclidean;
+    std::uint64_t seed = 0;
+    bool dense_vectors = true;
+
+    static constexpr bool unbiased = true;
+    static constexpr std::string_view name = "qsgd";
+    using state = quantising_state<qsgd>;
+    state bind(const layout& tensors) const { return {*this, tensors}; }
+
+    void describe(auto&& field) const {
+        field("bits", bits);
+        field("bucket", bucket);
+        field("norm", norm);
+        field("seed", seed);
+        field("dense_vectors", dense_vectors);
+    }
+
+    // For quantising_state.
+    void check() const {
+        if (bits != 2 && bits != 4 && bits != 8)
+            throw invalid_option("qsgd: bits is " + std::to_string(bits) +
+                                 "; it must be 2, 4 or 8");
+    }
+    int code_bits() const noexcept { return static_cast<int>(bits); }
+    void quantise(std::uint64_t message_seed, std::span<const float> values,
+                  std::span<float> scales, std::span<std::uint8_t> codes) const {
+        switch (bits) {
+            case 2: return quantise_to<2>(message_seed, values, scales, codes);
+            case 4: return quantise_to<4>(message_seed, values, scales, codes);
+            default: return quantise_to<8>(message_seed, values, scales, codes);
+        }
+    }
+
+private:
+    template <int Bits>
+    void quantise_to(std::uint64_t message_seed, std::span<const float> values,
+                     std::span<float> scales, std::span<std::uint8_t> codes) const {
+        const auto block = static_cast<std::size_t>(bucket);
+        if (norm == bucket_norm::euclidean)
+            kernels::quantise_by_norm<Bits>({.block = block, .seed = message_seed}, values, scales,
+                                            codes);
+        else
+            kernels::quantise<Bits>(
+                {.block = block, .round = kernels::rounding::stochastic, .seed = message_seed},
+                values, scales, codes);
+    }
+};
+
+}  // namespace sotto

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "sotto/compressors/compressor.hpp"
+#include "sotto/compressors/quantising_state.hpp"
+#include "sotto/core/errors.hpp"
+#include "sotto/kernels/ternary.hpp"
+
+namespace sotto {
+
+/// Every value as -s, 0 or s at random, where s is the largest magnitude of its bucket after
+/// clipping, so that the mean of many is the clipped gradient. Nothing is remembered.
+///   math    v = g clipped to c standard deviations about 0;  s = max |v|;  sign(v_k) s with
+///           probability |v_k| / s, else 0, so that E[T(g)] = v. Buckets are the paper's layers,
+///           but those of more than 2^20 values have several scales. Every rank has scales of its
+///           own, and not the largest of all ranks, which would take another exchange: that made
+///           sums of codes possible, where here messages are gathered
+///   wire    see quantising_state: 2 bits a value and 4 bytes a bucket
+///   cost    encode reads a gradient once, or twice where a bucket outgrows the processor's second
+///           cache; decode reads a message once and adds
+///   errors  bind throws invalid_option: a clip that is not above 0, a bucket that is no power of
+///           two from 256 to 2^20; encode throws non_finite; decode_add throws malformed
+///   source  Wen et al. 2017, TernGrad, arXiv:1705.07878
+struct terngrad {
+    double clip = 2.5;  // in standard deviations; infinity: values stay as they are
+    std::int64_t bucket = std::int64_t{1} << 20;
+    std::uint64_t seed = 0;
+    bool dense_vectors = true;
+
+    static constexpr bool unbiased = true;  // of the clipped gradient
+    static constexpr std::string_view name = "terngrad";
+    using state = quantising_state<terngrad>;
+    state bind(const layout& tensors) const { return {*this, tensors}; }
+
+    void describe(auto&& field) const {
+        field("clip", clip);
+        field("bucket", bucket);
+        field("seed", seed);
+        field("dense_vectors", dense_vectors);
+    }
+
+    // For quantising_state.
+    void check() const {
+        if (!(limit() > 0.0f))
+            throw invalid_option("terngrad: clip is " + std::to_string(clip) +
+                                 "; it must be above 0, or infinity for no clipping");
+    }
+    int code_bits() const noexcept { return 2; }
+    void quantise(std::uint64_t message_seed, std::span<const float> values,
+                  std::span<float> scales, std::span<std::uint8_t> codes) const {
+        kernels::ternarise(
+            {.block = static_cast<std::size_t>(bucket), .clip = limit(), .seed = message_seed},
+            values, scales, codes);
+    }
+
+private:
+    float limit() const noexcept {
+        constexpr float most = std::numeric_limits<float>::max();
+        return clip > double{most} ? std::numeric_limits<float>::infinity()
+                                   : static_cast<float>(clip);
+    }
+};
+
+}  // namespace sotto
