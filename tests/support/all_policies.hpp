@@ -4,15 +4,23 @@
 
 #include "sotto/collectives/all_gather_v.hpp"
 #include "sotto/collectives/halving_doubling.hpp"
+#include "sotto/collectives/hierarchical.hpp"
 #include "sotto/collectives/ring.hpp"
+#include "sotto/collectives/sparse_all_reduce.hpp"
 #include "sotto/collectives/tree.hpp"
 #include "sotto/compressors/dgc.hpp"
+#include "sotto/compressors/ef21.hpp"
+#include "sotto/compressors/error_feedback.hpp"
 #include "sotto/compressors/momentum_corrected.hpp"
 #include "sotto/compressors/none.hpp"
+#include "sotto/compressors/power_sgd.hpp"
+#include "sotto/compressors/qsgd.hpp"
 #include "sotto/compressors/random_k.hpp"
 #include "sotto/compressors/residual.hpp"
 #include "sotto/compressors/sampled_top_k.hpp"
+#include "sotto/compressors/scaled_sign.hpp"
 #include "sotto/compressors/sparsified.hpp"
+#include "sotto/compressors/terngrad.hpp"
 #include "sotto/compressors/threshold.hpp"
 #include "sotto/compressors/top_k.hpp"
 #include "sotto/optimizers/adamw.hpp"
@@ -31,7 +39,9 @@ using every_compressor =
                sparsified<top_k, residual>, sparsified<sampled_top_k, residual>,
                sparsified<random_k, residual>, sparsified<threshold, residual>,
                sparsified<top_k, momentum_corrected, exponential_warm_up>,
-               sparsified<random_k, momentum_corrected, warm_up>>;
+               sparsified<random_k, momentum_corrected, warm_up>, scaled_sign, qsgd, terngrad,
+               error_feedback<scaled_sign>, error_feedback<top_k>, ef21<scaled_sign>, ef21<top_k>,
+               power_sgd>;
 
 /// Those that remember everything they do not send.
 using compressors_with_residual =
@@ -51,14 +61,20 @@ using every_strategy = std::tuple<
     all_reduce<adamw, sparsified<top_k, residual>>,
     all_reduce<momentum_sgd, sparsified<random_k, residual>>,
     all_reduce<sgd, sparsified<random_k, momentum_corrected, warm_up>, collectives::ring>,
-    all_reduce<sgd, sparsified<random_k, momentum_corrected, warm_up>, collectives::all_gather>>;
+    all_reduce<sgd, sparsified<random_k, momentum_corrected, warm_up>, collectives::all_gather>,
+    all_reduce<momentum_sgd, power_sgd>, all_reduce<adamw, error_feedback<scaled_sign>>,
+    all_reduce<sgd, ef21<top_k>>, all_reduce<momentum_sgd, qsgd>,
+    all_reduce<sgd, dgc, collectives::sparse_reduce_scatter>,
+    all_reduce<sgd, dgc, collectives::hierarchical>>;
 
-/// One for each way to exchange: sums, sums of chosen entries, gathered messages, one after the
-/// other. Where every strategy would say no more, over transports of one kind, and takes minutes to
-/// compile.
+/// One for each way to exchange: sums, sums of chosen entries, sums that depend on each other,
+/// gathered messages, differences of them, entries that are selected again. Where every strategy
+/// would say no more, over transports of one kind, and takes minutes to compile.
 using strategies_of_each_kind = std::tuple<
     all_reduce<sgd, none>, all_reduce<momentum_sgd, none, collectives::ring>,
     all_reduce<scheduled<sgd, cosine>, fp16>, all_reduce<sgd, dgc>,
-    all_reduce<sgd, sparsified<random_k, momentum_corrected, warm_up>, collectives::ring>>;
+    all_reduce<sgd, sparsified<random_k, momentum_corrected, warm_up>, collectives::ring>,
+    all_reduce<momentum_sgd, power_sgd>, all_reduce<sgd, ef21<top_k>>,
+    all_reduce<sgd, dgc, collectives::sparse_reduce_scatter>>;
 
 }  // namespace sotto::testing

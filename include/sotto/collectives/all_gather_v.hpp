@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sotto/collectives/flight.hpp"
+#include "sotto/collectives/native.hpp"
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/transports/transport.hpp"
@@ -15,14 +16,15 @@
 namespace sotto::collectives {
 
 /// How gathered bytes travel: straight from everyone to everyone, or from neighbour to neighbour
-/// around a ring.
+/// around a ring. Automatic: by the transport's own collective, where it has one; else by whichever
+/// suits their size.
 enum class route : std::uint8_t { automatic, direct, ring };
 
 /// Gathers bytes of every rank on every rank. Lengths may differ and need not be known beforehand,
 /// only a bound.
 ///
 /// Blocks can be read as soon as they are there, in the order 0, 1, 2, ... if need be, while others
-/// still travel.
+/// still travel; those that the transport's own collective gathers come all at once.
 ///   shape   bytes_max, the same on all ranks, bounds every block; N-1 such blocks are kept
 ///   wire    a block a message, as it is
 ///   cost    sent and received: (N-1)/N of all blocks together, either way. direct: 1 step; ring:
@@ -44,6 +46,10 @@ public:
         if (bytes_max < 0)
             throw invalid_option("all_gather: blocks of at most " + std::to_string(bytes_max) +
                                  " bytes");
+        if constexpr (native_transport<Transport>) {
+            if (way == route::automatic) native_ = {through, through.native_all_gather(bytes_max)};
+            if (native_) return;
+        }
         blocks_.reserve(static_cast<std::size_t>(world_));
         for (int rank = 0; rank < world_; ++rank) {
             blocks_.emplace_back(through);
@@ -60,6 +66,8 @@ public:
         if (static_cast<std::int64_t>(own.size()) > bytes_max_)
             throw invalid_option("all_gather: a block of " + std::to_string(own.size()) +
                                  " bytes, but bound for at most " + std::to_string(bytes_max_));
+        if constexpr (native_transport<Transport>)
+            if (native_) return native_->start(own);
         label_ = label;
         block_at(rank_).content = own;
         missing_ = world_ - 1;
@@ -74,6 +82,8 @@ public:
     }
 
     bool advance() {
+        if constexpr (native_transport<Transport>)
+            if (native_) return native_->advance();
         for (int hop = 1; hop < world_ && missing_ > 0; ++hop) {
             block& b = block_at(rank_at(-hop));
             const auto ended = b.incoming.pop_complete();
@@ -91,8 +101,16 @@ public:
     }
 
     /// Whether a rank's block is there, and the block: valid until the next start.
-    bool arrived(int rank) const noexcept { return block_at(rank).incoming.empty(); }
-    byte_view block_of(int rank) const noexcept { return block_at(rank).content; }
+    bool arrived(int rank) const noexcept {
+        if constexpr (native_transport<Transport>)
+            if (native_) return native_->complete();
+        return block_at(rank).incoming.empty();
+    }
+    byte_view block_of(int rank) const noexcept {
+        if constexpr (native_transport<Transport>)
+            if (native_) return native_->block_of(rank);
+        return block_at(rank).content;
+    }
 
 private:
     struct block {
@@ -103,7 +121,11 @@ private:
         flight<Transport> incoming;  // last: it is ended before the room goes
     };
 
-    bool complete() const noexcept { return missing_ == 0 && sends_.empty(); }
+    bool complete() const noexcept {
+        if constexpr (native_transport<Transport>)
+            if (native_) return native_->complete();
+        return missing_ == 0 && sends_.empty();
+    }
 
     /// The rank so many places further around the ring.
     int rank_at(int places) const noexcept { return (rank_ + places + world_) % world_; }
@@ -122,6 +144,7 @@ private:
     tag label_;
     std::vector<block> blocks_;
     flight<Transport> sends_;  // last: they are ended before the blocks go
+    typename natives_of<Transport>::all_gather native_;
 };
 
 /// Gathers by all_gather_v: for messages that cannot be summed as they are.

@@ -3,20 +3,26 @@
 #include <stdexcept>
 
 #include "sotto/collectives/flight.hpp"
+#include "sotto/collectives/native.hpp"
 #include "sotto/transports/transport.hpp"
 
 namespace sotto::collectives {
 
 /// Completes at no rank before it was started at every rank.
-///   cost    ceil(log2 N) steps; in each a rank sends one empty message
+///   cost    ceil(log2 N) steps; in each a rank sends one empty message. Or what the transport's
+///           own barrier costs, where it has one
 ///   source  Hensgen, Finkel, Manber 1988, Two algorithms for barrier synchronization
 template <transport Transport>
 class barrier {
 public:
     explicit barrier(Transport& through)
-        : through_(&through), distance_(through.size()), transfers_(through, 2) {}
+        : through_(&through), distance_(through.size()), transfers_(through, 2) {
+        if constexpr (native_transport<Transport>) native_ = {through, through.native_barrier()};
+    }
 
     void start(tag label) {
+        if constexpr (native_transport<Transport>)
+            if (native_) return native_->start();
         if (!transfers_.empty()) throw std::logic_error("barrier: started before it was complete");
         label_ = label;
         distance_ = 1;
@@ -25,6 +31,8 @@ public:
     }
 
     bool advance() {
+        if constexpr (native_transport<Transport>)
+            if (native_) return native_->advance();
         while (transfers_.pop_complete())
             if (transfers_.empty()) {
                 distance_ *= 2;
@@ -45,6 +53,7 @@ private:
     tag label_;
     int distance_;
     flight<Transport> transfers_;
+    typename natives_of<Transport>::barrier native_;
 };
 
 }  // namespace sotto::collectives

@@ -1,8 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
 
+#include "sotto/collectives/native.hpp"
 #include "sotto/collectives/planned.hpp"
 #include "sotto/collectives/tree.hpp"
 #include "sotto/core/errors.hpp"
@@ -20,16 +23,45 @@ struct broadcast_plan : tree_plan {
 }  // namespace detail
 
 /// Gives everybody the root's values. The number of values is the same on all ranks.
-///   cost    ceil(log2 N) steps; long messages follow each other in segments, so that steps overlap
-///   errors  invalid_option: a root that is no rank
+///   cost    ceil(log2 N) steps; long messages follow each other in segments: steps overlap;
+///           or what the transport's own broadcast costs, where it has one, and a copy
+///   errors  invalid_option: a root that is no rank, and as planned
 template <transport Transport, class Value = float>
-class broadcast : public planned<Transport, detail::broadcast_plan, Value> {
+class broadcast {
+    using by_messages = planned<Transport, detail::broadcast_plan, Value>;
+
 public:
-    broadcast(Transport& through, std::int64_t size_max, int root = 0)
-        : planned<Transport, detail::broadcast_plan, Value>(
-              through,
-              detail::broadcast_plan(through.rank(), through.size(), checked(root, through.size())),
-              size_max) {}
+    broadcast(Transport& through, std::int64_t size_max, int root = 0) : size_max_(size_max) {
+        const detail::broadcast_plan plan(through.rank(), through.size(),
+                                          checked(root, through.size()));
+        if constexpr (native_transport<Transport>) {
+            if (size_max >= 0 && size_max <= INT64_MAX / std::int64_t{sizeof(Value)})
+                native_ = {through,
+                           through.native_broadcast(size_max * std::int64_t{sizeof(Value)}, root)};
+            if (native_) return;
+        }
+        messages_.emplace(through, plan, size_max);
+    }
+
+    std::int64_t size_max() const noexcept { return size_max_; }
+
+    void start(std::span<Value> values, tag label) {
+        if constexpr (native_transport<Transport>)
+            if (native_) {
+                if (static_cast<std::int64_t>(values.size()) > size_max_)
+                    throw invalid_option("broadcast: " + std::to_string(values.size()) +
+                                         " values, but bound for at most " +
+                                         std::to_string(size_max_));
+                return native_->start(std::as_writable_bytes(values));
+            }
+        messages_->start(values, label);
+    }
+
+    bool advance() {
+        if constexpr (native_transport<Transport>)
+            if (native_) return native_->advance();
+        return messages_->advance();
+    }
 
 private:
     static int checked(int root, int world) {
@@ -38,6 +70,10 @@ private:
                                  "; ranks are 0 to " + std::to_string(world - 1));
         return root;
     }
+
+    std::int64_t size_max_;
+    std::optional<by_messages> messages_;
+    typename natives_of<Transport>::broadcast native_;
 };
 
 }  // namespace sotto::collectives

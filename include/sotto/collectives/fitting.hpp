@@ -5,7 +5,9 @@
 namespace sotto::collectives {
 
 /// Whatever suits what is to be sent: sums what can be summed, by the table of choose_all_reduce,
-/// and gathers the rest.
+/// and gathers the rest; entries go the way that choose_sparse and is_dense_shorter say. That
+/// follows from sizes, densities and the number of ranks alone. By name, entries go by
+/// all_gather{} or sparse_reduce_scatter{}.
 struct fitting {
     static constexpr bool sums = false;
     void describe(auto&&) const {}

@@ -1,0 +1,86 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sotto/collectives/plan.hpp"
+#include "sotto/core/errors.hpp"
+#include "sotto/transports/group.hpp"
+#include "sotto/transports/transport.hpp"
+
+namespace sotto::collectives {
+
+/// Dense inside a host, compressed between hosts: what ranks of one host would send as messages is
+/// added up there, the host's first rank compresses the sum and exchanges it with the first ranks
+/// of other hosts, and the result is spread inside. Of N ranks on H hosts only H compress, and what
+/// crosses the network is a host's message instead of one for each rank.
+///
+/// To compressors a host is a worker: only its first rank remembers anything, and local clipping
+/// counts hosts. What is summed anyway (dense vectors) is summed over all ranks as without hosts.
+/// The clipping of a whole model's norm needs all tensors before any is added up: it is refused.
+///   shape   ranks 0 to m-1 are the first host, m to 2m-1 the second; the last may have fewer
+struct hierarchical {
+    static constexpr bool sums = false;
+    std::int64_t ranks_per_host = 1;  // m, the same on all ranks; 1: every rank by itself
+
+    void describe(auto&& field) const { field("ranks_per_host", ranks_per_host); }
+
+    /// The ranks of a world that share a rank's host.
+    ///   errors  invalid_option unless ranks_per_host is at least 1
+    range host_of(int rank, int world) const {
+        if (ranks_per_host < 1)
+            throw invalid_option("hierarchical: ranks_per_host is " +
+                                 std::to_string(ranks_per_host) + "; it must be at least 1");
+        const std::int64_t first = rank - rank % ranks_per_host;
+        return {first, first + std::min<std::int64_t>(ranks_per_host, world - first)};
+    }
+    std::int64_t host_number(int rank) const noexcept { return rank / ranks_per_host; }
+    std::int64_t hosts(int world) const noexcept {
+        return world / ranks_per_host + (world % ranks_per_host != 0);
+    }
+};
+
+/// The groups of a rank: its host's, and the first ranks' if it is one of these. It borrows the
+/// world, whose groups with the labels 254 and 255 it takes; every rank makes it.
+template <transport Transport>
+class hosts {
+public:
+    hosts(Transport& world, const hierarchical& options)
+        : inside_(world, members_inside(world, options), inside_label) {
+        if (inside_.rank() == 0)
+            leaders_.emplace(world, first_ranks(world, options), leaders_label);
+    }
+    hosts(const hosts&) = delete;  // operations refer to the groups
+    hosts& operator=(const hosts&) = delete;
+
+    group<Transport>& inside() noexcept { return inside_; }
+    bool leads() const noexcept { return leaders_.has_value(); }
+    /// Requires leads().
+    group<Transport>& leaders() noexcept { return *leaders_; }
+
+private:
+    static constexpr std::uint32_t inside_label = 254, leaders_label = 255;
+
+    static std::vector<int> members_inside(const Transport& world, const hierarchical& options) {
+        const range host = options.host_of(world.rank(), world.size());
+        std::vector<int> members;
+        for (std::int64_t rank = host.begin; rank < host.end; ++rank)
+            members.push_back(static_cast<int>(rank));
+        return members;
+    }
+
+    static std::vector<int> first_ranks(const Transport& world, const hierarchical& options) {
+        std::vector<int> members;
+        for (std::int64_t rank = 0; rank < world.size(); rank += options.ranks_per_host)
+            members.push_back(static_cast<int>(rank));
+        return members;
+    }
+
+    group<Transport> inside_;
+    std::optional<group<Transport>> leaders_;
+};
+
+}  // namespace sotto::collectives
