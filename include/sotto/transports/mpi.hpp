@@ -1,0 +1,463 @@
+#pragma once
+
+#include <mpi.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <climits>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <iterator>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "sotto/core/bytes.hpp"
+#include "sotto/core/clock.hpp"
+#include "sotto/core/errors.hpp"
+#include "sotto/transports/ballot_transport.hpp"
+#include "sotto/transports/mpi_options.hpp"
+#include "sotto/transports/packet_library.hpp"
+#include "sotto/transports/packet_options.hpp"
+#include "sotto/transports/packet_transport.hpp"
+#include "sotto/transports/staged_collectives.hpp"
+#include "sotto/transports/transport.hpp"
+
+namespace sotto {
+
+namespace detail::mpi {
+
+/// Throws what a call of MPI returned unless it went well.
+inline void require_success(int code, const char* call) {
+    if (code == MPI_SUCCESS) return;
+    std::array<char, MPI_MAX_ERROR_STRING> text{};
+    int size = 0;
+    MPI_Error_string(code, text.data(), &size);
+    throw io_failure("mpi: " + std::string(call) + ": " + text.data());
+}
+
+/// The first line of what the library calls itself.
+inline std::string library_version() {
+    std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
+    int size = 0;
+    MPI_Get_library_version(text.data(), &size);
+    const std::string_view all(text.data());
+    return std::string(all.substr(0, all.find_first_of("\n\r,")));
+}
+
+/// That MPI is initialised. Who finds it so leaves it so; else the last of all that share this one
+/// finalises it.
+///   errors  error (invalid_option): MPI was finalised before, or does not allow what this thread
+///           is about to do
+class session {
+public:
+    static std::shared_ptr<session> enter() {
+        static std::mutex entering;
+        static std::weak_ptr<session> present;
+        const std::lock_guard lock(entering);
+        auto entered = present.lock();
+        if (!entered) present = entered = std::make_shared<session>();
+        entered->require_caller(false);
+        return entered;
+    }
+
+    session() {
+        int is = 0;
+        MPI_Finalized(&is);
+        if (is != 0)
+            throw invalid_option(
+                "mpi: MPI was finalised in this process already, which it can be only once. It is "
+                "when the last sotto::mpi goes, unless the program itself initialises MPI first");
+        MPI_Initialized(&is);
+        if (is == 0) {
+            require_success(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided_),
+                            "MPI_Init_thread");
+            own_ = true;
+        }
+        MPI_Query_thread(&provided_);
+        int is_main = 0;
+        MPI_Is_thread_main(&is_main);
+        if (is_main != 0) main_ = std::this_thread::get_id();
+    }
+    session(const session&) = delete;
+    session& operator=(const session&) = delete;
+    ~session() {
+        int is = 0;
+        MPI_Finalized(&is);
+        if (own_ && !spoilt_ && is == 0) MPI_Finalize();
+    }
+
+    /// Something is under way that will never be complete: finalising could wait for ever.
+    void spoil() noexcept { spoilt_ = true; }
+
+    /// Throws unless MPI may be called by this thread, while it is by no other: from the main
+    /// thread with MPI_THREAD_FUNNELED, from any with MPI_THREAD_SERIALIZED. `later`: than the
+    /// first time.
+    void require_caller(bool later = true) const {
+        if (provided_ >= MPI_THREAD_SERIALIZED) return;
+        const bool from_main = std::this_thread::get_id() == main_;
+        if (from_main && provided_ >= MPI_THREAD_FUNNELED) return;
+        const std::string text =
+            "mpi: called from " + std::string(from_main ? "the main thread" : "another thread") +
+            ", which needs " + name_of(from_main ? MPI_THREAD_FUNNELED : MPI_THREAD_SERIALIZED) +
+            ", but MPI was initialised with " + name_of(provided_) + ": pass it to MPI_Init_thread";
+        if (later) throw std::logic_error(text);
+        throw invalid_option(text);
+    }
+
+private:
+    static std::string name_of(int level) {
+        switch (level) {
+            case MPI_THREAD_SINGLE: return "MPI_THREAD_SINGLE";
+            case MPI_THREAD_FUNNELED: return "MPI_THREAD_FUNNELED";
+            case MPI_THREAD_SERIALIZED: return "MPI_THREAD_SERIALIZED";
+            default: return "MPI_THREAD_MULTIPLE";
+        }
+    }
+
+    bool own_ = false;
+    bool spoilt_ = false;
+    int provided_ = MPI_THREAD_SINGLE;
+    std::thread::id main_{};
+};
+
+/// MPI's collectives on a communicator of their own: so that several can be under way whose
+/// operations are not started in the same order everywhere. It is made without blocking, which is
+/// the first call under way.
+class calls {
+public:
+    explicit calls(MPI_Comm among) {
+        require_success(MPI_Comm_idup(among, own_.get(), &request_), "MPI_Comm_idup");
+    }
+
+    bool done() {
+        int is = 0;
+        require_success(MPI_Test(&request_, &is, MPI_STATUS_IGNORE), "MPI_Test");
+        return is != 0;
+    }
+
+    void barrier() { require_success(MPI_Ibarrier(*own_, &request_), "MPI_Ibarrier"); }
+
+    void broadcast(mutable_byte_view values, int root) {
+        require_success(MPI_Ibcast(values.data(), static_cast<int>(values.size()), MPI_BYTE, root,
+                                   *own_, &request_),
+                        "MPI_Ibcast");
+    }
+
+    void all_gather(const int& own, std::span<int> all) {
+        require_success(MPI_Iallgather(&own, 1, MPI_INT, all.data(), 1, MPI_INT, *own_, &request_),
+                        "MPI_Iallgather");
+    }
+
+    void all_gather(byte_view own, std::span<const int> lengths, mutable_byte_view all, int apart) {
+        offsets_.resize(lengths.size());
+        for (std::size_t rank = 0; rank < offsets_.size(); ++rank)
+            offsets_[rank] = static_cast<int>(rank) * apart;
+        require_success(
+            MPI_Iallgatherv(own.data(), static_cast<int>(own.size()), MPI_BYTE, all.data(),
+                            lengths.data(), offsets_.data(), MPI_BYTE, *own_, &request_),
+            "MPI_Iallgatherv");
+    }
+
+    void disconnect() noexcept { MPI_Comm_free(own_.get()); }
+
+private:
+    // Where MPI writes the communicator to: it must stay there while that is made.
+    std::unique_ptr<MPI_Comm> own_ = std::make_unique<MPI_Comm>(MPI_COMM_NULL);
+    MPI_Request request_ = MPI_REQUEST_NULL;
+    std::vector<int> offsets_;
+};
+
+using collective = net::staged_collective<calls>;
+using native_barrier = net::staged_barrier<calls>;
+using native_broadcast = net::staged_broadcast<calls>;
+using native_all_gather = net::staged_all_gather<calls>;
+
+/// MPI as a packet_library, on a communicator of its own: what the program itself sends and
+/// receives never meets it.
+class library {
+public:
+    using operation = MPI_Request;
+    struct packet {
+        int source = 0;
+        std::size_t size = 0;
+        MPI_Message message = MPI_MESSAGE_NULL;
+    };
+
+    static constexpr const char* name = "mpi";
+    static constexpr std::size_t packet_bytes_max = std::size_t{64} << 20;
+
+    library(std::shared_ptr<session> entered, MPI_Comm among, const mpi_options& options)
+        : session_(std::move(entered)) {
+        require_ranks(among);
+        MPI_Comm_rank(among, &rank_);
+        MPI_Comm_size(among, &size_);
+        const auto deadline = std::chrono::steady_clock::now() + options.join;
+        MPI_Request request = MPI_REQUEST_NULL;
+        require_success(MPI_Comm_idup(among, &own_, &request), "MPI_Comm_idup");
+        finish_joining(request, deadline);
+        MPI_Comm_set_errhandler(own_, MPI_ERRORS_RETURN);
+        require_agreement(options, deadline);
+    }
+    library(const library&) = delete;
+    library& operator=(const library&) = delete;
+
+    ~library() {
+        if (!busy()) {
+            for (auto& made : collectives_) made->calls().disconnect();
+            MPI_Comm_free(&own_);
+            return;
+        }
+        // Some of what was begun will never be complete, and MPI keeps the memory for ever.
+        static auto& kept = *new std::vector<std::unique_ptr<collective>>;
+        session_->spoil();
+        std::move(collectives_.begin(), collectives_.end(), std::back_inserter(kept));
+    }
+
+    int rank() const noexcept { return rank_; }
+    int size() const noexcept { return size_; }
+
+    operation send(int to, net::packet_kind kind, byte_view out) {
+        MPI_Request request = MPI_REQUEST_NULL;
+        require_success(MPI_Isend(out.data(), static_cast<int>(out.size()), MPI_BYTE, to,
+                                  static_cast<int>(kind), own_, &request),
+                        "MPI_Isend");
+        return request;
+    }
+
+    std::optional<packet> next(net::packet_kind kind) {
+        packet found;
+        MPI_Status status{};
+        int there = 0, size = 0;
+        require_success(MPI_Improbe(MPI_ANY_SOURCE, static_cast<int>(kind), own_, &there,
+                                    &found.message, &status),
+                        "MPI_Improbe");
+        if (there == 0) return std::nullopt;
+        MPI_Get_count(&status, MPI_BYTE, &size);
+        found.source = status.MPI_SOURCE;
+        found.size = static_cast<std::size_t>(size);
+        return found;
+    }
+
+    operation receive(packet came, mutable_byte_view in) {
+        MPI_Request request = MPI_REQUEST_NULL;
+        require_success(
+            MPI_Imrecv(in.data(), static_cast<int>(in.size()), MPI_BYTE, &came.message, &request),
+            "MPI_Imrecv");
+        return request;
+    }
+
+    bool complete(operation& under_way) {
+        int done = 0;
+        require_success(MPI_Test(&under_way, &done, MPI_STATUS_IGNORE), "MPI_Test");
+        return done != 0;
+    }
+
+    bool advance() {
+        bool any = false;
+        for (auto& made : collectives_) any = (made->busy() && made->move_on()) || any;
+        return any;
+    }
+
+    bool busy() const noexcept {
+        return std::any_of(collectives_.begin(), collectives_.end(),
+                           [](const auto& made) { return made->busy(); });
+    }
+
+    void require_caller() const { session_->require_caller(); }
+
+    void end_job(std::string_view why) noexcept {
+        std::fprintf(stderr, "sotto: mpi: rank %d ends the job: %.*s\n", rank_,
+                     static_cast<int>(why.size()), why.data());
+        std::fflush(stderr);
+        MPI_Abort(MPI_COMM_WORLD, 1);  // of a part MPICH 4.0 waits for what is under way there
+        std::abort();
+    }
+
+    /// One more collective; null if messages will do as well.
+    template <class Collective, class... From>
+    Collective* make(std::int64_t bytes_max, const From&... from) {
+        if (size_ == 1 || collectives_.size() == collectives_max || bytes_max > INT_MAX / size_)
+            return nullptr;
+        auto made = std::make_unique<Collective>(calls(own_), from...);
+        Collective* const lent = made.get();
+        collectives_.push_back(std::move(made));
+        return lent;
+    }
+
+    const std::vector<std::unique_ptr<collective>>& collectives() const noexcept {
+        return collectives_;
+    }
+
+private:
+    // Each takes one of 2000 communicators that some libraries have.
+    static constexpr std::size_t collectives_max = 256;
+
+    static void require_ranks(MPI_Comm among) {
+        if (among == MPI_COMM_NULL)
+            throw invalid_option(
+                "mpi: the communicator is MPI_COMM_NULL: this process is not in it");
+        int is = 0;
+        MPI_Comm_test_inter(among, &is);
+        if (is != 0)
+            throw invalid_option(
+                "mpi: ranks on both sides of an intercommunicator cannot join; MPI_Intercomm_merge "
+                "makes them ranks of one");
+        int size = 0;
+        MPI_Comm_size(among, &size);
+        if (size > 1 || among != MPI_COMM_WORLD) return;
+        // The launcher of another MPI starts processes that do not know of each other.
+        for (const char* const told : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE"})
+            if (const char* const value = std::getenv(told); value && std::atoi(value) > 1)
+                throw mismatch("mpi: " + std::string(told) + " says that this process is one of " +
+                               value + ", but " + library_version() +
+                               " knows of it alone: the program and what started it are of "
+                               "different MPI libraries. Join MPI_COMM_SELF if it is to be alone");
+    }
+
+    void finish_joining(MPI_Request& request, time_point deadline) {
+        for (int done = 0; done == 0;) {
+            require_success(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test");
+            if (done == 0 && std::chrono::steady_clock::now() >= deadline) {
+                session_->spoil();
+                throw error(errc::timed_out, "mpi: rank " + std::to_string(rank_) +
+                                                 ": not all of " + std::to_string(size_) +
+                                                 " ranks came in time to join; "
+                                                 "mpi_options::join sets the limit");
+            }
+            if (done == 0) std::this_thread::yield();
+        }
+    }
+
+    void require_agreement(const mpi_options& options, time_point deadline) {
+        static constexpr std::array<const char*, 3> names{"version of the protocol", "budget",
+                                                          "native_collectives"};
+        using values = std::array<std::int64_t, names.size()>;
+        const values mine{1, options.budget, options.native_collectives ? 1 : 0};
+        auto all = std::make_unique<std::vector<values>>(static_cast<std::size_t>(size_));
+        MPI_Request request = MPI_REQUEST_NULL;
+        const int count = static_cast<int>(mine.size());
+        require_success(MPI_Iallgather(mine.data(), count, MPI_INT64_T, all->data(), count,
+                                       MPI_INT64_T, own_, &request),
+                        "MPI_Iallgather");
+        try {
+            finish_joining(request, deadline);
+        } catch (...) {
+            (void)all.release();  // MPI keeps it
+            throw;
+        }
+        for (int rank = 1; rank < size_; ++rank)
+            for (std::size_t i = 0; i < names.size(); ++i)
+                if (const auto theirs = (*all)[static_cast<std::size_t>(rank)][i];
+                    theirs != all->front()[i])
+                    throw mismatch("mpi: rank " + std::to_string(rank) + " has " + names[i] + " " +
+                                   std::to_string(theirs) + " where rank 0 has " +
+                                   std::to_string(all->front()[i]));
+    }
+
+    std::shared_ptr<session> session_;
+    MPI_Comm own_ = MPI_COMM_NULL;
+    int rank_ = 0;
+    int size_ = 1;
+    std::vector<std::unique_ptr<collective>> collectives_;
+};
+
+static_assert(net::packet_library<library>);
+
+}  // namespace detail::mpi
+
+/// The transport between processes that MPI connects: MPI 3, through its C interface.
+///
+/// Messages above 8 KiB go from the memory that was lent and arrive where they are wanted, without
+/// a copy but MPI's own. They move while a rank is inside of the transport, as always with MPI.
+/// That a process dies is MPI's matter, which ends the job; a rank that throws or is late is named
+/// at all others.
+///
+/// A program that has initialised MPI finds it so afterwards; else it is finalised when the last
+/// sotto::mpi goes, which must be before the program finalises MPI itself. The destructor waits
+/// until all ranks have come to theirs, as MPI_Finalize does.
+///   memory  see packet_transport; all_gather keeps bytes_max for each rank, broadcast bytes_max
+///   errors  as in_process; a send may complete before it is received, so that what fails at the
+///           receiver is told to a later call. io_failure: what MPI says
+class mpi : public detail::net::packet_transport<detail::mpi::library> {
+    using base = detail::net::packet_transport<detail::mpi::library>;
+
+public:
+    /// Meets the other ranks of a communicator: returns once all have called it.
+    ///   errors  invalid_option: a communicator that has no ranks to join, options that cannot
+    ///           work, MPI that does not allow this thread to call it; mismatch: other options at
+    ///           another rank, a launcher of another MPI; error (timed_out): some never came
+    static mpi join(const mpi_options& options = {}) {
+        return {detail::mpi::session::enter(), MPI_COMM_WORLD, options};
+    }
+    static mpi join(MPI_Comm among, const mpi_options& options = {}) {
+        return {detail::mpi::session::enter(), among, options};
+    }
+
+    // Collectives that take no sum, for those of the same names; see collectives/native.hpp.
+
+    detail::mpi::native_barrier* native_barrier() { return make<detail::mpi::native_barrier>(0); }
+    detail::mpi::native_broadcast* native_broadcast(std::int64_t bytes_max, int root) {
+        return make<detail::mpi::native_broadcast>(bytes_max, bytes_max, root, rank(), size());
+    }
+    detail::mpi::native_all_gather* native_all_gather(std::int64_t bytes_max) {
+        return make<detail::mpi::native_all_gather>(bytes_max, bytes_max, size());
+    }
+    void release(detail::mpi::collective* lent) noexcept {
+        if (lent->complete()) lent->forget();
+    }
+
+    traffic counters() const noexcept {
+        traffic all = base::counters();
+        for (const auto& made : library().collectives()) {
+            const traffic& carried = made->carried();
+            all.bytes_sent += carried.bytes_sent;
+            all.bytes_received += carried.bytes_received;
+            all.messages_sent += carried.messages_sent;
+            all.messages_received += carried.messages_received;
+        }
+        return all;
+    }
+
+    void describe(auto&& field) const {
+        field("library", detail::mpi::library_version());
+        field("rank", rank());
+        field("size", size());
+    }
+
+private:
+    mpi(std::shared_ptr<detail::mpi::session> entered, MPI_Comm among, const mpi_options& options)
+        : base(checked(options), std::move(entered), among, options),
+          native_(options.native_collectives) {}
+
+    static detail::net::packet_options checked(const mpi_options& options) {
+        const detail::net::packet_options made{options.timeout, options.budget, options.transfers};
+        made.require_possible("mpi");
+        if (options.join <= duration::zero())
+            throw invalid_option("mpi: join is " + std::to_string(options.join.count()) +
+                                 " ns; it must be above 0");
+        return made;
+    }
+
+    template <class Collective, class... From>
+    Collective* make(std::int64_t bytes_max, const From&... from) {
+        begin();
+        return native_ ? library().make<Collective>(bytes_max, from...) : nullptr;
+    }
+
+    bool native_;
+};
+
+static_assert(ballot_transport<mpi>);
+
+}  // namespace sotto

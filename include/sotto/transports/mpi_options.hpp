@@ -1,0 +1,29 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+#include "sotto/core/clock.hpp"
+
+namespace sotto {
+
+/// How ranks that MPI connects treat each other. All ranks are given the same values but for
+/// `transfers`.
+struct mpi_options {
+    /// How long one call may block while the others live; above 0. So it bounds how long one rank
+    /// may keep the others waiting: computing, loading data, callbacks, evaluation.
+    duration timeout = std::chrono::seconds(60);
+    duration join = std::chrono::seconds(30);  // until all ranks are there
+    std::int64_t budget = 4 << 20;  // bytes that each other rank may send before they are received
+    std::int64_t transfers = 64;    // room for so many under way at a rank; grows when exceeded
+    /// Whether barrier, broadcast and all_gather are MPI's own. Sums never are: their order must
+    /// follow from the number of ranks alone.
+    bool native_collectives = true;
+
+    void describe(auto&& field) const {
+        field("budget", budget);
+        field("native_collectives", native_collectives);
+    }
+};
+
+}  // namespace sotto

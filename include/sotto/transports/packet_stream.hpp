@@ -1,0 +1,194 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "sotto/core/bytes.hpp"
+#include "sotto/core/result.hpp"
+#include "sotto/transports/packet_library.hpp"
+#include "sotto/transports/ring_queue.hpp"
+
+namespace sotto::detail::net {
+
+/// Memory of one size for packets that are under way: kept and reused.
+class packet_buffers {
+public:
+    static constexpr std::size_t bytes_each = 16384;
+
+    std::byte* take() {
+        if (free_.empty()) {
+            free_.reserve(all_.size() + 1);  // so that giving back never fails
+            free_.push_back(all_.emplace_back(std::make_unique<std::byte[]>(bytes_each)).get());
+        }
+        std::byte* const taken = free_.back();
+        free_.pop_back();
+        return taken;
+    }
+    void give_back(std::byte* buffer) noexcept { free_.push_back(buffer); }
+
+private:
+    std::vector<std::unique_ptr<std::byte[]>> all_;
+    std::vector<std::byte*> free_;
+};
+
+/// Two streams of bytes between this rank and another one, there and back, in packets.
+///
+/// Short pieces are put together and copied. Long ones go from the memory that was lent for them,
+/// and arrive where they are wanted: a packet of their own each, so that it can be received there.
+///   Source  output(): pieces to send, in order; written(n): so many bytes of them have left
+///   Sink    room(n): where n bytes that came next are wanted, or nothing; then filled(n), or
+///           take(bytes) if there was nothing. Either may return why they are refused
+template <packet_library Library>
+class packet_stream {
+public:
+    packet_stream(Library& through, packet_buffers& buffers, int peer, packet_kind kind)
+        : through_(&through), buffers_(&buffers), peer_(peer), kind_(kind) {}
+
+    // Out
+
+    /// Starts to send what there is, and tells what has left.
+    template <class Source>
+    void write(Source&& from) {
+        finish([&](std::size_t count) { from.written(count); });
+        while (leaving_.size() < leaving_max) {
+            outgoing next = pack(from.output());
+            if (next.content.empty()) return;
+            start(next);
+            started_ += next.content.size();
+        }
+    }
+
+    /// Nobody is told any more what has left.
+    void finish() {
+        finish([](std::size_t) {});
+    }
+
+    /// Nothing follows.
+    void end() { start({}); }
+
+    bool is_sending() const noexcept { return !leaving_.empty(); }
+    bool is_receiving() const noexcept { return receiving_.has_value(); }
+
+    // In
+
+    /// A packet that came from the peer.
+    void came(typename Library::packet packet) { arrived_.push(std::move(packet)); }
+
+    template <class Sink>
+    std::optional<fault> read(Sink&& to) {
+        while (receiving_ || !arrived_.empty()) {
+            if (!receiving_) receive_next(to);
+            if (!through_->complete(*receiving_)) break;
+            receiving_.reset();
+            const std::size_t size = arriving_;
+            if (size == 0)
+                ended_ = true;
+            else if (const auto why =
+                         arrives_there_ ? to.filled(size) : to.take(byte_view(staged_).first(size)))
+                return why;
+        }
+        return std::nullopt;
+    }
+
+    /// Whether the peer has said that nothing follows.
+    bool ended() const noexcept { return ended_; }
+
+    /// Whether the library still reads or writes memory that is not the stream's own.
+    bool borrows() noexcept {
+        if (receiving_ && arrives_there_) return true;
+        for (std::size_t i = 0; i < leaving_.size(); ++i)
+            if (!leaving_[i].buffer && !leaving_[i].content.empty()) return true;
+        return false;
+    }
+
+private:
+    // What is copied: the library would do so too, and what was copied is given back at once.
+    static constexpr std::size_t copied_max = 8192;
+    static constexpr std::size_t leaving_max = 8;
+
+    struct outgoing {
+        byte_view content{};
+        std::byte* buffer = nullptr;  // that holds the content, or null: it was lent
+        typename Library::operation operation{};
+    };
+
+    void start(outgoing next) {
+        next.operation = through_->send(peer_, kind_, next.content);
+        leaving_.push(next);
+    }
+
+    template <class Told>
+    void finish(Told&& written) {
+        while (!leaving_.empty() && through_->complete(leaving_.front().operation)) {
+            const outgoing left = leaving_.front();
+            leaving_.pop();
+            if (left.buffer) buffers_->give_back(left.buffer);
+            started_ -= std::min(started_, left.content.size());
+            written(left.content.size());
+        }
+    }
+
+    static std::span<const byte_view> pieces_of(const std::span<const byte_view>& many) noexcept {
+        return many;
+    }
+    static std::span<const byte_view> pieces_of(const byte_view& one) noexcept { return {&one, 1}; }
+
+    /// The next packet of a source's output, behind what was started.
+    template <class Pieces>
+    outgoing pack(const Pieces& output) {
+        std::size_t skip = started_, size = 0;
+        std::byte* buffer = nullptr;
+        for (byte_view piece : pieces_of(output)) {
+            const std::size_t gone = std::min(skip, piece.size());
+            skip -= gone;
+            piece = piece.subspan(gone);
+            if (piece.empty()) continue;
+            // Only messages stay where they are until they have left.
+            if (kind_ == packet_kind::messages && piece.size() > copied_max) {
+                if (buffer) break;
+                return {piece.first(std::min(piece.size(), Library::packet_bytes_max))};
+            }
+            if (!buffer) buffer = buffers_->take();
+            const std::size_t count = std::min(piece.size(), packet_buffers::bytes_each - size);
+            std::copy_n(piece.data(), count, buffer + size);
+            size += count;
+            if (count < piece.size()) break;
+        }
+        return {byte_view(buffer, size), buffer};
+    }
+
+    template <class Sink>
+    void receive_next(Sink& to) {
+        const typename Library::packet packet = arrived_.front();
+        arriving_ = packet.size;
+        mutable_byte_view room = to.room(arriving_);
+        arrives_there_ = room.size() == arriving_ && arriving_ > 0;
+        if (!arrives_there_) {
+            if (staged_.size() < arriving_)
+                staged_.resize(std::max(arriving_, packet_buffers::bytes_each));
+            room = mutable_byte_view(staged_).first(arriving_);
+        }
+        receiving_ = through_->receive(packet, room);
+        arrived_.pop();
+    }
+
+    Library* through_;
+    packet_buffers* buffers_;
+    int peer_;
+    packet_kind kind_;
+    ring_queue<outgoing> leaving_;
+    std::size_t started_ = 0;  // bytes of the source's output that are in packets under way
+    ring_queue<typename Library::packet> arrived_;
+    std::optional<typename Library::operation> receiving_;
+    std::size_t arriving_ = 0;  // the size of what is received
+    bool arrives_there_ = false;
+    bytes staged_;
+    bool ended_ = false;
+};
+
+}  // namespace sotto::detail::net

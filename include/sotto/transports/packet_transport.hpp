@@ -1,0 +1,493 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <numeric>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "sotto/core/bytes.hpp"
+#include "sotto/core/clock.hpp"
+#include "sotto/core/describe.hpp"
+#include "sotto/core/errors.hpp"
+#include "sotto/transports/ballot_transport.hpp"
+#include "sotto/transports/membership.hpp"
+#include "sotto/transports/message_exchange.hpp"
+#include "sotto/transports/packet_ends.hpp"
+#include "sotto/transports/packet_library.hpp"
+#include "sotto/transports/packet_options.hpp"
+#include "sotto/transports/packet_stream.hpp"
+#include "sotto/transports/transport.hpp"
+
+namespace sotto::detail::net {
+
+/// The transport between processes that a library of packets connects.
+///
+/// Nobody moves bytes but the thread that uses the transport, whenever it is inside of it. So a
+/// rank that hangs is known only once another one has waited for it until the deadline, and that a
+/// rank dies is the library's matter.
+///   wire    message_link's frames in packets of messages, membership's in the others; an empty
+///           packet ends either
+///   memory  a packet_options::budget for each other rank, 64 KiB, and 16 KiB for each of at most
+///           16 packets under way
+template <packet_library Library>
+class packet_transport {
+    using transfer = detail::net::transfer;
+
+public:
+    using ballot = membership::ballot;
+
+    /// Makes the library from `made_from`.
+    template <class... From>
+    explicit packet_transport(const packet_options& options, From&&... made_from)
+        : library_(std::forward<From>(made_from)...),
+          options_(options),
+          exchange_(Library::name, library_.rank(), library_.size()),
+          members_(library_.rank(), library_.size(), 0, {heartbeat, duration::zero()}, seed_of,
+                   std::chrono::steady_clock::now()) {
+        for (int peer = 0; peer < size(); ++peer) {
+            for (const packet_kind kind : packet_kinds)
+                streams_[static_cast<std::size_t>(kind)].emplace_back(library_, buffers_, peer,
+                                                                      kind);
+            if (peer != rank())
+                exchange_.connect(peer, {.epoch = 0,
+                                         .seed_out = seed_of(rank(), peer),
+                                         .seed_in = seed_of(peer, rank()),
+                                         .budget = options.budget});
+        }
+        std::vector<int> everyone(static_cast<std::size_t>(size()));
+        std::iota(everyone.begin(), everyone.end(), 0);
+        everyone_ = &open_ballot(everyone, 0);
+        reserve(options.transfers);
+    }
+    packet_transport(const packet_transport&) = delete;
+    packet_transport& operator=(const packet_transport&) = delete;
+
+    /// Waits until every rank has left, so that nothing that was sent is left in the library; after
+    /// a failure for no longer than one call may block: then it ends the job.
+    ~packet_transport() { leave(); }
+
+    int rank() const noexcept { return library_.rank(); }
+    int size() const noexcept { return library_.size(); }  // the exchange forgets it
+
+    request send(int to, tag label, byte_view out) {
+        begin();
+        transfer& t = exchange_.send(to, label, out);
+        const request made = message_exchange::request_of(t);
+        if (to != rank()) write(to);
+        return made;
+    }
+
+    request receive(int from, tag label, mutable_byte_view in) {
+        begin();
+        transfer& t = exchange_.receive(from, label, in);
+        const request made = message_exchange::request_of(t);
+        // If the message waits at its sender, it is asked for now.
+        if (from >= 0 && from != rank() && exchange_.link_to(from)->has_output()) write(from);
+        return made;
+    }
+
+    std::optional<completion> poll(request r) {
+        begin();
+        transfer& t = exchange_.find(r);
+        if (under_way(t)) {
+            move_now_and_then();
+            if (under_way(t)) {
+                require_possible(t);
+                return std::nullopt;
+            }
+        }
+        return finish(t);
+    }
+
+    completion wait(request r) {
+        begin();
+        transfer& t = exchange_.find(r);
+        if (under_way(t))
+            block([&] { return !under_way(t); }, t.peer, [&] { return describe(t); },
+                  [&] { require_possible(t); });
+        return finish(t);
+    }
+
+    std::uint64_t activity() const noexcept { return exchange_.activity() + members_.version(); }
+
+    void await(std::uint64_t seen) {
+        begin();
+        if (activity() != seen) return;
+        const transfer* waited = nullptr;
+        exchange_.for_each_under_way([&](const transfer& t) {
+            if (!waited || !t.sends) waited = &t;
+        });
+        if (!waited && !library_.busy())
+            exchange_.misuse("await, but no transfer is under way that could end it");
+        block(
+            [&] { return activity() != seen; }, waited ? waited->peer : any_rank,
+            [&] { return waited ? describe(*waited) : std::string("what all ranks do together"); },
+            [&] { exchange_.for_each_under_way([&](const transfer& t) { require_possible(t); }); });
+    }
+
+    bool agree(bool vote) { return agree(*everyone_, vote); }
+
+    /// The vote of some ranks (ascending; this one among them), as atomic as that of all: for
+    /// groups.
+    ballot& open_ballot(std::span<const int> members, std::uint32_t label) {
+        return members_.open(members, label);
+    }
+
+    bool agree(ballot& among, bool vote) {
+        begin();
+        if (!among.has(rank()))
+            throw invalid_option(std::string(Library::name) + ": rank " + std::to_string(rank()) +
+                                 " votes in a ballot that it is not a member of");
+        listen();  // before the vote: a rank that hung may have been given up
+        const std::uint64_t poll = members_.vote(among, vote);
+        const auto decided = [&] { return among.completed > poll || members_.settled(); };
+        const auto blame_leavers = [&] {
+            if (decided()) return;
+            const int absent = members_.first_absent(among);
+            if (absent >= 0 && members_.of(absent) == membership::standing::left)
+                accuse(absent, left_cause);
+        };
+        speak();
+        if (!decided())
+            block(
+                decided, members_.first_absent(among), [] { return std::string("a vote"); },
+                blame_leavers, true);
+        if (among.completed <= poll) raise();
+        return among.verdict;
+    }
+
+    /// Blocks until the library has let go of all memory: as long as a rank that is to receive some
+    /// of it calls nothing. At the deadline it ends the job.
+    void withdraw() noexcept {
+        if (std::exchange(withdrawn_, true)) return;
+        try {
+            take_memory_back();
+            exchange_.abandon();
+            for_each_other([&](int peer) { to_and_from(peer, packet_kind::messages).end(); });
+        } catch (const std::exception& e) {
+            library_.end_job(e.what());
+        }
+    }
+
+    void fail(std::string_view cause) noexcept {
+        try {
+            if (!members_.first_failure()) accuse(rank(), std::string(cause));
+        } catch (...) {  // no memory for the text: leaving says it without
+        }
+        withdraw();
+    }
+
+    void at(occasion now) noexcept { occasion_ = now; }
+    void reserve(std::int64_t count) { exchange_.reserve(count); }
+    time_point now() const noexcept { return std::chrono::steady_clock::now(); }
+    void charge(work) const noexcept {}
+    traffic counters() const noexcept { return exchange_.counters(); }
+
+protected:
+    Library& library() noexcept { return library_; }
+    const Library& library() const noexcept { return library_; }
+
+    /// Throws where nothing may be called any more.
+    void begin() {
+        library_.require_caller();
+        if (members_.first_failure()) raise();
+        if (withdrawn_) exchange_.misuse("called after it withdrew");
+    }
+
+private:
+    using stream = packet_stream<Library>;
+
+    static constexpr const char* left_cause = "it left: it is done";
+    static constexpr duration heartbeat = std::chrono::milliseconds(250);
+    // A rank that withdraws may still say why.
+    static constexpr duration grace = std::chrono::seconds(1);
+    // Who waits for less yields instead of sleeping, which takes the system 50 us and more.
+    static constexpr duration patience = std::chrono::milliseconds(2);
+
+    static std::uint64_t seed_of(int from, int to) noexcept {
+        return static_cast<std::uint64_t>(from) << 32 | static_cast<std::uint32_t>(to);
+    }
+
+    stream& to_and_from(int peer, packet_kind kind) noexcept {
+        return streams_[static_cast<std::size_t>(kind)][static_cast<std::size_t>(peer)];
+    }
+
+    template <class Visitor>
+    void for_each_other(Visitor&& visit) {
+        for (int peer = 0; peer < size(); ++peer)
+            if (peer != rank()) visit(peer);
+    }
+
+    static bool under_way(const transfer& t) noexcept {
+        return t.reached == transfer::stage::posted;
+    }
+
+    completion finish(transfer& t) {
+        if (t.reached == transfer::stage::too_long) {
+            const std::string text =
+                "a message of " + std::to_string(t.ended.bytes) + " bytes " + name_of(t.label) +
+                " from rank " + std::to_string(t.ended.source) + " to rank " +
+                std::to_string(rank()) + ", which has room for " + std::to_string(t.room());
+            fail(text);
+            throw mismatch(text);
+        }
+        return exchange_.finish(t);
+    }
+
+    // Moving bytes
+
+    void move_now_and_then() {
+        const time_point present = now();
+        if (present - moved_at_ < std::chrono::microseconds(2)) return;
+        move();
+        moved_at_ = present;
+    }
+
+    void move() {
+        listen();
+        fetch(packet_kind::messages);
+        for_each_other([&](int peer) {
+            read(peer);
+            write(peer);
+        });
+        speak();
+        if (library_.advance()) exchange_.stir();
+    }
+
+    /// Takes packets from the library, in the order in which each rank sent them.
+    void fetch(packet_kind kind) {
+        while (auto packet = library_.next(kind))
+            to_and_from(packet->source, kind).came(std::move(*packet));
+    }
+
+    /// Hears all that was said about the membership.
+    void listen() {
+        fetch(packet_kind::membership);
+        for_each_other([&](int peer) {
+            (void)to_and_from(peer, packet_kind::membership).read(membership_end{&members_, peer});
+        });
+        members_.count_votes();
+    }
+
+    void write(int peer) {
+        stream& s = to_and_from(peer, packet_kind::messages);
+        if (withdrawn_)
+            s.finish();
+        else if (message_link& link = *exchange_.link_to(peer); link.has_output())
+            s.write(link_end{&link});
+    }
+
+    void read(int peer) {
+        stream& s = to_and_from(peer, packet_kind::messages);
+        const bool had_ended = s.ended();
+        if (withdrawn_ || members_.of(peer) == membership::standing::failed)
+            (void)s.read(nowhere());
+        else if (const auto why = s.read(link_end{exchange_.link_to(peer)}))
+            accuse(peer, "it sent what is no frame: " + why->text(), errc::malformed);
+        if (s.ended() && !had_ended) ended_at_ = now();
+    }
+
+    /// Sends what is to be said about the membership.
+    void speak() {
+        for_each_other([&](int peer) {
+            stream& s = to_and_from(peer, packet_kind::membership);
+            if (silent_)
+                s.finish();
+            else
+                s.write(membership_end{&members_, peer});
+        });
+    }
+
+    void accuse(int peer, const std::string& cause, errc code = errc::peer_failed) {
+        members_.fail(peer, cause, code);
+        speak();
+    }
+
+    // Waiting
+
+    /// Throws if a transfer that is under way can never complete because its peer is done.
+    void require_possible(const transfer& t) {
+        // A rank that is done still takes what was sent to it, and does not ask for more.
+        const auto is_over = [&](int peer) {
+            return to_and_from(peer, packet_kind::messages).ended() &&
+                   !(t.sends && exchange_.link_to(peer)->has_output());
+        };
+        const int peer = t.peer;
+        if (peer == rank() || (peer != any_rank && !is_over(peer))) return;
+        if (peer == any_rank) {
+            if (size() == 1) return;
+            for (int other = 0; other < size(); ++other)
+                if (other != rank() && !is_over(other)) return;
+        }
+        const int gone = peer == any_rank ? (rank() == 0 ? 1 : 0) : peer;
+        if (members_.of(gone) == membership::standing::left)
+            accuse(gone, left_cause);
+        else if (members_.of(gone) == membership::standing::alive && now() - ended_at_ > grace)
+            accuse(gone, "it withdrew from the job");
+        if (members_.first_failure()) raise();
+    }
+
+    /// Moves bytes until `done`; throws at the deadline, or when a rank failed. `settles`: what is
+    /// waited for is decided even if a rank failed.
+    template <class Done, class Describe, class Check>
+    void block(Done done, int peer, Describe describe_it, Check check, bool settles = false) {
+        const time_point started = now();
+        members_.wait_for(peer);
+        while (true) {
+            move();
+            if (done()) break;
+            if (members_.first_failure() && !settles) raise();
+            check();
+            const time_point present = now();
+            if (present - started >= options_.timeout) {
+                be_late(peer, describe_it());
+                raise();
+            }
+            // For others that wait for this rank.
+            if (present - started >= heartbeat && present >= members_.next_tick())
+                members_.tick(present);
+            pause(present - started);
+        }
+        members_.wait_for(waits_for_nobody);
+        if (now() - started >= heartbeat) {  // it may have been said: at once, since nobody ticks
+            members_.tick(std::max(now(), members_.next_tick()));
+            speak();
+        }
+    }
+
+    /// Nothing moves while this rank sleeps: for a short time if at all, and if bytes are on their
+    /// way, only once they seem to wait for another rank themselves.
+    void pause(duration waited) {
+        bool moves = false;
+        for_each_other([&](int peer) {
+            const stream& s = to_and_from(peer, packet_kind::messages);
+            moves = moves || s.is_sending() || s.is_receiving();
+        });
+        if (waited < (moves ? 10 * patience : patience))
+            std::this_thread::yield();
+        else
+            std::this_thread::sleep_for(std::clamp<duration>(
+                waited / 100, std::chrono::microseconds(20), std::chrono::microseconds(200)));
+    }
+
+    void be_late(int peer, const std::string& what) {
+        std::string text = "nothing from it for ";
+        append_number(text, in_seconds(options_.timeout));
+        accuse(members_.end_of_chain(peer),
+               text + " s while rank " + std::to_string(rank()) + " waited for " + what + "; " +
+                   Library::name + "_options::timeout sets the limit",
+               errc::timed_out);
+    }
+
+    [[noreturn]] void raise() {
+        speak();
+        withdraw();  // first: the caller's memory goes while the exception passes
+        const auto why = members_.first_failure();
+        throw peer_failure(why->rank, why->cause, occasion_, why->code);
+    }
+
+    static std::string describe(const transfer& t) {
+        return std::string(t.sends ? "it to receive a message " : "a message ") + name_of(t.label);
+    }
+
+    // Ending
+
+    void take_memory_back() {
+        const auto lent_to = [&]() -> std::optional<int> {
+            std::optional<int> found;
+            for_each_other([&](int peer) {
+                stream& s = to_and_from(peer, packet_kind::messages);
+                s.finish();
+                if (s.borrows()) found = peer;
+            });
+            return found;
+        };
+        const time_point started = now();
+        while (const auto peer = lent_to()) {
+            const duration waited = now() - started;
+            if (waited >= options_.timeout)
+                throw error(errc::timed_out,
+                            "memory cannot be given back: a message to or from rank " +
+                                std::to_string(*peer) + " is still under way" + ending_cause());
+            pause(waited);
+            move();
+        }
+    }
+
+    void leave() noexcept {
+        withdraw();
+        try {
+            members_.leave();
+            const time_point started = now();
+            time_point failed_at{};
+            while (true) {
+                move();
+                if (!silent_ && all_said()) {
+                    silent_ = true;
+                    for_each_other(
+                        [&](int peer) { to_and_from(peer, packet_kind::membership).end(); });
+                }
+                const auto missing = first_not_over();
+                const bool failed = members_.first_failure().has_value();
+                if (silent_ && !missing && (failed || !library_.busy())) return;
+                const time_point present = now();
+                if (failed && failed_at == time_point{}) failed_at = present;
+                if (failed && present - failed_at >= options_.timeout)
+                    throw error(errc::timed_out, "rank " +
+                                                     std::to_string(missing.value_or(rank())) +
+                                                     " does not leave" + ending_cause());
+                pause(present - started);
+            }
+        } catch (const std::exception& e) {
+            library_.end_job(e.what());
+        }
+    }
+
+    bool all_said() {
+        bool all = true;
+        for_each_other([&](int peer) { all = all && members_.stream(peer).output().empty(); });
+        return all;
+    }
+
+    /// A rank that has not said that it is done, or to which something is under way.
+    std::optional<int> first_not_over() {
+        std::optional<int> found;
+        for (auto& streams : streams_)
+            for_each_other([&](int peer) {
+                const stream& s = streams[static_cast<std::size_t>(peer)];
+                if (!found && (!s.ended() || s.is_sending())) found = peer;
+            });
+        return found;
+    }
+
+    std::string ending_cause() const {
+        const auto& why = members_.first_failure();
+        return why ? ", after rank " + std::to_string(why->rank) + " failed: " + why->cause
+                   : std::string();
+    }
+
+    Library library_;
+    packet_options options_;
+    message_exchange exchange_;
+    membership members_;
+    packet_buffers buffers_;
+    std::array<std::deque<stream>, 2> streams_;  // of each kind, by rank
+    ballot* everyone_ = nullptr;
+    bool withdrawn_ = false;
+    bool silent_ = false;  // said all about the membership, and that nothing follows
+    occasion occasion_;
+    time_point moved_at_{}, ended_at_{};
+};
+
+}  // namespace sotto::detail::net

@@ -1,0 +1,68 @@
+// Training gives the same bits between processes that MPI connects as between threads.
+
+#include <doctest/doctest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "mpi/over_mpi.hpp"
+#include "sotto/compressors/dgc.hpp"
+#include "sotto/data/digits.hpp"
+#include "sotto/models/mlp.hpp"
+#include "sotto/optimizers/momentum_sgd.hpp"
+#include "sotto/optimizers/sgd.hpp"
+#include "sotto/strategies/all_reduce.hpp"
+#include "sotto/trainer/trainer.hpp"
+#include "sotto/transports/run_in_process.hpp"
+#include "sotto/wire/value_format.hpp"
+#include "support/snapshot.hpp"
+#include "support/training.hpp"
+
+using namespace sotto;
+using namespace sotto::testing;
+
+namespace {
+
+trained train_digits(auto& transport, const auto& strategy) {
+    const auto digits = data::digits(2'000, random_stream{1});
+    models::mlp model{784, 512, 10};
+    trainer trainer{model, strategy, transport};
+    trained left;
+    left.report = trainer.fit(digits, epochs{2}, evaluate_on{digits});
+    left.parameters.assign(trainer.parameters().begin(), trainer.parameters().end());
+    left.remembered = snapshot(trainer.state());
+    return left;
+}
+
+void same_between_threads_and_processes(const auto& strategy) {
+    std::vector<trained> threads(static_cast<std::size_t>(world_size()));
+    run_in_process(world_size(), [&](in_process& t) {
+        threads[static_cast<std::size_t>(t.rank())] = train_digits(t, strategy);
+    });
+    for (const bool native : {true, false}) {
+        const ending how = run_over_mpi(world_size(), {.native_collectives = native}, [&](mpi& t) {
+            const trained mine = train_digits(t, strategy);
+            const trained& other = threads[static_cast<std::size_t>(t.rank())];
+            CHECK(mine.same_state(other));
+            CHECK(mine.report.evaluated->loss == other.report.evaluated->loss);
+            CHECK(mine.report.total.bytes_received == other.report.total.bytes_received);
+        });
+        CHECK(how == ending::none);
+    }
+}
+
+}  // namespace
+
+TEST_CASE("quickstart with whole gradients: the same parameters, bit for bit") {
+    same_between_threads_and_processes(all_reduce{momentum_sgd{.learning_rate = 0.1}});
+}
+
+TEST_CASE("quickstart with Deep Gradient Compression: the same parameters and residuals") {
+    same_between_threads_and_processes(
+        all_reduce{sgd{.learning_rate = 0.1}, dgc{.density = 0.001,
+                                                  .momentum = 0.9,
+                                                  .mask_from_sparsity = 0.99,
+                                                  .warm_up_epochs = 1,
+                                                  .values = wire::value_format::fp16}});
+}
