@@ -7,12 +7,12 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
-#include <exception>
 #include <filesystem>
 #include <map>
 #include <string>
 #include <string_view>
+
+#include "transport.hpp"
 
 namespace {
 
@@ -40,7 +40,7 @@ struct settings {
     sotto::local_clipping clipping{};
     sotto::sparse_message message{.values = sotto::wire::value_format::fp16};
     sotto::training_options training{};
-    int workers = 4;
+    examples::transport_options transport{};
     std::int64_t passes = 10;
 };
 
@@ -79,7 +79,6 @@ sotto::data::labelled_set read_mnist(const std::filesystem::path& folder, const 
 template <class Model>
 void train(const settings& s, auto make_model, auto optimizer, auto selector, auto memory) {
     using namespace sotto;
-    json_lines log(s.log);  // now, while nothing was read yet: can it be written?
     const bool generated = s.mnist.empty();
     const auto digits = generated ? data::digits(s.quick ? 2'000 : 10'000, random_stream{1})
                                   : read_mnist(s.mnist, "train");
@@ -90,7 +89,7 @@ void train(const settings& s, auto make_model, auto optimizer, auto selector, au
         sparsified{selector, memory, chosen_schedule{s.density_schedule, s.warm_up_epochs},
                    s.clipping, s.message}};
 
-    run_in_process(s.workers, [&](auto& transport) {
+    examples::with_transport(s.transport, [&](auto& transport) {
         Model model = make_model();
         trainer trainer{model, strategy, transport, s.training};
         const bool speaks = transport.rank() == 0;
@@ -100,7 +99,7 @@ void train(const settings& s, auto make_model, auto optimizer, auto selector, au
         const auto fit = [&](auto&&... callbacks) {
             return trainer.fit(digits, epochs{s.passes}, evaluate_on{unseen}, callbacks...);
         };
-        const fit_report report = speaks ? fit(progress_bar{}, log, keep) : fit();
+        const fit_report report = speaks ? fit(progress_bar{}, json_lines{s.log}, keep) : fit();
         if (!speaks) return;
         const double gradients = static_cast<double>(report.steps) / static_cast<double>(s.passes);
         std::printf(
@@ -177,11 +176,6 @@ CLI::Option* add_choice(CLI::App& app, const std::string& flag, Kind& chosen,
         ->default_str(given);
 }
 
-/// Not CLI::PositiveNumber: its message ends in the largest double, all 309 digits of it.
-std::string at_least_one(const std::string& number) {
-    return std::atoll(number.c_str()) >= 1 ? "" : "is " + number + "; it must be at least 1";
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -227,22 +221,14 @@ int main(int argc, char** argv) {
     app.add_option("--learning-rate", s.rate, "Of all workers together");
     app.add_option("--batch-size", s.training.batch_size, "Of one worker");
     app.add_option("--seed", s.training.seed, "Of starting values and the order of data");
-    app.add_option("--workers", s.workers, "Threads of this process")->check(at_least_one);
-    app.add_option("--epochs", s.passes, "Passes over the data")->check(at_least_one);
+    app.add_option("--epochs", s.passes, "Passes over the data")->check(examples::at_least_one);
     app.add_option("--log", s.log, "JSON lines, one a step");
     app.add_flag("--verbose", s.verbose, "Print every option of the run first");
     app.add_flag("--quick", s.quick, "A few seconds: fewer digits, at most 2 epochs");
-    try {
-        app.parse(argc, argv);
-    } catch (const CLI::ParseError& e) {
-        return app.exit(e) == 0 ? 0 : 2;
-    }
-    if (s.quick) s.passes = std::min<std::int64_t>(s.passes, 2);
-    std::setvbuf(stdout, nullptr, _IOLBF, 0);  // in step with the progress bar's stderr
-    try {
+    examples::add_transport(app, s.transport);
+    return examples::run(app, argc, argv, [&] {
+        if (s.quick) s.passes = std::min<std::int64_t>(s.passes, 2);
         with_selector(s);
-    } catch (const std::exception& e) {
-        std::fprintf(stderr, "%s\n", e.what());
-        return 1;
-    }
+        return 0;
+    });
 }

@@ -10,10 +10,11 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
-#include <exception>
 #include <span>
 #include <string>
 #include <vector>
+
+#include "transport.hpp"
 
 namespace {
 
@@ -24,6 +25,7 @@ struct settings {
     double rate = 1.0;
     std::int64_t passes = 12, written = 120;
     std::uint64_t seed = 0;
+    examples::transport_options transport{};
     bool quick = false;
 };
 
@@ -80,11 +82,13 @@ int learn_and_write(const settings& s) {
             ? data::text_set(sums_in_words(s.quick ? 40'000 : 200'000, random_stream{1}), windows)
             : data::read_text(s.text, windows);
     const auto parts = data::split(text);
-    std::printf("%lld characters, %lld different ones\n", static_cast<long long>(text.characters()),
-                static_cast<long long>(text.vocabulary().size()));
 
-    bool learnt = false;
-    run_in_process(4, [&](auto& transport) {
+    bool learnt = true;
+    examples::with_transport(s.transport, [&](auto& transport) {
+        if (transport.rank() == 0)
+            std::printf("%lld characters, %lld different ones\n",
+                        static_cast<long long>(text.characters()),
+                        static_cast<long long>(text.vocabulary().size()));
         models::character_lstm model{text.vocabulary().size(), s.model};
         trainer trainer{
             model,
@@ -131,12 +135,9 @@ int main(int argc, char** argv) {
     app.add_option("--write", s.written, "Characters to write in the end");
     app.add_option("--seed", s.seed);
     app.add_flag("--quick", s.quick, "The same in seconds");
-    CLI11_PARSE(app, argc, argv);
-    if (s.quick && passes->empty()) s.passes = 4;
-    try {
+    examples::add_transport(app, s.transport);
+    return examples::run(app, argc, argv, [&] {
+        if (s.quick && passes->empty()) s.passes = 4;
         return learn_and_write(s);
-    } catch (const std::exception& e) {
-        std::fprintf(stderr, "character_language_model: %s\n", e.what());
-        return 1;
-    }
+    });
 }

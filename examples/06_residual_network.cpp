@@ -8,10 +8,11 @@
 #include <CLI/CLI.hpp>
 #include <cstdint>
 #include <cstdio>
-#include <exception>
 #include <filesystem>
 #include <string>
 #include <vector>
+
+#include "transport.hpp"
 
 namespace {
 
@@ -20,6 +21,7 @@ struct settings {
     std::int64_t blocks = 1, width = 8, passes = 6, batch_size = 16;
     double rate = 0.1, density = 0.01;
     std::uint64_t seed = 0;
+    examples::transport_options transport{};
     bool quick = false;
 };
 
@@ -56,8 +58,8 @@ int train(const settings& s) {
     const data::augmented examples{all.seen, all.varied};
     const cosine down{.epochs = static_cast<double>(s.passes)};
 
-    double accuracy = 0.0;
-    run_in_process(4, [&](auto& transport) {
+    bool learnt = true;
+    examples::with_transport(s.transport, [&](auto& transport) {
         models::residual_cnn model{network};
         trainer trainer{
             model,
@@ -68,15 +70,16 @@ int train(const settings& s) {
         const auto report =
             trainer.fit(examples, epochs{s.passes}, evaluate_on{all.unseen}, progress_bar{});
         if (transport.rank() != 0) return;
-        accuracy = report.evaluated->accuracy;
+        const double accuracy = report.evaluated->accuracy;
         std::printf("%lld parameters, and %lld running statistics that every worker keeps itself\n",
                     static_cast<long long>(model.layout().size()),
                     static_cast<long long>(model.buffer_layout().size()));
         std::printf("accuracy %.2f %%; gradients of %.1f MiB were sent as %.2f MiB\n",
                     100.0 * accuracy, static_cast<double>(report.total.dense_bytes) / (1 << 20),
                     static_cast<double>(report.total.message_bytes) / (1 << 20));
+        learnt = accuracy > 2.0 / static_cast<double>(all.seen.classes());
     });
-    return accuracy > 2.0 / static_cast<double>(all.seen.classes()) ? 0 : 1;
+    return learnt ? 0 : 1;
 }
 
 }  // namespace
@@ -96,12 +99,9 @@ int main(int argc, char** argv) {
     app.add_option("--density", s.density, "Share of a gradient's entries that is sent");
     app.add_option("--seed", s.seed);
     app.add_flag("--quick", s.quick, "The same in seconds");
-    CLI11_PARSE(app, argc, argv);
-    if (s.quick && passes->empty()) s.passes = 3;
-    try {
+    examples::add_transport(app, s.transport);
+    return examples::run(app, argc, argv, [&] {
+        if (s.quick && passes->empty()) s.passes = 3;
         return train(s);
-    } catch (const std::exception& e) {
-        std::fprintf(stderr, "residual_network: %s\n", e.what());
-        return 1;
-    }
+    });
 }

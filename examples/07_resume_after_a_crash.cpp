@@ -2,8 +2,6 @@
 
 #include <sotto/sotto.hpp>
 
-#include <CLI/CLI.hpp>
-
 #include <sys/types.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -11,8 +9,12 @@
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
+#include <exception>
 #include <filesystem>
+#include <system_error>
 #include <vector>
+
+#include "transport.hpp"
 
 namespace {
 
@@ -29,78 +31,104 @@ struct outcome {
 };
 
 // The whole program, as its user would write it: started again, it goes on where its newest
-// checkpoint was. `dies` makes it end as a power cut would.
-outcome train(const job& job, const std::filesystem::path& folder, bool dies = false) {
-    outcome seen;
-    sotto::run_in_process(4, [&](auto& transport) {
-        sotto::models::mlp model{784, 64, 10};
-        sotto::trainer trainer{model,
-                               sotto::all_reduce{sotto::sgd{.learning_rate = 0.1},
-                                                 sotto::dgc{.density = 0.01, .momentum = 0.9}},
-                               transport};
-        const sotto::resume_report before = trainer.resume_if_there(folder);
-        if (before.found && transport.rank() == 0)
-            std::printf("goes on after step %lld, from %s\n", static_cast<long long>(before.step),
-                        before.file.c_str());
+// checkpoint was. `dies` makes the last rank end as a power cut would.
+outcome train(auto& transport, const job& job, const std::filesystem::path& folder,
+              bool dies = false) {
+    const bool speaks = transport.rank() == 0;
+    sotto::models::mlp model{784, 64, 10};
+    sotto::trainer trainer{model,
+                           sotto::all_reduce{sotto::sgd{.learning_rate = 0.1},
+                                             sotto::dgc{.density = 0.01, .momentum = 0.9}},
+                           transport};
+    const sotto::resume_report before = trainer.resume_if_there(folder);
+    if (before.found && speaks)
+        std::printf("goes on after step %lld, from %s\n", static_cast<long long>(before.step),
+                    before.file.c_str());
 
-        const auto crash = [&](const sotto::step_report& step) {
-            if (dies && step.step == job.dies_after && transport.rank() == 3) {
-                std::printf("killed after step %lld\n", static_cast<long long>(step.step));
-                std::fflush(stdout);
-                std::raise(SIGKILL);
-            }
-        };
-        const auto report =
-            trainer.fit(job.digits, sotto::steps{job.steps}, sotto::evaluate_on{job.unseen, 100},
-                        sotto::checkpoints{folder, {.every_steps = 50}}, crash);
-
-        if (transport.rank() != 0) return;
+    const auto crash = [&](const sotto::step_report& step) {
+        if (dies && step.step == job.dies_after && transport.rank() == transport.size() - 1) {
+            std::printf("killed after step %lld\n", static_cast<long long>(step.step));
+            std::fflush(stdout);
+            std::raise(SIGKILL);
+        }
+    };
+    const auto report =
+        trainer.fit(job.digits, sotto::steps{job.steps}, sotto::evaluate_on{job.unseen, 100},
+                    sotto::checkpoints{folder, {.every_steps = 50}}, crash);
+    if (speaks)
         std::printf("step %lld: accuracy %.2f %%, %lld checkpoints written\n",
                     static_cast<long long>(report.step), 100.0 * report.evaluated->accuracy,
                     static_cast<long long>(report.checkpoints));
-        seen.parameters.assign(trainer.parameters().begin(), trainer.parameters().end());
-        seen.went_on = before.found;
+    return {{trainer.parameters().begin(), trainer.parameters().end()}, before.found};
+}
+
+/// Whether a run in a process of its own did not end well. Where ranks are threads all of them are
+/// gone at once; where they are processes the others notice, and end with an error.
+bool crashes(const examples::transport_options& chosen, const job& job,
+             const std::filesystem::path& folder) {
+    std::fflush(stdout);
+    const ::pid_t child = ::fork();
+    if (child == 0) {
+        try {
+            examples::with_transport(chosen, [&](auto& transport) {
+                if (transport.rank() == 0) std::puts("-- killed in the middle");
+                train(transport, job, folder, true);
+            });
+        } catch (const std::exception& e) {
+            std::fprintf(stderr, "resume_after_a_crash: %s\n", e.what());
+            ::_exit(1);
+        }
+        ::_exit(0);
+    }
+    int ending = 0;
+    return child > 0 && ::waitpid(child, &ending, 0) == child && ending != 0;
+}
+
+int compare(const examples::transport_options& chosen, const job& job,
+            const std::filesystem::path& folder) {
+    if (chosen.kind == examples::transport_kind::mpi)
+        throw sotto::invalid_option(
+            "MPI ends the whole job when a process of it dies, so that none is left to show how it "
+            "goes on: --transport in-process or tcp");
+    if (!crashes(chosen, job, folder / "crashed")) {
+        std::fputs("it was not killed: there is nothing to show\n", stderr);
+        return 1;
+    }
+    bool good = true;
+    examples::with_transport(chosen, [&](auto& transport) {
+        const bool speaks = transport.rank() == 0;
+        if (speaks) std::puts("-- the same program again");
+        const outcome resumed = train(transport, job, folder / "crashed");
+        if (speaks) std::puts("-- and once without a crash");
+        const outcome whole = train(transport, job, folder / "whole");
+        if (!speaks) return;
+        good = resumed.went_on && !whole.went_on && resumed.parameters == whole.parameters;
+        if (!resumed.went_on || whole.went_on)
+            std::puts("the second run did not go on from a checkpoint, or the third did");
+        else
+            std::printf("%zu parameters, %s\n", whole.parameters.size(),
+                        good ? "all the same to the last bit" : "NOT the same");
     });
-    return seen;
+    return good ? 0 : 1;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
     job job;
+    examples::transport_options transport;
     bool quick = false;
-    CLI::App app{"Trains, is killed, is started again, and compares the end with that of an "
-                 "undisturbed run."};
+    CLI::App app{
+        "Trains, is killed, is started again, and compares the end with that of an "
+        "undisturbed run.",
+        "resume_after_a_crash"};
+    examples::add_transport(app, transport);
     app.add_flag("--quick", quick, "120 steps in place of 300");
-    CLI11_PARSE(app, argc, argv);
-    if (quick) job.steps = 120, job.dies_after = 70;
-    const std::filesystem::path folder = "resume_after_a_crash_checkpoints";
-    std::filesystem::remove_all(folder);
-
-    std::puts("-- a process of its own, killed in the middle");
-    std::fflush(stdout);
-    const ::pid_t child = ::fork();
-    if (child == 0) {
-        train(job, folder / "crashed", true);
-        ::_exit(0);
-    }
-    int ending = 0;
-    if (child < 0 || ::waitpid(child, &ending, 0) != child || !WIFSIGNALED(ending) ||
-        WTERMSIG(ending) != SIGKILL) {
-        std::fputs("it was not killed: there is nothing to show\n", stderr);
-        return 1;
-    }
-    std::puts("-- the same program again");
-    const outcome resumed = train(job, folder / "crashed");
-    std::puts("-- and once without a crash");
-    const outcome whole = train(job, folder / "whole");
-    if (!resumed.went_on || whole.went_on) {
-        std::fputs("the second run did not go on from a checkpoint, or the third did\n", stderr);
-        return 1;
-    }
-
-    const bool same = resumed.parameters == whole.parameters;
-    std::printf("%zu parameters, %s\n", whole.parameters.size(),
-                same ? "all the same to the last bit" : "NOT the same");
-    return same ? 0 : 1;
+    return examples::run(app, argc, argv, [&] {
+        if (quick) job.steps = 120, job.dies_after = 70;
+        const std::filesystem::path folder = "resume_after_a_crash_checkpoints";
+        std::error_code gone_already;  // where processes share a folder, another may be first
+        std::filesystem::remove_all(folder, gone_already);
+        return compare(transport, job, folder);
+    });
 }

@@ -10,10 +10,11 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
-#include <exception>
 #include <filesystem>
 #include <string>
 #include <vector>
+
+#include "transport.hpp"
 
 namespace {
 
@@ -21,38 +22,38 @@ struct settings {
     std::vector<std::filesystem::path> logs;
     std::string report = "compare_runs.html";
     double megabits = 100.0, latency_ms = 1.0;
+    examples::transport_options transport{};
     bool quick = false;
 };
 
-/// Four workers train by one strategy; what rank 0 saw is in the log.
-void train(const std::string& log, auto strategy, const settings& chosen) {
-    const auto digits = sotto::data::digits(chosen.quick ? 1'000 : 6'000, sotto::random_stream{1});
-    const auto unseen = sotto::data::digits(1'000, sotto::random_stream{2});
-    sotto::run_in_process(4, [&](auto& transport) {
-        sotto::models::mlp model{784, 128, 10};
-        sotto::trainer trainer{model, strategy, transport};
-        trainer.fit(digits, sotto::epochs{chosen.quick ? 2 : 10}, sotto::evaluate_on{unseen},
-                    sotto::json_lines{log});
+/// Three short runs, for whoever has no logs yet. Returns whether this process is to read them: one
+/// alone does.
+bool make_logs(settings& chosen) {
+    using namespace sotto;
+    const auto digits = data::digits(chosen.quick ? 1'000 : 6'000, random_stream{1});
+    const auto unseen = data::digits(1'000, random_stream{2});
+    bool reads = false;
+    examples::with_transport(chosen.transport, [&](auto& transport) {
+        const auto train = [&](const char* log, auto strategy) {
+            models::mlp model{784, 128, 10};
+            trainer trainer{model, strategy, transport};
+            trainer.fit(digits, epochs{chosen.quick ? 2 : 10}, evaluate_on{unseen},
+                        json_lines{log});
+            if (transport.rank() == 0) std::printf("trained, see %s\n", log);
+        };
+        train("whole_gradients.jsonl", all_reduce{momentum_sgd{.learning_rate = 0.1}});
+        train(
+            "gradient_dropping.jsonl",
+            all_reduce{sgd{.learning_rate = 1.0}, sparsified{top_k{.density = 0.01}, residual{}}});
+        train("dgc.jsonl",
+              all_reduce{sgd{.learning_rate = 0.1}, dgc{.density = 0.01,
+                                                        .mask_from_sparsity = 0.98,
+                                                        .warm_up_epochs = 1,
+                                                        .values = wire::value_format::fp16}});
+        if (transport.rank() == 0) reads = true;
     });
-    std::printf("trained, see %s\n", log.c_str());
-}
-
-/// Three short runs, for whoever has no logs yet.
-std::vector<std::filesystem::path> make_logs(const settings& chosen) {
-    train("whole_gradients.jsonl", sotto::all_reduce{sotto::momentum_sgd{.learning_rate = 0.1}},
-          chosen);
-    train("gradient_dropping.jsonl",
-          sotto::all_reduce{sotto::sgd{.learning_rate = 1.0},
-                            sotto::sparsified{sotto::top_k{.density = 0.01}, sotto::residual{}}},
-          chosen);
-    train("dgc.jsonl",
-          sotto::all_reduce{sotto::sgd{.learning_rate = 0.1},
-                            sotto::dgc{.density = 0.01,
-                                       .mask_from_sparsity = 0.98,
-                                       .warm_up_epochs = 1,
-                                       .values = sotto::wire::value_format::fp16}},
-          chosen);
-    return {"whole_gradients.jsonl", "gradient_dropping.jsonl", "dgc.jsonl"};
+    chosen.logs = {"whole_gradients.jsonl", "gradient_dropping.jsonl", "dgc.jsonl"};
+    return reads;
 }
 
 /// How good a model was when it was last looked at: by its accuracy, if it has labels.
@@ -66,10 +67,9 @@ std::string quality(const sotto::run_log& run) {
     return text;
 }
 
-int compare(const settings& chosen) {
-    const std::vector<std::filesystem::path> logs =
-        chosen.logs.empty() ? make_logs(chosen) : chosen.logs;
-    const std::vector<sotto::run_log> runs = sotto::read_json_lines(logs);
+int compare(settings& chosen) {
+    if (chosen.logs.empty() && !make_logs(chosen)) return 0;
+    const std::vector<sotto::run_log> runs = sotto::read_json_lines(chosen.logs);
     for (const sotto::run_log& run : runs)
         std::printf("%-28s %6lld steps %10.2f s %12.2f MiB sent   %s\n", run.name.c_str(),
                     static_cast<long long>(run.steps), run.seconds,
@@ -91,7 +91,8 @@ int compare(const settings& chosen) {
 int main(int argc, char** argv) {
     settings chosen;
     CLI::App app{
-        "Draws runs beside each other in one HTML file. Without logs it makes three short runs."};
+        "Draws runs beside each other in one HTML file. Without logs it makes three short runs.",
+        "compare_runs"};
     app.add_option("logs", chosen.logs, "JSON-lines files that sotto::json_lines wrote");
     app.add_option("--report", chosen.report, "the HTML file to write")->capture_default_str();
     app.add_option("--megabits", chosen.megabits, "bandwidth of the network, in Mbit/s")
@@ -99,11 +100,6 @@ int main(int argc, char** argv) {
     app.add_option("--latency", chosen.latency_ms, "of a message, one way, in ms")
         ->capture_default_str();
     app.add_flag("--quick", chosen.quick, "runs of a second");
-    CLI11_PARSE(app, argc, argv);
-    try {
-        return compare(chosen);
-    } catch (const std::exception& e) {
-        std::fprintf(stderr, "compare_runs: %s\n", e.what());
-        return 1;
-    }
+    examples::add_transport(app, chosen.transport);
+    return examples::run(app, argc, argv, [&] { return compare(chosen); });
 }

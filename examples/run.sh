@@ -23,8 +23,9 @@ examples() {
 }
 
 usage() {
-    echo "usage: examples/run.sh [NAME [ARGUMENTS]...]"
+    echo "usage: examples/run.sh [-n RANKS] [NAME [ARGUMENTS]...]"
     echo "Installs what is missing (Debian), builds and runs one example; without a NAME, quickstart."
+    echo "-n RANKS: the workers are so many processes, which talk over TCP, not threads."
     echo
     examples | awk -F '\t' '{ printf "  %-28s %s\n", $1, $2 }'
 }
@@ -35,6 +36,17 @@ case ${1:-} in
         exit 0
         ;;
 esac
+ranks=
+if [ "${1:-}" = -n ]; then
+    case ${2:-} in
+        '' | *[!0-9]* | 0*)
+            echo "examples/run.sh: -n takes a number of ranks, not '${2:-}'" >&2
+            exit 2
+            ;;
+    esac
+    ranks=$2
+    shift 2
+fi
 name=${1:-quickstart}
 name=${name#[0-9][0-9]_}
 [ $# -eq 0 ] || shift
@@ -61,9 +73,13 @@ mkdir -p "$build"
 : > "$log"
 say "configure" cmake --preset examples -S "$root"
 say "build $name (the first time takes a minute or two)" \
-    cmake --build "$build" --target "example_$name"
+    cmake --build "$build" --target "example_$name" ${ranks:+sotto_launch}
 
 # The workers are threads already: BLAS must not start more for each of them.
 export OPENBLAS_NUM_THREADS=1
-echo "== run $name${*:+ $*}"
-exec "$build/examples/$name" "$@"
+command=("$build/examples/$name")
+if [ -n "$ranks" ]; then
+    command=("$build/examples/sotto_launch" -n "$ranks" "${command[@]}" --transport tcp)
+fi
+echo "== run $name${ranks:+ as $ranks processes}${*:+ $*}"
+exec "${command[@]}" "$@"

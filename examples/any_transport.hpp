@@ -1,0 +1,72 @@
+#pragma once
+
+#include <sotto/core/bytes.hpp>
+#include <sotto/core/clock.hpp>
+#include <sotto/core/errors.hpp>
+#include <sotto/transports/transport.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace examples {
+
+/// A transport of which it is known when the program runs what it is. Whoever knows it before uses
+/// sotto::tcp and the others themselves; here it saves compiling each example for each of them.
+///   cost    a virtual call more for each operation
+class any_transport {
+public:
+    virtual ~any_transport() = default;
+
+    virtual int rank() const = 0;
+    virtual int size() const = 0;
+    virtual sotto::request send(int to, sotto::tag label, sotto::byte_view out) = 0;
+    virtual sotto::request receive(int from, sotto::tag label, sotto::mutable_byte_view in) = 0;
+    virtual std::optional<sotto::completion> poll(sotto::request r) = 0;
+    virtual sotto::completion wait(sotto::request r) = 0;
+    virtual std::uint64_t activity() = 0;
+    virtual void await(std::uint64_t seen) = 0;
+    virtual bool agree(bool vote) = 0;
+    virtual void withdraw() noexcept = 0;
+    virtual void fail(std::string_view cause) noexcept = 0;
+    virtual void at(sotto::occasion now) = 0;
+    virtual void reserve(std::int64_t count) = 0;
+    virtual sotto::time_point now() const = 0;
+    virtual void charge(sotto::work amount) = 0;
+    virtual sotto::traffic counters() const = 0;
+};
+
+static_assert(sotto::transport<any_transport>);
+
+/// One that is a Transport, which stays its owner's.
+template <sotto::transport Transport>
+class transport_of final : public any_transport {
+public:
+    explicit transport_of(Transport& inner) : inner_(inner) {}
+
+    int rank() const override { return inner_.rank(); }
+    int size() const override { return inner_.size(); }
+    sotto::request send(int to, sotto::tag label, sotto::byte_view out) override {
+        return inner_.send(to, label, out);
+    }
+    sotto::request receive(int from, sotto::tag label, sotto::mutable_byte_view in) override {
+        return inner_.receive(from, label, in);
+    }
+    std::optional<sotto::completion> poll(sotto::request r) override { return inner_.poll(r); }
+    sotto::completion wait(sotto::request r) override { return inner_.wait(r); }
+    std::uint64_t activity() override { return inner_.activity(); }
+    void await(std::uint64_t seen) override { inner_.await(seen); }
+    bool agree(bool vote) override { return inner_.agree(vote); }
+    void withdraw() noexcept override { inner_.withdraw(); }
+    void fail(std::string_view cause) noexcept override { inner_.fail(cause); }
+    void at(sotto::occasion now) override { inner_.at(now); }
+    void reserve(std::int64_t count) override { inner_.reserve(count); }
+    sotto::time_point now() const override { return inner_.now(); }
+    void charge(sotto::work amount) override { inner_.charge(amount); }
+    sotto::traffic counters() const override { return inner_.counters(); }
+
+private:
+    Transport& inner_;
+};
+
+}  // namespace examples

@@ -1,0 +1,44 @@
+#!/bin/sh
+# same_on_every_transport.sh SOTTO_LAUNCH QUICKSTART [MPIRUN]
+# Whether the quickstart learns the same, to the last bit, from threads and from processes.
+set -eu
+
+launch=$1
+quickstart=$2
+mpirun=${3:-}
+
+# digests NAME COMMAND...: runs it, and prints the line of its output that has the digests.
+digests() {
+    name=$1
+    shift
+    if ! "$@" > "$name.out" 2> "$name.err"; then
+        cat "$name.out" "$name.err" >&2
+        echo "$name: '$*' failed" >&2
+        exit 1
+    fi
+    grep -h -o 'digests of the parameters.*' "$name.out" || {
+        cat "$name.out" >&2
+        echo "$name: '$*' printed no digests" >&2
+        exit 1
+    }
+}
+
+# compare NAME COMMAND...
+compare() {
+    found=$(digests "$@")
+    if [ "$found" != "$expected" ]; then
+        printf 'in-process: %s\n%s: %s\n' "$expected" "$1" "$found" >&2
+        exit 1
+    fi
+    echo "$1: $found"
+}
+
+expected=$(digests in-process "$quickstart" --quick --transport in-process --workers 4)
+compare tcp "$launch" -n 4 "$quickstart" --quick --transport tcp
+if [ -n "$mpirun" ]; then
+    # Open MPI and its launcher want to be told that root may, and that there are few processors.
+    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+    export OMPI_MCA_rmaps_base_oversubscribe=1
+    export PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
+    compare mpi "$mpirun" -n 4 "$quickstart" --quick --transport mpi
+fi

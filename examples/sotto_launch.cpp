@@ -1,0 +1,87 @@
+// Starts the ranks of a job as processes of this machine.
+
+#include <sotto/launch/local_processes.hpp>
+
+#include <charconv>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <exception>
+#include <optional>
+#include <string_view>
+#include <system_error>
+
+namespace {
+
+constexpr const char* usage =
+    "usage: sotto_launch -n RANKS [--grace SECONDS] COMMAND [ARGUMENTS]...\n"
+    "\n"
+    "Runs COMMAND as so many processes of this machine, ranks of one job. Each finds its place in\n"
+    "SOTTO_RANK, SOTTO_SIZE, SOTTO_ADDRESS and SOTTO_PORT, which "
+    "sotto::launch::from_environment()\n"
+    "reads. Their lines come out with their rank before them.\n"
+    "\n"
+    "  -n RANKS          how many\n"
+    "  --grace SECONDS   how long the others may go on when one failed, before they get SIGTERM, "
+    "and\n"
+    "                    as long again before SIGKILL; 5 unless given\n"
+    "\n"
+    "Ctrl-C is passed on to all ranks; a second one kills them. Nothing they started is left "
+    "behind.\n"
+    "The exit status is 0, or that of the first rank that failed (128 and the number of a "
+    "signal).\n";
+
+template <class Number>
+std::optional<Number> number_in(std::string_view text) {
+    Number value{};
+    const auto [end, why] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (why != std::errc() || end != text.data() + text.size()) return std::nullopt;
+    return value;
+}
+
+int refuse(const char* what, std::string_view given) {
+    std::fprintf(stderr, "sotto_launch: %s, not '%.*s'\n%s", what, static_cast<int>(given.size()),
+                 given.data(), usage);
+    return 2;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    sotto::launch::local_processes job;
+    job.size = 0;
+    int at = 1;
+    while (at < argc && argv[at][0] == '-') {
+        const std::string_view flag = argv[at++];
+        if (flag == "--") break;
+        if (flag == "-h" || flag == "--help") return std::fputs(usage, stdout), 0;
+        const std::string_view given = at < argc ? argv[at] : "";
+        if (flag == "-n") {
+            const auto size = number_in<int>(given);
+            if (!size || *size < 1) return refuse("-n takes a number of ranks", given);
+            job.size = *size;
+        } else if (flag == "--grace") {
+            const auto seconds = number_in<double>(given);
+            if (!seconds || !(*seconds >= 0.0) || *seconds > 1e6)
+                return refuse("--grace takes a number of seconds", given);
+            job.grace.until_terminate = job.grace.until_kill =
+                std::chrono::duration_cast<sotto::duration>(
+                    std::chrono::duration<double>(*seconds));
+        } else {
+            return refuse("-n, --grace or a command was expected", flag);
+        }
+        ++at;
+    }
+    if (job.size == 0) return refuse("-n RANKS was expected", at < argc ? argv[at] : "");
+    if (at >= argc) return refuse("a command was expected", "");
+    job.command.assign(argv + at, argv + argc);
+    // Whoever started this one may not care how its own processes end; this one must know.
+    std::signal(SIGCHLD, SIG_DFL);
+    try {
+        const auto failure = sotto::launch::run(job);
+        return failure ? failure->exit_status() : 0;
+    } catch (const std::exception& e) {
+        std::fprintf(stderr, "sotto_launch: %s\n", e.what());
+        return 2;
+    }
+}

@@ -1,0 +1,36 @@
+#pragma once
+
+// What all examples share: flags for the transport that ranks talk through, and how a program runs.
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <string>
+
+#include "any_transport.hpp"
+
+namespace examples {
+
+enum class transport_kind { in_process, tcp, mpi };
+
+struct transport_options {
+    transport_kind kind = transport_kind::in_process;
+    int workers = 4;                // in-process: threads
+    std::string secret{};           // tcp: a file that all ranks have; empty: none
+    bool insecure_network = false;  // tcp: as tcp_options has it
+};
+
+/// The flags --transport, --workers, --secret and --insecure-network.
+void add_transport(CLI::App& app, transport_options& chosen);
+
+/// Calls f(transport) for each rank that this process has: all of them in-process, on a thread
+/// each, else one.
+///   errors  invalid_option: what was chosen cannot be had; what f throws, and the transport
+void with_transport(const transport_options& chosen, const std::function<void(any_transport&)>& f);
+
+/// A program: reads its flags, does its work and returns what it returns; says what went wrong.
+int run(CLI::App& app, int argc, char** argv, const std::function<int()>& work);
+
+/// Not CLI::PositiveNumber: its message ends in the largest double, all 309 digits of it.
+std::string at_least_one(const std::string& number);
+
+}  // namespace examples

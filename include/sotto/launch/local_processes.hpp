@@ -1,0 +1,63 @@
+#pragma once
+
+#include <unistd.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sotto/core/errors.hpp"
+#include "sotto/launch/ending.hpp"
+#include "sotto/launch/local_run.hpp"
+#include "sotto/launch/reserved_port.hpp"
+#include "sotto/launch/supervision.hpp"
+
+namespace sotto::launch {
+
+/// A job whose ranks are all processes of this machine, of one command.
+struct local_processes {
+    int size = 1;
+    std::vector<std::string> command{};  // the program, as a shell finds it, and its arguments
+    patience grace{};
+    int out = STDOUT_FILENO;  // where the ranks' lines go
+    int err = STDERR_FILENO;  // and what they complain of
+};
+
+/// Runs a job to its end; returns the first failure, or nothing where all ranks ended with 0.
+///
+/// Each rank is told its place by the variables that `from_environment` reads: SOTTO_RANK,
+/// SOTTO_SIZE, SOTTO_LOCAL_RANK, SOTTO_LOCAL_SIZE, SOTTO_ADDRESS and SOTTO_PORT, a free one. Its
+/// input is empty; its lines of output come out whole, with "[rank] " before each.
+///
+/// When a rank fails, the others are left `grace.until_terminate` to notice and to end by
+/// themselves, then get SIGTERM, and after `grace.until_kill` SIGKILL. SIGINT, SIGTERM and SIGHUP
+/// that this process gets (and does not ignore) go to all ranks; a second one kills them. Nothing
+/// is left when this returns, and when this process is killed all ranks die: that includes what
+/// they started, unless it moved to a process group of its own.
+///
+/// Other threads of this process must block those three signals, and none may wait for children
+/// that are not its own. It needs Linux.
+///   memory  at most 1 MiB of output that cannot be written yet and a line of each rank; ranks that
+///           write faster than `out` and `err` are read are held up
+///   errors  invalid_option: no rank, or no such program; io_failure: it cannot be run, its output
+///           cannot be written, or the system has no process, file or port left. All ranks are
+///           then killed
+inline std::optional<ending> run(const local_processes& job) {
+    if (job.size < 1 || job.size > 4096)
+        throw invalid_option("launch: " + std::to_string(job.size) +
+                             " processes; 1 to 4096 are possible on one machine");
+    if (job.command.empty()) throw invalid_option("launch: there is no command to run");
+    const reserved_port port;
+    detail::local_run ranks(job.command, job.grace, job.out, job.err);
+    const auto number = [](int of) { return std::to_string(of); };
+    for (int rank = 0; rank < job.size; ++rank)
+        ranks.start({{"SOTTO_RANK", number(rank)},
+                     {"SOTTO_SIZE", number(job.size)},
+                     {"SOTTO_LOCAL_RANK", number(rank)},
+                     {"SOTTO_LOCAL_SIZE", number(job.size)},
+                     {"SOTTO_ADDRESS", "127.0.0.1"},
+                     {"SOTTO_PORT", number(port.number())}});
+    return ranks.run();
+}
+
+}  // namespace sotto::launch

@@ -1,0 +1,237 @@
+#pragma once
+
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "sotto/core/clock.hpp"
+#include "sotto/launch/descriptor.hpp"
+#include "sotto/launch/ending.hpp"
+#include "sotto/launch/heard_signals.hpp"
+#include "sotto/launch/line_prefixer.hpp"
+#include "sotto/launch/line_sink.hpp"
+#include "sotto/launch/process_group.hpp"
+#include "sotto/launch/program_path.hpp"
+#include "sotto/launch/supervision.hpp"
+
+namespace sotto::launch::detail {
+
+/// The ranks of a job on this machine, from the first one's start to the last one's end: reads what
+/// they say, hears of signals and ends, and does what `supervision` decides.
+class local_run {
+public:
+    using variables = std::vector<std::pair<std::string, std::string>>;
+
+    local_run(std::vector<std::string> command, const patience& grace, int out, int err)
+        : command_(std::move(command)),
+          path_(program_path(command_.front())),
+          grace_(grace),
+          out_(out),
+          err_(err),
+          signals_{SIGINT, SIGTERM, SIGHUP} {}
+
+    /// Starts the next rank, with these variables in place of such as there are.
+    void start(const variables& own) {
+        std::vector<std::string> environment;
+        for (const auto& [name, value] : own) environment.push_back(name + "=" + value);
+        for (char** given = ::environ; given != nullptr && *given != nullptr; ++given) {
+            const std::string_view one = *given;
+            if (std::none_of(own.begin(), own.end(), [&](const auto& variable) {
+                    return one.substr(0, one.find('=')) == variable.first;
+                }))
+                environment.emplace_back(one);
+        }
+        const auto arguments = pointers_to(command_), values = pointers_to(environment);
+        const std::string prefix = "[" + std::to_string(ranks_.size()) + "] ";
+        ranks_.push_back(
+            {group_.start({path_.c_str(), arguments.data(), values.data()}, signals_.before()),
+             {line_prefixer(prefix), line_prefixer(prefix)}});
+    }
+
+    std::optional<ending> run() {
+        supervision ranks(static_cast<int>(ranks_.size()), grace_);
+        while (ranks.running() > 0) {
+            wait(ranks.next());
+            pass_on();
+            hear(ranks);
+            note_endings(ranks);
+            if (const auto signal = ranks.due(now())) send(*signal);
+        }
+        group_.end();  // what they started is of no more use
+        for (rank& one : ranks_)
+            for (const bool complains : {false, true}) {
+                read(one, complains);
+                while (sink(complains).full() && write_all()) read(one, complains);
+                one.lines[complains].finish(sink(complains).text());
+            }
+        write_all();
+        return ranks.first_failure();
+    }
+
+private:
+    struct rank {
+        running_program process;
+        std::array<line_prefixer, 2> lines;  // of its output, and of what it complains of
+    };
+
+    static time_point now() noexcept { return std::chrono::steady_clock::now(); }
+
+    static std::vector<char*> pointers_to(std::vector<std::string>& texts) {
+        std::vector<char*> all;
+        for (std::string& text : texts) all.push_back(text.data());
+        all.push_back(nullptr);
+        return all;
+    }
+
+    line_sink& sink(bool complains) noexcept { return complains ? err_ : out_; }
+
+    static descriptor& source(rank& of, bool complains) noexcept {
+        return complains ? of.process.err : of.process.out;
+    }
+
+    /// Until something happened, or it is so late.
+    void wait(const std::optional<time_point>& latest) {
+        want_sinks();
+        for (rank& one : ranks_) {
+            waits_.push_back({one.process.end.handle(), POLLIN, 0});
+            for (const bool complains : {false, true})
+                waits_.push_back(
+                    {sink(complains).full() ? -1 : source(one, complains).handle(), POLLIN, 0});
+        }
+        int most = -1;
+        if (latest) {
+            const auto left = std::chrono::ceil<std::chrono::milliseconds>(*latest - now()).count();
+            most = static_cast<int>(
+                std::clamp<std::int64_t>(left, 0, std::numeric_limits<int>::max()));
+        }
+        poll(most);
+    }
+
+    void want_sinks() {
+        waits_.clear();
+        waits_.push_back({signals_.handle(), POLLIN, 0});
+        waits_.push_back(out_.wanted());
+        waits_.push_back(err_.wanted());
+    }
+
+    void poll(int milliseconds) {
+        if (::poll(waits_.data(), waits_.size(), milliseconds) >= 0) return;
+        if (errno != EINTR) refuse_by_system("the ranks cannot be waited for");
+        for (pollfd& one : waits_) one.revents = 0;
+    }
+
+    void pass_on() {
+        write();
+        for (std::size_t i = 0; i < ranks_.size(); ++i)
+            for (const bool complains : {false, true})
+                if (waits_[first_rank + of_a_rank * i + 1 + complains].revents != 0)
+                    read(ranks_[i], complains);
+    }
+
+    /// To one of both: if they are one pipe, it may have had room for one alone.
+    void write() {
+        if (waits_[2].revents != 0)
+            err_.write();
+        else if (waits_[1].revents != 0)
+            out_.write();
+    }
+
+    /// Until nothing waits to be written; false if a signal said that there is no time for it.
+    bool write_all() {
+        while (!out_.empty() || !err_.empty()) {
+            want_sinks();
+            poll(hurries_ ? 0 : -1);
+            if (signals_.next()) hurries_ = true;
+            if (waits_[1].revents == 0 && waits_[2].revents == 0 && hurries_) return false;
+            write();
+        }
+        return true;
+    }
+
+    /// All that there is, as long as there is room for it.
+    void read(rank& from, bool complains) {
+        descriptor& pipe = source(from, complains);
+        while (pipe && !sink(complains).full()) {
+            const ssize_t count = ::read(pipe.handle(), piece_.data(), piece_.size());
+            if (count < 0 && errno == EINTR) continue;
+            if (count < 0 && errno == EAGAIN) return;
+            if (count <= 0) return pipe.close();
+            from.lines[complains].take({piece_.data(), static_cast<std::size_t>(count)},
+                                       sink(complains).text());
+        }
+    }
+
+    void hear(supervision& ranks) {
+        while (const auto told = signals_.next()) {
+            const int sent = ranks.told(*told);
+            if (sent == SIGKILL)
+                hurries_ = true;
+            else
+                say("all ranks are told: " + name_of(sent) + "; a second signal kills them");
+            send(sent);
+        }
+    }
+
+    void note_endings(supervision& ranks) {
+        ended_.clear();
+        for (std::size_t i = 0; i < ranks_.size(); ++i) {
+            if (waits_[first_rank + of_a_rank * i].revents == 0) continue;
+            running_program& process = ranks_[i].process;
+            int status = 0;
+            const pid_t found = ::waitpid(process.id, &status, WNOHANG);
+            if (found == 0) continue;
+            if (found < 0)
+                refuse_by_system("how rank " + std::to_string(i) +
+                                 " ended was told to another part of this program");
+            process.end.close();
+            ended_.push_back({static_cast<int>(i), status});
+        }
+        const bool had_failed = ranks.first_failure().has_value();
+        ranks.ended(ended_, now());
+        if (had_failed || !ranks.first_failure()) return;
+        std::string text = ranks.first_failure()->text();
+        if (ranks.running() > 0)
+            text += "; " + std::to_string(ranks.running()) + " more waited for";
+        say(text);
+    }
+
+    void send(int signal) {
+        if (signal == SIGKILL) say("the ranks that are left are killed");
+        group_.signal(signal);
+    }
+
+    static std::string name_of(int signal) { return ::strsignal(signal); }
+
+    void say(const std::string& text) { err_.text() += "launch: " + text + "\n"; }
+
+    static constexpr std::size_t first_rank = 3, of_a_rank = 3;  // places in waits_
+
+    std::vector<std::string> command_;
+    std::string path_;
+    patience grace_;
+    line_sink out_, err_;
+    heard_signals signals_;
+    process_group group_;
+    std::vector<rank> ranks_;
+    std::vector<pollfd> waits_;
+    std::vector<ending> ended_;
+    std::array<char, 1 << 16> piece_{};
+    bool hurries_ = false;  // whoever reads what the ranks say is not waited for
+};
+
+}  // namespace sotto::launch::detail

@@ -1,0 +1,159 @@
+#pragma once
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/types.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "sotto/core/errors.hpp"
+#include "sotto/launch/descriptor.hpp"
+
+namespace sotto::launch::detail {
+
+/// What is run, prepared: between fork and exec there is no memory to be had.
+struct prepared_program {
+    const char* path;
+    char* const* arguments;
+    char* const* variables;
+};
+
+/// A program that runs: whether it has ended can be polled for, and what it says read.
+struct running_program {
+    pid_t id = 0;
+    descriptor end, out, err;
+};
+
+/// Programs that live no longer than this object, nor than its process: nor do those that they
+/// start, unless they move to a process group of their own.
+///
+/// A process of its own leads the group and does nothing but wait for the end of this one, however
+/// that comes, to kill the group. So the group has a member as long as this object lives, and its
+/// number cannot come to mean strangers. Each program is also killed by the system when the thread
+/// that started it ends. This process is made the one that inherits what a program leaves behind,
+/// so that `end` can wait for all of it.
+class process_group {
+public:
+    process_group() {
+        pipe_ends life = pipe_ends::make();
+        leader_ = fork_deaf();
+        if (leader_ == 0) lead(life.read.handle(), life.write.handle());
+        if (leader_ < 0) refuse_by_system("the system starts no process");
+        ::setpgid(leader_, leader_);  // as the leader does: whoever comes first
+        life_ = std::move(life.write);
+        ::prctl(PR_GET_CHILD_SUBREAPER, &inherited_before_);
+        ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+    }
+    process_group(const process_group&) = delete;
+    process_group& operator=(const process_group&) = delete;
+    ~process_group() { end(); }
+
+    /// Starts a program, whose input is empty.
+    ///   errors  io_failure: it cannot be run, or the system has no process or file left
+    running_program start(const prepared_program& program, const sigset_t& mask) {
+        descriptor nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+        if (!nothing) refuse_by_system("/dev/null cannot be opened");
+        nothing = above_standard(std::move(nothing));
+        pipe_ends out = pipe_ends::make(), err = pipe_ends::make(), failure = pipe_ends::make();
+        const pid_t self = ::getpid();
+        running_program made;
+        made.id = fork_deaf();
+        if (made.id == 0)
+            become(program, mask, self, {nothing.handle(), out.write.handle(), err.write.handle()},
+                   failure.write.handle());
+        if (made.id < 0) refuse_by_system("the system starts no process");
+        failure.write.close();
+        int why = 0;
+        if (read_whole(failure.read.handle(), why)) {
+            throw io_failure("launch: '" + std::string(program.path) +
+                             "' cannot be run: " + std::strerror(why));
+        }
+        made.end = descriptor(static_cast<int>(::syscall(SYS_pidfd_open, made.id, 0)));
+        if (!made.end) refuse_by_system("a process cannot be waited for (Linux 5.3 can)");
+        for (const descriptor* const one : {&out.read, &err.read})
+            ::fcntl(one->handle(), F_SETFL, O_NONBLOCK);
+        made.out = std::move(out.read);
+        made.err = std::move(err.read);
+        return made;
+    }
+
+    void signal(int number) noexcept {
+        if (leader_ > 0) ::kill(-leader_, number);
+    }
+
+    /// Kills all, and returns when none is left.
+    void end() noexcept {
+        if (leader_ <= 0) return;
+        ::kill(-leader_, SIGKILL);
+        // Who lost its parent is a child of this process by the time that parent can be waited for.
+        while (::waitpid(-leader_, nullptr, 0) > 0 || errno == EINTR) {}
+        leader_ = 0;
+        life_.close();
+        ::prctl(PR_SET_CHILD_SUBREAPER, inherited_before_);
+    }
+
+private:
+    struct standard_files {
+        int in, out, err;
+    };
+
+    /// A fork whose child hears no signal, so that it never runs a handler of this program's.
+    static pid_t fork_deaf() noexcept {
+        sigset_t all, before;
+        ::sigfillset(&all);
+        ::pthread_sigmask(SIG_SETMASK, &all, &before);
+        const pid_t id = ::fork();
+        const int why = errno;
+        if (id != 0) ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+        errno = why;
+        return id;
+    }
+
+    // From here to the end of the class all is async-signal-safe: other threads of the process that
+    // was forked may have held any lock.
+
+    [[noreturn]] static void lead(int life, int other_end) noexcept {
+        ::close(other_end);
+        if (::setpgid(0, 0) != 0) ::_exit(127);
+        char none = 0;
+        while (::read(life, &none, 1) < 0 && errno == EINTR) {}
+        ::kill(-::getpid(), SIGKILL);
+        ::_exit(0);
+    }
+
+    [[noreturn]] void become(const prepared_program& program, const sigset_t& mask, pid_t parent,
+                             standard_files files, int failure) const noexcept {
+        ::setpgid(0, leader_);
+        ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (::getppid() != parent) ::_exit(127);  // it ended before it could be asked for
+        ::dup2(files.in, STDIN_FILENO);
+        ::dup2(files.out, STDOUT_FILENO);
+        ::dup2(files.err, STDERR_FILENO);
+        ::pthread_sigmask(SIG_SETMASK, &mask, nullptr);
+        ::execve(program.path, program.arguments, program.variables);
+        const int why = errno;
+        while (::write(failure, &why, sizeof why) < 0 && errno == EINTR) {}
+        ::_exit(127);
+    }
+
+    static bool read_whole(int from, int& value) noexcept {
+        ssize_t count = 0;
+        do {
+            count = ::read(from, &value, sizeof value);
+        } while (count < 0 && errno == EINTR);
+        return count == sizeof value;  // else it ended without: exec closed it
+    }
+
+    pid_t leader_ = 0;
+    descriptor life_;
+    int inherited_before_ = 0;
+};
+
+}  // namespace sotto::launch::detail

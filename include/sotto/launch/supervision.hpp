@@ -1,0 +1,85 @@
+#pragma once
+
+#include <chrono>
+#include <csignal>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "sotto/core/clock.hpp"
+#include "sotto/launch/ending.hpp"
+
+namespace sotto::launch {
+
+/// How long the ranks of a job may go on once one of them failed.
+struct patience {
+    /// Until they get SIGTERM: they notice by themselves, and say whom they miss. Over TCP that
+    /// takes tcp_options::dead_after where a rank hangs, and no time where it is gone.
+    duration until_terminate = std::chrono::seconds(5);
+    duration until_kill = std::chrono::seconds(5);  // from then on until SIGKILL
+};
+
+/// What is to be done with the ranks of a job, from how they end and what signals come: it sends
+/// nothing itself, and is told the time.
+///
+/// A rank that fails ends the job: the others are left `patience` to end by themselves, then they
+/// are made to. A signal from outside goes to all ranks, which may take as long as they like to
+/// end; a second one kills them.
+class supervision {
+public:
+    supervision(int size, const patience& given) : running_(size), patience_(given) {}
+
+    int running() const noexcept { return running_; }
+    const std::optional<ending>& first_failure() const noexcept { return first_; }
+
+    /// These ended since the last time. A rank that a signal ended did not end because of others,
+    /// so it counts as the first of them; else it is the lowest that failed.
+    void ended(std::span<const ending> together, time_point now) {
+        running_ -= static_cast<int>(together.size());
+        if (first_) return;
+        for (const ending& one : together)
+            if (one.failed() && (!first_ || (one.by_signal() && !first_->by_signal())))
+                first_ = one;
+        if (first_ && last_sent_ != SIGKILL) plan(SIGTERM, now + patience_.until_terminate);
+    }
+
+    /// A signal came: which one to send to all ranks now.
+    int told(int signal) {
+        if (std::exchange(was_told_, true)) {
+            planned_.reset();
+            signal = SIGKILL;
+        }
+        return last_sent_ = signal;
+    }
+
+    /// When `due` will have something to say, as things are.
+    std::optional<time_point> next() const noexcept {
+        return planned_ ? std::optional(planned_->at) : std::nullopt;
+    }
+
+    /// The signal that all ranks are to get, now that it is so late.
+    std::optional<int> due(time_point now) {
+        if (running_ == 0 || !planned_ || now < planned_->at) return std::nullopt;
+        last_sent_ = planned_->signal;
+        planned_.reset();
+        if (last_sent_ == SIGTERM) plan(SIGKILL, now + patience_.until_kill);
+        return last_sent_;
+    }
+
+private:
+    struct plan_of {
+        int signal;
+        time_point at;
+    };
+
+    void plan(int signal, time_point at) { planned_ = plan_of{signal, at}; }
+
+    int running_;
+    patience patience_;
+    std::optional<ending> first_;
+    std::optional<plan_of> planned_;
+    bool was_told_ = false;
+    int last_sent_ = 0;
+};
+
+}  // namespace sotto::launch

@@ -1,0 +1,379 @@
+#include "sotto/launch/local_processes.hpp"
+
+#include <doctest/doctest.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "sotto/core/errors.hpp"
+#include "sotto/launch/descriptor.hpp"
+#include "support/folders.hpp"
+
+using namespace sotto;
+using namespace sotto::launch;
+using sotto::launch::detail::descriptor;
+using sotto::launch::detail::pipe_ends;
+using sotto::testing::scratch_folder;
+
+namespace {
+
+/// A file without a name, and what was written into it.
+class scratch_file {
+public:
+    scratch_file() { REQUIRE(file_ != nullptr); }
+    int handle() const { return ::fileno(file_.get()); }
+
+    std::vector<std::string> lines() const {
+        std::string text;
+        std::array<char, 4096> piece{};
+        ::lseek(handle(), 0, SEEK_SET);
+        for (ssize_t count = 0; (count = ::read(handle(), piece.data(), piece.size())) > 0;)
+            text.append(piece.data(), static_cast<std::size_t>(count));
+        std::vector<std::string> all;
+        for (std::size_t end = 0; (end = text.find('\n')) != text.npos; text.erase(0, end + 1))
+            all.push_back(text.substr(0, end));
+        CHECK(text.empty());  // all lines are whole
+        return all;
+    }
+
+private:
+    struct closer {
+        void operator()(std::FILE* file) const { std::fclose(file); }
+    };
+    std::unique_ptr<std::FILE, closer> file_{std::tmpfile()};
+};
+
+/// A job of shells, and what it said.
+struct shells {
+    std::optional<ending> failure;
+    std::vector<std::string> out, err;
+
+    shells(int size, const std::string& script, patience grace = {}) {
+        const scratch_file said, complained;
+        failure = run({.size = size,
+                       .command = {"sh", "-c", script},
+                       .grace = grace,
+                       .out = said.handle(),
+                       .err = complained.handle()});
+        out = said.lines();
+        err = complained.lines();
+    }
+};
+
+constexpr patience none{duration::zero(), duration::zero()};
+
+/// A pipe whose writing end everything inherits that is started while it lives: its end is read
+/// once all of that is gone.
+struct witness {
+    descriptor read, write;
+
+    witness() {
+        std::array<int, 2> ends{};
+        REQUIRE(::pipe(ends.data()) == 0);
+        read = descriptor(ends[0]);
+        write = descriptor(ends[1]);
+        ::fcntl(ends[0], F_SETFD, FD_CLOEXEC);
+    }
+
+    /// Whether nobody is left, now.
+    bool alone() {
+        write.close();
+        pollfd one{read.handle(), POLLIN, 0};
+        return ::poll(&one, 1, 0) == 1 && one.revents == POLLHUP;
+    }
+
+    /// Waits until nobody is left.
+    void await() {
+        write.close();
+        char any = 0;
+        ssize_t count = 0;
+        while ((count = ::read(read.handle(), &any, 1)) > 0 || (count < 0 && errno == EINTR)) {}
+        CHECK(count == 0);
+    }
+};
+
+/// A process that runs a job, whose output is read line by line.
+class launcher {
+public:
+    launcher(int size, std::string script) {
+        pipe_ends ends = pipe_ends::make();
+        id_ = ::fork();
+        REQUIRE(id_ >= 0);
+        if (id_ == 0) {
+            int status = 99;
+            try {
+                const auto failure = run({.size = size,
+                                          .command = {"sh", "-c", std::move(script)},
+                                          .out = ends.write.handle(),
+                                          .err = ends.write.handle()});
+                status = failure ? failure->exit_status() : 0;
+            } catch (...) {}
+            ::_exit(status);
+        }
+        source_.reset(::fdopen(::dup(ends.read.handle()), "r"));
+    }
+    ~launcher() {
+        if (id_ > 0) {
+            ::kill(id_, SIGKILL);
+            ::waitpid(id_, nullptr, 0);
+        }
+    }
+
+    void signal(int number) { ::kill(id_, number); }
+
+    /// Reads until so many lines have this in them; false if the output ends before.
+    bool hear(const std::string& text, int times) {
+        char* line = nullptr;
+        std::size_t room = 0;
+        while (times > 0 && ::getline(&line, &room, source_.get()) > 0)
+            if (std::string_view(line).find(text) != std::string_view::npos) --times;
+        std::free(line);
+        return times == 0;
+    }
+
+    int wait() {
+        int status = 0;
+        ::waitpid(std::exchange(id_, 0), &status, 0);
+        return status;
+    }
+
+private:
+    struct closer {
+        void operator()(std::FILE* file) const { std::fclose(file); }
+    };
+    pid_t id_ = 0;
+    std::unique_ptr<std::FILE, closer> source_;
+};
+
+int descriptors() {
+    const std::filesystem::directory_iterator all("/proc/self/fd");
+    return static_cast<int>(std::distance(begin(all), end(all)));
+}
+
+}  // namespace
+
+TEST_CASE("every rank learns its place, and its lines say whose they are") {
+    shells job(3,
+               "echo $SOTTO_RANK of $SOTTO_SIZE, $SOTTO_LOCAL_RANK of $SOTTO_LOCAL_SIZE, meets at "
+               "$SOTTO_ADDRESS port $SOTTO_PORT; echo oh >&2");
+    CHECK_FALSE(job.failure);
+    REQUIRE(job.out.size() == 3);
+    std::sort(job.out.begin(), job.out.end());
+    const std::string port = job.out[0].substr(job.out[0].rfind(' ') + 1);
+    CHECK(std::stoi(port) > 0);
+    for (std::size_t i = 0; i < 3; ++i) {
+        const std::string rank = std::to_string(i);
+        CHECK(job.out[i] == "[" + rank + "] " + rank + " of 3, " + rank +
+                                " of 3, meets at 127.0.0.1 port " + port);
+    }
+    std::sort(job.err.begin(), job.err.end());
+    CHECK(job.err == std::vector<std::string>{"[0] oh", "[1] oh", "[2] oh"});
+}
+
+TEST_CASE("variables that are there already are replaced, others are kept") {
+    ::setenv("SOTTO_RANK", "77", 1);
+    ::setenv("SOTTO_TEST_OTHER", "kept", 1);
+    shells job(1, "env | grep -c ^SOTTO_RANK=; echo $SOTTO_RANK $SOTTO_TEST_OTHER");
+    ::unsetenv("SOTTO_RANK");
+    ::unsetenv("SOTTO_TEST_OTHER");
+    CHECK(job.out == std::vector<std::string>{"[0] 1", "[0] 0 kept"});
+}
+
+TEST_CASE("lines of ranks that write at the same time stay whole, in order and complete") {
+    shells job(4,
+               "i=0; while [ $i -lt 3000 ]; do "
+               "echo $i abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz $SOTTO_RANK; "
+               "i=$((i+1)); done; printf last");
+    CHECK_FALSE(job.failure);
+    REQUIRE(job.out.size() == 4 * 3001);
+    std::array<int, 4> next{};
+    for (const std::string& line : job.out) {
+        const auto rank = static_cast<std::size_t>(line[1] - '0');
+        REQUIRE(rank < 4);
+        const std::string number = std::to_string(rank), prefix = "[" + number + "] ";
+        const int i = next[rank]++;
+        REQUIRE(line == (i == 3000 ? prefix + "last"
+                                   : prefix + std::to_string(i) +
+                                         " abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz " +
+                                         number));
+    }
+}
+
+TEST_CASE("more than fits into memory's share passes through") {
+    shells job(2, "head -c 3000000 /dev/zero | tr '\\0' x | fold -w 999; echo; echo end");
+    CHECK_FALSE(job.failure);
+    std::size_t letters = 0;
+    for (const std::string& line : job.out)
+        letters += static_cast<std::size_t>(std::count(line.begin(), line.end(), 'x'));
+    CHECK(letters == 6'000'000);
+    CHECK(std::count(job.out.begin(), job.out.end(), "[1] end") == 1);
+}
+
+TEST_CASE("the first rank that fails is named, with how it ended") {
+    shells exits(3, "[ $SOTTO_RANK != 1 ] || exit 3");
+    REQUIRE(exits.failure);
+    CHECK(exits.failure->rank == 1);
+    CHECK(exits.failure->exit_status() == 3);
+    REQUIRE_FALSE(exits.err.empty());
+    CHECK(exits.err[0].starts_with("launch: rank 1 ended with exit status 3"));
+
+    shells dies(3, "[ $SOTTO_RANK != 2 ] || kill -9 $$");
+    REQUIRE(dies.failure);
+    CHECK(dies.failure->text() == "rank 2 was ended by signal 9 (Killed)");
+    CHECK(dies.failure->exit_status() == 137);
+}
+
+TEST_CASE("ranks that go on when one has failed are asked to end, then made to") {
+    const scratch_folder folder("local_processes");
+    const std::string meeting = folder.path() / "meeting";
+    REQUIRE(::mkfifo(meeting.c_str(), 0600) == 0);
+    // Rank 0 fails once rank 1 is prepared.
+    const std::string first = "[ $SOTTO_RANK = 1 ] || { read line < " + meeting + "; exit 4; }; ";
+    // A shell that waits for nobody runs its trap at once.
+    const std::string second = "; echo prepared > " + meeting + "; while :; do :; done";
+
+    const shells asked(2, first + "trap 'echo asked; exit 0' TERM" + second,
+                       {.until_terminate = duration::zero()});
+    REQUIRE(asked.failure);
+    CHECK(asked.failure->text() == "rank 0 ended with exit status 4");
+    CHECK(asked.out == std::vector<std::string>{"[1] asked"});
+    CHECK(asked.err[0] == "launch: rank 0 ended with exit status 4; 1 more waited for");
+
+    const shells deaf(2, first + "trap '' TERM" + second, none);
+    REQUIRE(deaf.failure);
+    CHECK(deaf.failure->rank == 0);
+    CHECK(deaf.err.back() == "launch: the ranks that are left are killed");
+}
+
+TEST_CASE("what ranks started is gone when the job is over") {
+    witness everybody;
+    shells job(3,
+               "tail -f /dev/null & (sh -c 'tail -f /dev/null & exec tail -f /dev/null' &) ; "
+               "echo done");
+    CHECK_FALSE(job.failure);
+    CHECK(job.out.size() == 3);
+    CHECK(everybody.alone());
+}
+
+TEST_CASE("what ranks started is gone when one was killed") {
+    witness everybody;
+    shells job(3, "tail -f /dev/null & [ $SOTTO_RANK != 1 ] || kill -9 $$; wait", none);
+    REQUIRE(job.failure);
+    CHECK(job.failure->rank == 1);
+    CHECK(everybody.alone());
+}
+
+TEST_CASE("when the launcher is killed, nothing is left of the job") {
+    witness everybody;
+    launcher job(3, "(trap '' INT TERM HUP; tail -f /dev/null) & echo ready; wait");
+    REQUIRE(job.hear("ready", 3));
+    job.signal(SIGKILL);
+    job.wait();
+    everybody.await();
+}
+
+TEST_CASE("an interrupt goes to all ranks, which may end as they like") {
+    witness everybody;
+    launcher job(3, "trap 'echo told; exit 5' INT; echo ready; while :; do :; done");
+    REQUIRE(job.hear("ready", 3));
+    job.signal(SIGINT);
+    CHECK(job.hear("told", 3));
+    const int status = job.wait();
+    CHECK(WIFEXITED(status));
+    CHECK(WEXITSTATUS(status) == 5);
+    CHECK(everybody.alone());
+}
+
+TEST_CASE("a second interrupt kills those that do not listen") {
+    witness everybody;
+    launcher job(3, "trap '' INT TERM; echo ready; tail -f /dev/null");
+    REQUIRE(job.hear("ready", 3));
+    job.signal(SIGTERM);
+    REQUIRE(job.hear("launch: all ranks are told: Terminated", 1));
+    job.signal(SIGINT);
+    const int status = job.wait();
+    CHECK(WIFEXITED(status));
+    CHECK(WEXITSTATUS(status) == 128 + SIGKILL);
+    CHECK(everybody.alone());
+}
+
+TEST_CASE("nobody who reads is no reason to hang: a second interrupt is heard") {
+    const pipe_ends ends = pipe_ends::make();
+    witness everybody;
+    const pid_t id = ::fork();
+    REQUIRE(id >= 0);
+    if (id == 0) {
+        const auto failure = run({.size = 1,
+                                  .command = {"sh", "-c", "trap '' INT TERM; yes"},
+                                  .out = ends.write.handle(),
+                                  .err = ends.write.handle()});
+        ::_exit(failure ? failure->exit_status() : 0);
+    }
+    pollfd one{ends.read.handle(), POLLIN, 0};
+    REQUIRE(::poll(&one, 1, -1) == 1);  // from now on it fills, and nobody takes anything out
+    ::kill(id, SIGINT);
+    ::kill(id, SIGTERM);
+    int status = 0;
+    REQUIRE(::waitpid(id, &status, 0) == id);
+    CHECK(WIFEXITED(status));
+    CHECK(WEXITSTATUS(status) == 128 + SIGKILL);
+    CHECK(everybody.alone());
+}
+
+TEST_CASE("input is empty") {
+    shells job(2, "wc -c; read line || echo nothing");
+    CHECK(std::count(job.out.begin(), job.out.end(), "[1] 0") == 1);
+    CHECK(std::count(job.out.begin(), job.out.end(), "[0] nothing") == 1);
+}
+
+TEST_CASE("what cannot be run is named") {
+    const auto refused = [](std::vector<std::string> command, int size = 2) {
+        try {
+            run({.size = size, .command = std::move(command)});
+        } catch (const error& e) {
+            return std::string(e.what());
+        }
+        return std::string("it ran");
+    };
+    CHECK(refused({"no-such-program-here"}) ==
+          "launch: there is no program 'no-such-program-here' in the folders of PATH");
+    CHECK(refused({"/no/such/program"}) ==
+          "launch: '/no/such/program' cannot be run: No such file or directory");
+    CHECK(refused({"/etc/passwd"}) == "launch: '/etc/passwd' cannot be run: Permission denied");
+    CHECK(refused({}) == "launch: there is no command to run");
+    CHECK(refused({"true"}, 0) == "launch: 0 processes; 1 to 4096 are possible on one machine");
+}
+
+TEST_CASE("a job leaves the process as it found it") {
+    shells(1, "true");
+    const int before = descriptors();
+    sigset_t mask_before, mask_after;
+    ::pthread_sigmask(SIG_SETMASK, nullptr, &mask_before);
+    shells(3, "tail -f /dev/null & exit $SOTTO_RANK");
+    CHECK_THROWS_AS(run({.size = 2, .command = {"/no/such/program"}}), io_failure);
+    CHECK(descriptors() == before);
+    ::pthread_sigmask(SIG_SETMASK, nullptr, &mask_after);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGCHLD})
+        CHECK(::sigismember(&mask_before, signal) == ::sigismember(&mask_after, signal));
+    CHECK(::waitpid(-1, nullptr, WNOHANG) == -1);  // nor has it children
+    CHECK(errno == ECHILD);
+}

@@ -1,0 +1,106 @@
+#include "sotto/launch/supervision.hpp"
+
+#include <doctest/doctest.h>
+
+#include <array>
+#include <chrono>
+#include <csignal>
+#include <string>
+
+using namespace sotto;
+using namespace sotto::launch;
+using std::chrono::seconds;
+
+namespace {
+
+const time_point start{};
+const patience three_and_four{.until_terminate = seconds(3), .until_kill = seconds(4)};
+
+// As Linux codes it.
+ending exited(int rank, int status) {
+    return {rank, status << 8};
+}
+ending killed(int rank, int signal) {
+    return {rank, signal};
+}
+
+void end(supervision& ranks, const ending& one, time_point now) {
+    ranks.ended(std::array{one}, now);
+}
+
+}  // namespace
+
+TEST_CASE("an ending says who and how, and what a shell would return") {
+    CHECK(exited(2, 3).text() == "rank 2 ended with exit status 3");
+    CHECK(exited(2, 3).exit_status() == 3);
+    CHECK(killed(7, SIGKILL).text() == "rank 7 was ended by signal 9 (Killed)");
+    CHECK(killed(7, SIGKILL).exit_status() == 137);
+    CHECK_FALSE(exited(0, 0).failed());
+    CHECK(exited(0, 1).failed());
+    CHECK(killed(0, SIGTERM).failed());
+}
+
+TEST_CASE("ranks that end well are nobody's business") {
+    supervision ranks(2, three_and_four);
+    end(ranks, exited(1, 0), start);
+    CHECK(ranks.running() == 1);
+    CHECK_FALSE(ranks.next());
+    CHECK_FALSE(ranks.due(start + seconds(1000)));
+    end(ranks, exited(0, 0), start);
+    CHECK(ranks.running() == 0);
+    CHECK_FALSE(ranks.first_failure());
+}
+
+TEST_CASE("when a rank fails the others are left in peace for a while, then asked, then killed") {
+    supervision ranks(3, three_and_four);
+    end(ranks, exited(1, 5), start);
+    CHECK(ranks.first_failure()->rank == 1);
+    CHECK(ranks.next() == start + seconds(3));
+    CHECK_FALSE(ranks.due(start + seconds(3) - duration(1)));
+    CHECK(ranks.due(start + seconds(3)) == SIGTERM);
+    CHECK_FALSE(ranks.due(start + seconds(3)));
+    CHECK(ranks.next() == start + seconds(7));
+    CHECK(ranks.due(start + seconds(8)) == SIGKILL);
+    CHECK_FALSE(ranks.next());
+    CHECK_FALSE(ranks.due(start + seconds(100)));
+}
+
+TEST_CASE("later failures change neither who was first nor when the others are asked") {
+    supervision ranks(3, three_and_four);
+    end(ranks, exited(1, 5), start);
+    end(ranks, killed(0, SIGSEGV), start + seconds(2));
+    CHECK(ranks.first_failure()->text() == "rank 1 ended with exit status 5");
+    CHECK(ranks.next() == start + seconds(3));
+    end(ranks, exited(2, 0), start + seconds(2));
+    CHECK_FALSE(ranks.due(start + seconds(3)));  // there is nobody to ask
+}
+
+TEST_CASE("of those that ended together the one that a signal ended was first") {
+    supervision ranks(4, three_and_four);
+    ranks.ended(std::array{exited(0, 0), exited(1, 1), killed(2, SIGKILL), killed(3, SIGABRT)},
+                start);
+    CHECK(ranks.first_failure()->rank == 2);
+    supervision others(3, three_and_four);
+    others.ended(std::array{exited(0, 0), exited(1, 1), exited(2, 3)}, start);
+    CHECK(others.first_failure()->rank == 1);
+}
+
+TEST_CASE("a signal is passed on and waited for; the second one kills") {
+    supervision ranks(2, three_and_four);
+    CHECK(ranks.told(SIGINT) == SIGINT);
+    CHECK_FALSE(ranks.next());  // they may save what they have
+    CHECK(ranks.told(SIGTERM) == SIGKILL);
+    end(ranks, killed(0, SIGKILL), start);
+    CHECK_FALSE(ranks.next());  // more cannot be done
+    CHECK(ranks.told(SIGINT) == SIGKILL);
+}
+
+TEST_CASE("a rank that a passed signal ended is a failure: the others must follow") {
+    supervision ranks(2, three_and_four);
+    CHECK(ranks.told(SIGINT) == SIGINT);
+    end(ranks, killed(0, SIGINT), start);
+    CHECK(ranks.first_failure()->exit_status() == 130);
+    CHECK(ranks.due(start + seconds(3)) == SIGTERM);
+    CHECK(ranks.told(SIGINT) == SIGKILL);
+    CHECK_FALSE(ranks.next());
+}
