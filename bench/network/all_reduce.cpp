@@ -1,69 +1,94 @@
-// Adds up floats over all ranks by TCP, again and again, and prints what it took:
-//   SOTTO_RANK=.. SOTTO_SIZE=.. SOTTO_ADDRESS=.. bench_network_all_reduce BYTES...
-// One line for each number of bytes: bytes, batches, the median of the batches' seconds an
-// operation on this rank. Every sum is checked.
-
-#include <algorithm>
-#include <chrono>
-#include <cstddef>
-#include <cstdint>
-#include <cstdio>
-#include <cstdlib>
-#include <exception>
-#include <vector>
+// Adds up floats over all ranks by TCP, or gathers bytes of all: see timed_rounds.hpp for what is
+// measured. Where it runs it learns from the environment:
+//   SOTTO_RANK=.. SOTTO_SIZE=.. SOTTO_ADDRESS=.. bench_network_all_reduce [options] BYTES...
+// Its peers in peers/ take the same arguments; see network.py, which runs all of them.
 
 #include "sotto/collectives/all_reduce.hpp"
+
+#include <cstdio>
+#include <exception>
+#include <list>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "join.hpp"
+#include "sotto/collectives/all_gather_v.hpp"
 #include "sotto/collectives/operation.hpp"
-#include "sotto/launch/environment.hpp"
 #include "sotto/transports/tcp.hpp"
+#include "timed_rounds.hpp"
 
 namespace {
 
-constexpr int batches = 9;
+using bench::contestant, bench::place, bench::settings;
+namespace collectives = sotto::collectives;
 
-double median(std::vector<double> values) {
-    std::sort(values.begin(), values.end());
-    return values[values.size() / 2];
+constexpr std::uint32_t channel = 16;
+
+void measure_all_reduce(const settings& s, sotto::tcp& through, std::int64_t bytes,
+                        std::uint64_t& round) {
+    using collectives::algorithm;
+    const place where{through.rank(), through.size()};
+    bench::summed_values data(bytes, where);
+    std::list<collectives::all_reduce<sotto::tcp>> sums;
+    std::vector<contestant> contestants;
+    for (const auto& [name, which] : {std::pair{"automatic", algorithm::automatic},
+                                      {"ring", algorithm::ring},
+                                      {"tree", algorithm::tree},
+                                      {"halving_doubling", algorithm::halving_doubling}}) {
+        if (!s.wants(name)) continue;
+        auto& sum = sums.emplace_back(through, bytes / 4, which);
+        contestants.push_back({std::string("sotto ") + name, [&] {
+                                   sum.start(data.values(), {channel, 0, round++});
+                                   collectives::run(through, sum);
+                               }});
+    }
+    bench::measure(
+        s, where, bytes, contestants, [&] { data.prepare(); }, [&] { through.agree(true); },
+        [&](std::size_t, int operations) { data.check(operations); });
 }
 
-/// Seconds an operation, of so many in a row.
-double time_batch(sotto::tcp& through, sotto::collectives::all_reduce<sotto::tcp>& sum,
-                  std::vector<float>& values, std::int64_t operations, std::uint64_t& round) {
-    const int world = through.size();
-    through.agree(true);
-    double seconds = 0.0;
-    for (std::int64_t i = 0; i < operations; ++i) {
-        std::fill(values.begin(), values.end(), static_cast<float>(through.rank() + 1));
-        const auto start = std::chrono::steady_clock::now();
-        sum.start(values, {1, 0, round++});
-        sotto::collectives::run(through, sum);
-        seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-        const auto expected = static_cast<float>(world * (world + 1) / 2);
-        if (values.front() != expected || values.back() != expected) {
-            std::fprintf(stderr, "wrong sum: %g\n", static_cast<double>(values.front()));
-            std::exit(1);
-        }
+void measure_all_gather(const settings& s, sotto::tcp& through, std::int64_t bytes,
+                        std::uint64_t& round) {
+    using collectives::route;
+    const place where{through.rank(), through.size()};
+    bench::gathered_bytes data(bytes, where);
+    std::vector<collectives::all_gather_v<sotto::tcp>> gathers;
+    gathers.reserve(3);
+    std::vector<contestant> contestants;
+    for (const auto& [name, way] : {std::pair{"automatic", route::automatic},
+                                    {"ring", route::ring},
+                                    {"direct", route::direct}}) {
+        if (!s.wants(name)) continue;
+        auto& gather = gathers.emplace_back(through, bytes, way);
+        contestants.push_back(
+            {std::string("sotto ") + name, [&] {
+                 gather.start(std::as_bytes(std::span(data.own())), {channel, 1, round++});
+                 collectives::run(through, gather);
+             }});
     }
-    return seconds / static_cast<double>(operations);
+    bench::measure(
+        s, where, bytes, contestants, [&] { data.prepare(); }, [&] { through.agree(true); },
+        [&](std::size_t which, int) {
+            data.check([&](int rank) { return gathers[which].block_of(rank); });
+        });
 }
 
 }  // namespace
 
 int main(int count, char** arguments) try {
-    sotto::tcp through = sotto::tcp::join(sotto::launch::from_environment());
+    settings s;
+    CLI::App app{"All-reduce and all-gather by sotto over TCP"};
+    s.add_to(app);
+    CLI11_PARSE(app, count, arguments);
+    sotto::tcp through = sotto::tcp::join(bench::tcp_options());
     std::uint64_t round = 0;
-    for (int i = 1; i < count; ++i) {
-        const std::int64_t bytes = std::atoll(arguments[i]);
-        std::vector<float> values(static_cast<std::size_t>(bytes / 4));
-        sotto::collectives::all_reduce<sotto::tcp> sum(through, bytes / 4);
-        const std::int64_t operations = std::clamp<std::int64_t>((1 << 25) / bytes, 2, 1000);
-        std::vector<double> seconds;
-        time_batch(through, sum, values, operations, round);
-        for (int batch = 0; batch < batches; ++batch)
-            seconds.push_back(time_batch(through, sum, values, operations, round));
-        if (through.rank() == 0)
-            std::printf("%lld %d %.9f\n", static_cast<long long>(bytes), batches, median(seconds));
-    }
+    for (const std::int64_t bytes : s.sizes)
+        if (s.operation == "all_gather")
+            measure_all_gather(s, through, bytes, round);
+        else
+            measure_all_reduce(s, through, bytes, round);
+    through.agree(true);  // nobody leaves while another still measures
 } catch (const std::exception& e) {
     std::fprintf(stderr, "%s\n", e.what());
     return 1;
