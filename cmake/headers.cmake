@@ -17,31 +17,49 @@ set(sotto_headers
     include/sotto/collectives/all_reduce.hpp
     include/sotto/collectives/barrier.hpp
     include/sotto/collectives/broadcast.hpp
+    include/sotto/collectives/choose_sparse.hpp
     include/sotto/collectives/fitting.hpp
     include/sotto/collectives/flight.hpp
     include/sotto/collectives/halving_doubling.hpp
+    include/sotto/collectives/hierarchical.hpp
+    include/sotto/collectives/measured.hpp
+    include/sotto/collectives/native.hpp
     include/sotto/collectives/operation.hpp
     include/sotto/collectives/plan.hpp
     include/sotto/collectives/planned.hpp
     include/sotto/collectives/reduce_scatter.hpp
+    include/sotto/collectives/reselection.hpp
     include/sotto/collectives/ring.hpp
+    include/sotto/collectives/sparse_all_reduce.hpp
+    include/sotto/collectives/stripes.hpp
     include/sotto/collectives/tree.hpp
     include/sotto/compressors/compressor.hpp
+    include/sotto/compressors/contractive.hpp
     include/sotto/compressors/density_schedule.hpp
     include/sotto/compressors/dgc.hpp
+    include/sotto/compressors/ef21.hpp
+    include/sotto/compressors/error_feedback.hpp
     include/sotto/compressors/local_clipping.hpp
+    include/sotto/compressors/low_rank_plan.hpp
     include/sotto/compressors/memory.hpp
     include/sotto/compressors/momentum_corrected.hpp
     include/sotto/compressors/no_memory.hpp
     include/sotto/compressors/none.hpp
+    include/sotto/compressors/power_sgd.hpp
+    include/sotto/compressors/qsgd.hpp
+    include/sotto/compressors/quantising_state.hpp
     include/sotto/compressors/random_k.hpp
     include/sotto/compressors/residual.hpp
+    include/sotto/compressors/returned_entries.hpp
     include/sotto/compressors/sampled_top_k.hpp
+    include/sotto/compressors/scaled_sign.hpp
     include/sotto/compressors/selector.hpp
     include/sotto/compressors/sparsified.hpp
+    include/sotto/compressors/terngrad.hpp
     include/sotto/compressors/threshold.hpp
     include/sotto/compressors/top_k.hpp
     include/sotto/compressors/versioned_buffer.hpp
+    include/sotto/compressors/whole_vectors.hpp
     include/sotto/core/bytes.hpp
     include/sotto/core/clock.hpp
     include/sotto/core/config.hpp
@@ -68,18 +86,22 @@ set(sotto_headers
     include/sotto/kernels/instruction_set.hpp
     include/sotto/kernels/keep_top.hpp
     include/sotto/kernels/largest_index.hpp
+    include/sotto/kernels/low_rank.hpp
     include/sotto/kernels/magnitude.hpp
     include/sotto/kernels/momentum.hpp
     include/sotto/kernels/normalise.hpp
     include/sotto/kernels/one_bit.hpp
     include/sotto/kernels/operations.hpp
+    include/sotto/kernels/orthonormalise.hpp
     include/sotto/kernels/processor.hpp
     include/sotto/kernels/quantise.hpp
     include/sotto/kernels/quantise_block.hpp
+    include/sotto/kernels/quantise_by_norm.hpp
     include/sotto/kernels/rank_magnitude.hpp
     include/sotto/kernels/reductions.hpp
     include/sotto/kernels/require.hpp
     include/sotto/kernels/sample.hpp
+    include/sotto/kernels/scaled_signs.hpp
     include/sotto/kernels/select_top_k.hpp
     include/sotto/kernels/select_top_k_of_many.hpp
     include/sotto/kernels/shifted_planes.hpp
@@ -96,9 +118,20 @@ set(sotto_headers
     include/sotto/kernels/uninitialised.hpp
     include/sotto/kernels/updates.hpp
     include/sotto/kernels/vector.hpp
+    include/sotto/launch/descriptor.hpp
+    include/sotto/launch/ending.hpp
     include/sotto/launch/environment.hpp
+    include/sotto/launch/heard_signals.hpp
     include/sotto/launch/interfaces.hpp
+    include/sotto/launch/line_prefixer.hpp
+    include/sotto/launch/line_sink.hpp
+    include/sotto/launch/local_processes.hpp
+    include/sotto/launch/local_run.hpp
     include/sotto/launch/node_list.hpp
+    include/sotto/launch/process_group.hpp
+    include/sotto/launch/program_path.hpp
+    include/sotto/launch/reserved_port.hpp
+    include/sotto/launch/supervision.hpp
     include/sotto/losses/cross_entropy.hpp
     include/sotto/losses/loss.hpp
     include/sotto/losses/squared_error.hpp
@@ -112,6 +145,7 @@ set(sotto_headers
     include/sotto/sotto.hpp
     include/sotto/strategies/all_reduce.hpp
     include/sotto/strategies/all_reduce_state.hpp
+    include/sotto/strategies/host_lane.hpp
     include/sotto/strategies/lane.hpp
     include/sotto/strategies/round_report.hpp
     include/sotto/strategies/stopwatch.hpp
@@ -170,15 +204,25 @@ set(sotto_headers
     include/sotto/transports/message_exchange.hpp
     include/sotto/transports/message_link.hpp
     include/sotto/transports/metered.hpp
+    include/sotto/transports/mpi_options.hpp
     include/sotto/transports/ordered_list.hpp
+    include/sotto/transports/packet_ends.hpp
+    include/sotto/transports/packet_library.hpp
+    include/sotto/transports/packet_options.hpp
+    include/sotto/transports/packet_stream.hpp
+    include/sotto/transports/packet_transport.hpp
     include/sotto/transports/ring_queue.hpp
     include/sotto/transports/run_in_process.hpp
+    include/sotto/transports/staged_collectives.hpp
     include/sotto/transports/tcp.hpp
     include/sotto/transports/tcp_address.hpp
+    include/sotto/transports/tcp_connections.hpp
     include/sotto/transports/tcp_control.hpp
     include/sotto/transports/tcp_join.hpp
+    include/sotto/transports/tcp_listener.hpp
     include/sotto/transports/tcp_opening.hpp
     include/sotto/transports/tcp_options.hpp
+    include/sotto/transports/tcp_security.hpp
     include/sotto/transports/tcp_socket.hpp
     include/sotto/transports/transport.hpp
     include/sotto/version.hpp
@@ -196,12 +240,16 @@ set(sotto_headers
     include/sotto/wire/little_endian.hpp
     include/sotto/wire/membership_report.hpp
     include/sotto/wire/prefix_code.hpp
+    include/sotto/wire/quantised_block.hpp
     include/sotto/wire/rank_table.hpp
     include/sotto/wire/rice_code.hpp
+    include/sotto/wire/saturated.hpp
+    include/sotto/wire/sign_block.hpp
     include/sotto/wire/sorted_counts.hpp
     include/sotto/wire/sparse_block.hpp
     include/sotto/wire/value_format.hpp
-    include/sotto/wire/varint.hpp)
+    include/sotto/wire/varint.hpp
+    include/sotto/wire/word.hpp)
 
 # Installed with sotto::models, which has what they need.
 set(sotto_models_headers
@@ -263,3 +311,11 @@ set(sotto_models_headers
     include/sotto/nn/tanh.hpp
     include/sotto/nn/widen.hpp
     include/sotto/nn/xtensor.hpp)
+
+# With sotto::tls.
+set(sotto_tls_headers
+    include/sotto/transports/tcp_tls.hpp)
+
+# With sotto::mpi.
+set(sotto_mpi_headers
+    include/sotto/transports/mpi.hpp)

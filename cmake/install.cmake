@@ -1,5 +1,5 @@
-# What `cmake --install` writes: the headers, a CMake package with the component `models`, and two
-# pkg-config files. Nothing here depends on the architecture.
+# What `cmake --install` writes: the headers, a CMake package with the components that could be
+# built, and a pkg-config file for each. Nothing here depends on the architecture.
 
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
@@ -16,9 +16,11 @@ endif()
 
 # CMake before 3.23 ignores exported file sets: its users get their include path from INCLUDES.
 set(header_sets FILE_SET HEADERS DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
-if(NOT TARGET sotto_models)
-    list(APPEND header_sets FILE_SET models_headers DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
-endif()
+foreach(part IN ITEMS models tls mpi)
+    if(NOT TARGET sotto_${part})
+        list(APPEND header_sets FILE_SET ${part}_headers DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+    endif()
+endforeach()
 install(TARGETS sotto EXPORT sotto-targets ${header_sets}
         INCLUDES DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 install(EXPORT sotto-targets NAMESPACE sotto:: DESTINATION "${package_dir}")
@@ -26,20 +28,19 @@ install(EXPORT sotto-targets NAMESPACE sotto:: DESTINATION "${package_dir}")
 configure_file("${PROJECT_SOURCE_DIR}/cmake/sotto.pc.in" sotto.pc @ONLY)
 install(FILES "${PROJECT_BINARY_DIR}/sotto.pc" DESTINATION "${pkgconfig_dir}")
 
-if(TARGET sotto_models)
-    install(TARGETS sotto_models EXPORT sotto-models-targets
-            FILE_SET models_headers DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
-            INCLUDES DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
-    install(EXPORT sotto-models-targets NAMESPACE sotto:: DESTINATION "${package_dir}")
-
-    # The module of the BLAS that was found: its own .pc file knows the link line.
-    string(REGEX MATCH "openblas|cblas|blas" pc_cblas "${CBLAS_LIBRARY}")
-    if(TARGET OpenBLAS::OpenBLAS)
-        set(pc_cblas openblas)
-    endif()
-    configure_file("${PROJECT_SOURCE_DIR}/cmake/sotto-models.pc.in" sotto-models.pc @ONLY)
-    install(FILES "${PROJECT_BINARY_DIR}/sotto-models.pc" DESTINATION "${pkgconfig_dir}")
+# The module of the BLAS that was found: its own .pc file knows the link line.
+string(REGEX MATCH "openblas|cblas|blas" pc_cblas "${CBLAS_LIBRARY}")
+if(TARGET OpenBLAS::OpenBLAS)
+    set(pc_cblas openblas)
 endif()
+foreach(part IN LISTS sotto_parts)
+    install(TARGETS sotto_${part} EXPORT sotto-${part}-targets
+            FILE_SET ${part}_headers DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
+            INCLUDES DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+    install(EXPORT sotto-${part}-targets NAMESPACE sotto:: DESTINATION "${package_dir}")
+    configure_file("${PROJECT_SOURCE_DIR}/cmake/sotto-${part}.pc.in" sotto-${part}.pc @ONLY)
+    install(FILES "${PROJECT_BINARY_DIR}/sotto-${part}.pc" DESTINATION "${pkgconfig_dir}")
+endforeach()
 
 configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/sotto-config.cmake.in" sotto-config.cmake
                               INSTALL_DESTINATION "${package_dir}")

@@ -54,6 +54,9 @@ case ${1:-} in
         need_header doctest-dev doctest/doctest.h
         need_header libbenchmark-dev benchmark/benchmark.h
         need pkg-config pkg-config
+        need_header libssl-dev openssl/ssl.h
+        need libopenmpi-dev mpicxx
+        need openmpi-bin mpirun
         need qemu-user qemu-x86_64
         ;;
     neon)

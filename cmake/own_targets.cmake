@@ -1,6 +1,9 @@
 # For our own tests, examples and benchmarks only: nothing here reaches a consumer.
 
 option(SOTTO_WERROR "Warnings in our tests and examples are errors" OFF)
+option(SOTTO_QUICK "Optimise our tests, examples and benchmarks less: they compile in half the time" OFF)
+# What tests kernels needs all of their variants, as fast as they are.
+set(sotto_needs_kernels "^(unit_(kernels|wire|compressors|nn|models|threads)|golden|system_selection_beyond_32_bits|example_quickstart)$")
 set(SOTTO_SANITIZE "" CACHE STRING "Sanitizers of our tests: address,undefined or thread")
 
 if(PROJECT_IS_TOP_LEVEL AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
@@ -22,29 +25,46 @@ if(SOTTO_SANITIZE)
     target_link_options(sotto_own_options INTERFACE ${sanitize})
 endif()
 
-# sotto_add_own_executable(<name> <sources>...): linked to all of sotto that there is.
+# sotto_add_own_executable(<name> <sources>...): linked to all of sotto that there is but sotto::mpi.
 function(sotto_add_own_executable name)
     add_executable(${name} ${ARGN})
     set_target_properties(${name} PROPERTIES CXX_EXTENSIONS OFF)
     target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/tests")
     target_link_libraries(${name} PRIVATE sotto_own_options sotto::sotto)
-    if(TARGET sotto::models)
-        target_link_libraries(${name} PRIVATE sotto::models)
+    if(SOTTO_QUICK AND NOT name MATCHES "${sotto_needs_kernels}")
+        target_compile_definitions(${name} PRIVATE SOTTO_BASELINE_ONLY)
+        if(name MATCHES "^bench_")  # not run here
+            target_compile_options(${name} PRIVATE -O0)
+        else()
+            target_compile_options(${name} PRIVATE -O1)
+        endif()
     endif()
+    set(parts ${sotto_parts})
+    list(REMOVE_ITEM parts mpi)  # what it is linked to works only with its launcher at hand
+    foreach(part IN LISTS parts)
+        target_link_libraries(${name} PRIVATE sotto::${part})
+    endforeach()
 endfunction()
 
-# sotto_buildable(<list variable>): takes out the sources that need sotto::models where it is missing.
+# What a source includes that needs a part of sotto.
+set(sotto_needing_models "sotto/(nn|models|data)/|sotto/sotto\\.hpp|cblas\\.h")
+set(sotto_needing_tls "sotto/transports/tcp_tls\\.hpp")
+
+# sotto_buildable(<list variable>): takes out the sources that need a part that is missing.
 function(sotto_buildable list)
-    if(TARGET sotto::models)
-        return()
-    endif()
     set(kept)
     foreach(source IN LISTS ${list})
-        file(STRINGS "${source}" needs LIMIT_COUNT 1
-             REGEX "include [<\"](sotto/(nn|models|data)/|sotto/sotto\\.hpp|cblas\\.h)")
-        if(needs)
+        set(lacks)
+        foreach(part IN ITEMS models tls)
+            file(STRINGS "${source}" needs LIMIT_COUNT 1
+                 REGEX "include [<\"](${sotto_needing_${part}})")
+            if(needs AND NOT TARGET sotto::${part})
+                set(lacks sotto::${part})
+            endif()
+        endforeach()
+        if(lacks)
             cmake_path(RELATIVE_PATH source BASE_DIRECTORY "${PROJECT_SOURCE_DIR}")
-            message(STATUS "${source} is left out: it needs sotto::models")
+            message(STATUS "${source} is left out: it needs ${lacks}")
         else()
             list(APPEND kept "${source}")
         endif()

@@ -6,14 +6,19 @@ cmake_minimum_required(VERSION 3.25)
 cmake_path(GET CMAKE_CURRENT_LIST_DIR PARENT_PATH root)
 file(GLOB_RECURSE headers RELATIVE "${root}" "${root}/include/*.hpp")
 list(SORT headers)
-set(models_headers ${headers})
-list(FILTER headers EXCLUDE REGEX "^include/sotto/(nn|models|data)/")
-list(FILTER models_headers INCLUDE REGEX "^include/sotto/(nn|models|data)/")
+set(of_models "^include/sotto/(nn|models|data)/")
+set(of_tls "^include/sotto/transports/tcp_tls\\.hpp$")
+set(of_mpi "^include/sotto/transports/mpi\\.hpp$")
+foreach(part IN ITEMS models tls mpi)
+    set(${part}_headers ${headers})
+    list(FILTER ${part}_headers INCLUDE REGEX "${of_${part}}")
+endforeach()
+list(FILTER headers EXCLUDE REGEX "${of_models}|${of_tls}|${of_mpi}")
 
 if(CHECK)
     include("${root}/cmake/headers.cmake")
     set(differences)
-    foreach(kind IN ITEMS headers models_headers)
+    foreach(kind IN ITEMS headers models_headers tls_headers mpi_headers)
         foreach(header IN LISTS sotto_${kind})
             if(NOT header IN_LIST ${kind})
                 list(APPEND differences "  listed, but not there: ${header}")
@@ -35,6 +40,8 @@ endif()
 
 list(JOIN headers "\n    " headers)
 list(JOIN models_headers "\n    " models_headers)
+list(JOIN tls_headers "\n    " tls_headers)
+list(JOIN mpi_headers "\n    " mpi_headers)
 file(CONFIGURE OUTPUT "${root}/cmake/headers.cmake" @ONLY CONTENT
 "# Every header of sotto. Written by: cmake -P cmake/update_headers.cmake
 
@@ -44,4 +51,12 @@ set(sotto_headers
 # Installed with sotto::models, which has what they need.
 set(sotto_models_headers
     @models_headers@)
+
+# With sotto::tls.
+set(sotto_tls_headers
+    @tls_headers@)
+
+# With sotto::mpi.
+set(sotto_mpi_headers
+    @mpi_headers@)
 ")

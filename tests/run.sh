@@ -71,9 +71,11 @@ cmake/install_debian.sh tests || exit 1
 [ -n "${SOTTO_DATA:-}" ] || echo "SOTTO_DATA is not set: tests that need its data sets will skip"
 
 if [ "$quick" = yes ]; then
+    configure=(-D SOTTO_QUICK=ON)
     stage "g++" release -LE consumer
     finish
 fi
+configure=(-D SOTTO_QUICK=ON)
 stage "g++, headers, floors, misuse, consumers, examples" release
 # The sanitizers' stages build everything with clang. Without them it needs only what they cannot show.
 configure=(-D SOTTO_TEST_ALL=OFF)
@@ -83,5 +85,5 @@ stage "address and undefined-behaviour sanitizers" sanitize
 stage "thread sanitizer" thread
 configure=(-D "SOTTO_FUZZ_SECONDS=${SOTTO_FUZZ_SECONDS:-}")
 # Each searches for so many seconds, however many share a processor.
-stage "fuzzing" fuzz -j $((2 * jobs))
+stage "fuzzing" fuzz -j $((4 * jobs))
 finish
