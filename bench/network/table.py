@@ -49,8 +49,9 @@ def section_text(name, section, found):
     commands = list(dict.fromkeys(row["command"] for row in found.values()))
     text = [f"## {name}", "", f"{section.about} {dates[0]}"
             f"{'' if len(dates) == 1 else ' to ' + dates[-1]}, load "
-            f"{about['load']:.2f} at first.{blas_text(found)}", *(f"Command: `{command}`" for command in commands),
-            "", "| row | case | what | found | asked |", "|---|---|---|---|---|"]
+            f"{about['load']:.2f} at first.{blas_text(found)}",
+            *(f"Command: `{command}`" for command in commands), "",
+            "| row | case | what | found | asked |", "|---|---|---|---|---|"]
     lines = [line for line in section.lines(found) if line]
     text += [f"| {line['row']} | {line['case']} | {line['what']} | "
              f"{digits(line['ratio'])}{line['unit']} | {bound(line)}"
