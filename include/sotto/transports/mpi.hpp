@@ -132,8 +132,7 @@ private:
 };
 
 /// MPI's collectives on a communicator of their own: so that several can be under way whose
-/// operations are not started in the same order everywhere. It is made without blocking, which is
-/// the first call under way.
+/// operations are not started in the same order everywhere. Making it is the first call under way.
 class calls {
 public:
     explicit calls(MPI_Comm among) {
@@ -198,7 +197,7 @@ public:
     static constexpr std::size_t packet_bytes_max = std::size_t{64} << 20;
 
     library(std::shared_ptr<session> entered, MPI_Comm among, const mpi_options& options)
-        : session_(std::move(entered)) {
+        : session_(std::move(entered)), join_(options.join) {
         require_ranks(among);
         MPI_Comm_rank(among, &rank_);
         MPI_Comm_size(among, &size_);
@@ -289,7 +288,19 @@ public:
     Collective* make(std::int64_t bytes_max, const From&... from) {
         if (size_ == 1 || collectives_.size() == collectives_max || bytes_max > INT_MAX / size_)
             return nullptr;
-        auto made = std::make_unique<Collective>(calls(own_), from...);
+        // One at a time: Open MPI 4.1 hangs now and then where a communicator is duplicated twice at
+        // once.
+        calls its(own_);
+        for (const auto deadline = std::chrono::steady_clock::now() + join_; !its.done();) {
+            if (std::chrono::steady_clock::now() >= deadline) {
+                session_->spoil();
+                throw error(errc::timed_out, "mpi: rank " + std::to_string(rank_) +
+                                                 " makes a collective, and not "
+                                                 "all ranks do; mpi_options::join sets the limit");
+            }
+            std::this_thread::yield();
+        }
+        auto made = std::make_unique<Collective>(std::move(its), from...);
         Collective* const lent = made.get();
         collectives_.push_back(std::move(made));
         return lent;
@@ -366,6 +377,7 @@ private:
     }
 
     std::shared_ptr<session> session_;
+    duration join_;
     MPI_Comm own_ = MPI_COMM_NULL;
     int rank_ = 0;
     int size_ = 1;
