@@ -20,6 +20,7 @@
 #include "sotto/core/random.hpp"
 #include "sotto/transports/packet_library.hpp"
 #include "sotto/transports/packet_transport.hpp"
+#include "support/ranks_on_threads.hpp"
 
 namespace sotto::testing {
 
@@ -159,38 +160,8 @@ using packet_transport = detail::net::packet_transport<packet_endpoint>;
 template <class F>
 void run_over_packets(int size, const detail::net::packet_options& options, F f) {
     packet_world world(size);
-    std::vector<std::exception_ptr> thrown(static_cast<std::size_t>(size));
-    const auto run = [&](int rank) {
-        try {
-            packet_transport endpoint(options, world, rank);
-            try {
-                f(endpoint);
-            } catch (const std::exception& e) {
-                endpoint.fail(e.what());
-                throw;
-            }
-        } catch (...) {
-            thrown[static_cast<std::size_t>(rank)] = std::current_exception();
-        }
-    };
-    {
-        std::vector<std::jthread> threads;
-        for (int rank = 1; rank < size; ++rank) threads.emplace_back([&, rank] { run(rank); });
-        run(0);
-    }
-    // What the first rank that failed threw, or whoever noticed it.
-    std::exception_ptr noticed;
-    for (const std::exception_ptr& e : thrown) {
-        if (!e) continue;
-        try {
-            std::rethrow_exception(e);
-        } catch (const peer_failure&) {
-            noticed = e;
-        } catch (...) {
-            throw;
-        }
-    }
-    if (noticed) std::rethrow_exception(noticed);
+    run_ranks_on_threads(
+        size, [&](int rank) { return packet_transport(options, world, rank); }, f);
 }
 
 struct over_packets {
