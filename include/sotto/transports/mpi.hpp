@@ -288,8 +288,7 @@ public:
     Collective* make(std::int64_t bytes_max, const From&... from) {
         if (size_ == 1 || collectives_.size() == collectives_max || bytes_max > INT_MAX / size_)
             return nullptr;
-        // One at a time: Open MPI 4.1 hangs now and then where a communicator is duplicated twice at
-        // once.
+        // One at a time: Open MPI 4.1 hangs now and then where two are under way.
         calls its(own_);
         for (const auto deadline = std::chrono::steady_clock::now() + join_; !its.done();) {
             if (std::chrono::steady_clock::now() >= deadline) {
