@@ -463,8 +463,8 @@ TEST_CASE("entries that are no block, lie beyond the tensor, or are too many, ar
             run_in_process(2, [&](in_process& t) {
                 if (t.rank() == 0) {
                     sparse_all_reduce sum(t, n, 4, 4);
-                    sum.start({}, 4, {});
                     try {
+                        sum.start({}, 4, {});
                         run(t, sum);
                     } catch (const malformed& e) {
                         text = e.what();
