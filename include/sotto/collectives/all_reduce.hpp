@@ -6,6 +6,7 @@
 #include "sotto/collectives/halving_doubling.hpp"
 #include "sotto/collectives/plan.hpp"
 #include "sotto/collectives/planned.hpp"
+#include "sotto/collectives/recursive_doubling.hpp"
 #include "sotto/collectives/ring.hpp"
 #include "sotto/collectives/tree.hpp"
 #include "sotto/transports/transport.hpp"
@@ -14,12 +15,20 @@
 namespace sotto::collectives {
 
 /// How floats are added up over all ranks. The order of the sums depends on it.
-enum class algorithm : std::uint8_t { automatic, ring, tree, halving_doubling };
+enum class algorithm : std::uint8_t {
+    automatic,
+    ring,
+    tree,
+    halving_doubling,
+    recursive_doubling
+};
 
 /// Which algorithm a sum takes: a table, not a measurement, so that a run repeats bit for bit on
 /// any network.
 ///
-///   up to 1 KiB   tree: the time is messages, and it has the fewest, 2(N-1) in all
+///   up to 64 KiB  in fp32, if N = 2, 4, 8, ..., and up to 32 KiB for N between:
+///                 recursive_doubling, which has the fewest steps, log2 N
+///   up to 1 KiB   else tree: the time is messages, and it has the fewest, 2(N-1) in all
 ///   up to 1 MiB   halving-doubling if N = 4, 8, 16, ...: as few bytes as the ring, in 2 log2 N
 ///                 steps instead of 2(N-1)
 ///   up to a limit, likewise for N between. Ranks beyond the power of two cost two bytes more for
@@ -27,18 +36,22 @@ enum class algorithm : std::uint8_t { automatic, ring, tree, halving_doubling };
 ///                 32 KiB, which are 0.25 ms at 1 Gbit/s
 ///   else          ring: only neighbours talk, and segments follow each other without gaps. 100 MB
 ///                 over four ranks at 1 Gbit/s took 1.26 s by a ring, 1.30 s by halves
-constexpr algorithm choose_all_reduce(std::int64_t bytes, int world) noexcept {
+constexpr algorithm choose_all_reduce(
+    std::int64_t bytes, int world,
+    wire::value_format format = wire::value_format::fp32) noexcept {
+    const bool whole = std::has_single_bit(static_cast<unsigned>(world));
+    if (format == wire::value_format::fp32 && bytes <= (whole ? 65536 : 32768))
+        return algorithm::recursive_doubling;
     if (bytes <= 1024) return algorithm::tree;
     if (world <= 3) return algorithm::ring;  // no steps to be saved
     const int levels = std::countr_zero(std::bit_floor(static_cast<unsigned>(world)));
-    const bool whole = std::has_single_bit(static_cast<unsigned>(world));
     const int pairs_of_steps_saved = world - 1 - levels - (whole ? 0 : 1);
     const std::int64_t limit =
         whole ? std::int64_t{1} << 20 : std::int64_t{pairs_of_steps_saved} * 32768;
     return bytes <= limit ? algorithm::halving_doubling : algorithm::ring;
 }
 
-/// One of the three plans, chosen beforehand or for each number of values.
+/// One of the plans, chosen beforehand or for each number of values.
 class all_reduce_plan {
 public:
     static constexpr bool adds = true;
@@ -50,21 +63,26 @@ public:
           format_(format),
           ring_(rank, world),
           tree_(rank, world),
-          halving_doubling_(rank, world) {}
+          halving_doubling_(rank, world),
+          recursive_doubling_(rank, world) {}
 
     constexpr void begin(std::int64_t n) noexcept {
         chosen_ = asked_ == algorithm::automatic
-                      ? choose_all_reduce(n * wire::bytes_per_value(format_), world_)
+                      ? choose_all_reduce(n * wire::bytes_per_value(format_), world_, format_)
                       : asked_;
+        if (chosen_ == algorithm::recursive_doubling && format_ != wire::value_format::fp32)
+            chosen_ = algorithm::halving_doubling;
         ring_.begin(n);
         tree_.begin(n);
         halving_doubling_.begin(n);
+        recursive_doubling_.begin(n);
     }
 
     constexpr int steps() const noexcept {
         switch (chosen_) {
             case algorithm::tree: return tree_.steps();
             case algorithm::halving_doubling: return halving_doubling_.steps();
+            case algorithm::recursive_doubling: return recursive_doubling_.steps();
             default: return ring_.steps();
         }
     }
@@ -73,6 +91,7 @@ public:
         switch (chosen_) {
             case algorithm::tree: return tree_.at(k);
             case algorithm::halving_doubling: return halving_doubling_.at(k);
+            case algorithm::recursive_doubling: return recursive_doubling_.at(k);
             default: return ring_.at(k);
         }
     }
@@ -85,6 +104,7 @@ private:
     ring_plan ring_;
     tree_plan tree_;
     halving_doubling_plan halving_doubling_;
+    recursive_doubling_plan recursive_doubling_;
 };
 
 /// Adds up floats over all ranks, in place; every rank ends with the same bits.

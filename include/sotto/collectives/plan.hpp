@@ -32,7 +32,8 @@ enum class arrival : std::uint8_t { replace, add, add_last };
 
 inline constexpr int nobody = -1;
 
-/// One step of a rank: values that go out and values that come in, which do not overlap.
+/// One step of a rank: values that go out and values that come in. They do not overlap, unless what
+/// comes in is added: then they go out as they were before.
 struct step {
     int to = nobody;
     range out;

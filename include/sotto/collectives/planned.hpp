@@ -146,8 +146,12 @@ private:
 
     bool finish_receives() {
         bool moved = false;
-        while (const auto ended = receives_.pop_complete()) {
+        while (!receives_.empty()) {
             const range part = next_segment(arrived_, arrived_.now.in);
+            // What is added lands in memory of its own: it waits here until the old sum has gone.
+            if (arrived_.now.how != arrival::replace && still_to_send(part, arrived_.index)) break;
+            const auto ended = receives_.pop_complete();
+            if (!ended) break;
             if (ended->bytes != wire_bytes(part))
                 throw mismatch("collectives: rank " + std::to_string(ended->source) + " sent " +
                                std::to_string(ended->bytes) + " bytes where rank " +
@@ -168,7 +172,7 @@ private:
         while (receiving_.index < steps_ && !receives_.full()) {
             const step& now = receiving_.now;
             const range part = next_segment(receiving_, now.in);
-            if (still_to_send(part)) break;
+            if (now.how == arrival::replace && still_to_send(part, receiving_.index)) break;
             receives_.push(through_->receive(now.from, label_, landing(part, now.how)));
             receiving_slot_ = (receiving_slot_ + 1) % window;
             receiving_.done += part.size();
@@ -200,15 +204,15 @@ private:
         return part.overlaps({arrived_.now.in.begin + arrived_.done, arrived_.now.in.end});
     }
 
-    /// Whether values that are to be overwritten are on their way out, or have yet to go in an
-    /// earlier step.
-    bool still_to_send(range part) const noexcept {
+    /// Whether values that a step changes are on their way out, or have yet to go in that step or
+    /// an earlier one.
+    bool still_to_send(range part, int step) const noexcept {
         for (std::size_t back = 1; back <= sends_.size(); ++back)
             if (part.overlaps(sent_[(sending_slot_ + window - back) % window])) return true;
-        if (sending_.index >= receiving_.index) return false;
+        if (sending_.index > step) return false;
         if (part.overlaps({sending_.now.out.begin + sending_.done, sending_.now.out.end}))
             return true;
-        for (int k = sending_.index + 1; k < receiving_.index; ++k)
+        for (int k = sending_.index + 1; k <= step; ++k)
             if (part.overlaps(outgoing(plan_.at(k)))) return true;
         return false;
     }

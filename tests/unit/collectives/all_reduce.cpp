@@ -89,18 +89,35 @@ float by_halves(const rows& x, std::size_t i, value_format format) {
     return sums[owner];
 }
 
+float by_doubling(const rows& x, std::size_t i) {
+    const std::size_t core = std::bit_floor(x.size());
+    std::vector<float> sums(core);
+    for (std::size_t r = 0; r < core; ++r)
+        sums[r] = r + core < x.size() ? x[r][i] + x[r + core][i] : x[r][i];
+    for (std::size_t distance = 1; distance < core; distance *= 2) {
+        std::vector<float> next(core);
+        for (std::size_t r = 0; r < core; ++r) next[r] = sums[r] + sums[r ^ distance];
+        sums = next;
+    }
+    return sums[0];
+}
+
 std::vector<float> reference(const rows& x, algorithm which, value_format format) {
     std::vector<float> sum(x[0].size());
     for (std::size_t i = 0; i < sum.size(); ++i) {
+        const bool doubles =
+            which == algorithm::recursive_doubling && format == value_format::fp32;
         const float value = which == algorithm::ring   ? by_ring(x, i, format)
                             : which == algorithm::tree ? by_tree(x, i, format)
+                            : doubles                  ? by_doubling(x, i)
                                                        : by_halves(x, i, format);
         sum[i] = x.size() == 1 ? value : wire::rounded(format, value);
     }
     return sum;
 }
 
-const auto every_algorithm = {algorithm::ring, algorithm::tree, algorithm::halving_doubling};
+const auto every_algorithm = {algorithm::ring, algorithm::tree, algorithm::halving_doubling,
+                              algorithm::recursive_doubling};
 const auto every_format = {value_format::fp32, value_format::fp16, value_format::bf16};
 
 void yield_at_random() {

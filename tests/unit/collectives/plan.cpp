@@ -12,6 +12,7 @@
 #include "sotto/collectives/broadcast.hpp"
 #include "sotto/collectives/halving_doubling.hpp"
 #include "sotto/collectives/plan.hpp"
+#include "sotto/collectives/recursive_doubling.hpp"
 #include "sotto/collectives/ring.hpp"
 #include "sotto/collectives/tree.hpp"
 
@@ -19,7 +20,7 @@ using namespace sotto;
 using namespace sotto::collectives;
 
 static_assert(plan<ring_plan> && plan<tree_plan> && plan<halving_doubling_plan> &&
-              plan<all_reduce_plan>);
+              plan<recursive_doubling_plan> && plan<all_reduce_plan>);
 
 namespace {
 
@@ -55,7 +56,8 @@ std::vector<sent> play(int world, std::int64_t n, Make make,
                 has_sent[r] = moved = true;
                 if (now.to != nobody) {
                     CHECK(now.to != rank);
-                    if (now.from != nobody) CHECK_FALSE(now.in.overlaps(now.out));
+                    if (now.from != nobody && now.how == arrival::replace)
+                        CHECK_FALSE(now.in.overlaps(now.out));
                     wires[{rank, now.to}].push_back(
                         {now.out, {at[r].begin() + now.out.begin, at[r].begin() + now.out.end}});
                     totals[r].values += now.out.size();
@@ -126,8 +128,9 @@ TEST_CASE("ranges overlap only where both have values") {
 TEST_CASE("every plan to sum takes every rank's values exactly once, everywhere") {
     for (const int world : worlds)
         for (const std::int64_t n : sizes)
-            for (const algorithm which : {algorithm::ring, algorithm::tree,
-                                          algorithm::halving_doubling, algorithm::automatic}) {
+            for (const algorithm which :
+                 {algorithm::ring, algorithm::tree, algorithm::halving_doubling,
+                  algorithm::recursive_doubling, algorithm::automatic}) {
                 auto at = own_values(world, n);
                 play(
                     world, n,
@@ -176,6 +179,17 @@ TEST_CASE("halving and doubling sends as little as a ring where the ranks are a 
                  world, 48, [&](int rank) { return halving_doubling_plan(rank, world); }, at)) {
             CHECK(s.values == 2 * (world - 1) * 48 / world);
             CHECK((1 << s.messages / 2) == world);
+        }
+    }
+}
+
+TEST_CASE("recursive doubling takes the fewest steps") {
+    for (const int world : {2, 4, 8, 16}) {
+        auto at = own_values(world, 3);
+        for (const sent& s : play(
+                 world, 3, [&](int rank) { return recursive_doubling_plan(rank, world); }, at)) {
+            CHECK((1 << s.messages) == world);
+            CHECK(s.values == 3 * s.messages);
         }
     }
 }
@@ -235,19 +249,24 @@ TEST_CASE(
         }
 }
 
-TEST_CASE(
-    "the table of algorithms: trees for the smallest, rings for the largest, halves between") {
+TEST_CASE("the table of algorithms: fewest steps for the smallest, rings for the largest") {
+    constexpr auto half = wire::value_format::fp16;
     for (const int world : {2, 3, 4, 5, 8, 9, 64, 100}) {
-        CHECK(choose_all_reduce(0, world) == algorithm::tree);
-        CHECK(choose_all_reduce(1024, world) == algorithm::tree);
+        CHECK(choose_all_reduce(0, world) == algorithm::recursive_doubling);
+        CHECK(choose_all_reduce(32768, world) == algorithm::recursive_doubling);
+        CHECK(choose_all_reduce(0, world, half) == algorithm::tree);
+        CHECK(choose_all_reduce(1024, world, half) == algorithm::tree);
         CHECK(choose_all_reduce(std::int64_t{1} << 40, world) == algorithm::ring);
     }
-    CHECK(choose_all_reduce(1025, 2) == algorithm::ring);
-    CHECK(choose_all_reduce(1025, 3) == algorithm::ring);
-    CHECK(choose_all_reduce(1025, 4) == algorithm::halving_doubling);
+    for (const int world : {2, 4, 8, 64})
+        CHECK(choose_all_reduce(65536, world) == algorithm::recursive_doubling);
+    CHECK(choose_all_reduce(65537, 2) == algorithm::ring);
+    CHECK(choose_all_reduce(32769, 3) == algorithm::ring);
+    CHECK(choose_all_reduce(65537, 4) == algorithm::halving_doubling);
+    CHECK(choose_all_reduce(1025, 4, half) == algorithm::halving_doubling);
     CHECK(choose_all_reduce(1 << 20, 4) == algorithm::halving_doubling);
     CHECK(choose_all_reduce((1 << 20) + 1, 4) == algorithm::ring);
     // Five ranks: 8 steps by a ring, 6 by halves: one pair of steps saved.
-    CHECK(choose_all_reduce(32768, 5) == algorithm::halving_doubling);
-    CHECK(choose_all_reduce(32769, 5) == algorithm::ring);
+    CHECK(choose_all_reduce(32768, 5, half) == algorithm::halving_doubling);
+    CHECK(choose_all_reduce(32769, 5, half) == algorithm::ring);
 }
