@@ -6,9 +6,11 @@
 #include <cstdint>
 #include <cstring>
 #include <deque>
+#include <utility>
 #include <vector>
 
 #include "sotto/core/bytes.hpp"
+#include "sotto/transports/message_memory.hpp"
 #include "sotto/transports/ordered_list.hpp"
 #include "sotto/transports/transport.hpp"
 
@@ -47,13 +49,17 @@ struct arrival {
     tag label;
     std::int64_t size = 0;
     enum class place : std::uint8_t { here, coming, at_sender, lent } where = place::here;
-    bytes content;                     // here, or coming
+    message_memory::block content;     // here, or coming
     std::uint64_t announcement = 0;    // at_sender: its number
     transfer* sent_to_self = nullptr;  // lent: the send that lends it
     transfer* claimed_by = nullptr;    // coming: the receive that was posted meanwhile
     bool linked = false;
     arrival* before = nullptr;
     arrival* after = nullptr;
+
+    mutable_byte_view room() const noexcept {
+        return {content.bytes.get(), static_cast<std::size_t>(size)};
+    }
 };
 
 /// Where an endpoint's receives and the messages of other processes meet.
@@ -69,6 +75,12 @@ public:
                 return t;
             }
         return nullptr;
+    }
+
+    bool has_receive(int from, const tag& label) const noexcept {
+        for (const transfer* t = receives_[list_of(label)].first(); t; t = t->after)
+            if (t->is_for(from, label)) return true;
+        return false;
     }
 
     void post(transfer& receive) noexcept { receives_[list_of(receive.label)].push_back(receive); }
@@ -95,7 +107,8 @@ public:
             free_.push_back(&pool_.emplace_back());
         }
         arrival& a = *free_.back();
-        if (where == arrival::place::coming) a.content.resize(static_cast<std::size_t>(size));
+        if (where == arrival::place::coming)
+            a.content = memory_.take(static_cast<std::size_t>(size));
         free_.pop_back();
         a.source = from;
         a.label = label;
@@ -108,15 +121,13 @@ public:
 
     void release(arrival& a) noexcept {
         if (a.linked) arrivals_[list_of(a.label)].unlink(a);
-        if (a.content.capacity() > kept_max) bytes().swap(a.content);
+        memory_.give_back(std::exchange(a.content, {}));
         free_.push_back(&a);  // has room for every one
     }
 
 private:
     // With 64 lists some hundred tensors leave only a handful of others to step over.
     static constexpr std::size_t lists = 64;
-    static constexpr std::size_t kept_max =
-        65536;  // bytes that a place for messages goes on having
 
     static std::size_t list_of(const tag& label) noexcept {
         const std::uint64_t mixed =
@@ -127,6 +138,7 @@ private:
 
     std::array<ordered_list<transfer>, lists> receives_;
     std::array<ordered_list<arrival>, lists> arrivals_;
+    message_memory memory_;
     std::deque<arrival> pool_;
     std::vector<arrival*> free_;
 };

@@ -79,7 +79,7 @@ public:
     void hand_over(arrival& from, transfer& to) {
         switch (from.where) {
             case arrival::place::here:
-                deliver(to, peer_, from.content);
+                deliver(to, peer_, from.room());
                 ++*activity_;
                 give_back(from.size);
                 board_->release(from);
@@ -133,8 +133,11 @@ public:
         return {content_.subspan(filled_), mutable_byte_view(staged_).subspan(staged_end_)};
     }
 
-    /// So many bytes were put there.
-    std::optional<fault> received(std::size_t count) {
+    /// So many bytes were put there. Unless it `keeps` messages that no receive waits for, it halts
+    /// before the first of them, and what follows stays where it is: who posts its receive soon
+    /// saves a copy.
+    std::optional<fault> received(std::size_t count, bool keeps = true) {
+        halted_ = false;
         const std::size_t direct = std::min(count, content_.size() - filled_);
         filled_ += direct;
         lacking_ -= direct;
@@ -149,10 +152,13 @@ public:
             const auto header =
                 wire::read_frame_header(staged_.data() + staged_begin_, terms_.seed_in);
             if (!header) return header.why();
+            halted_ = !keeps && header->type == wire::frame_type::message &&
+                      !board_->has_receive(peer_, label_of(*header));
+            if (halted_) break;
             staged_begin_ += wire::frame_header_bytes;
             if (const auto why = begin(*header)) return why;
         }
-        // What is left is the start of a header, or nothing.
+        // What is left is the start of a header, or nothing; or a message that waits.
         std::copy(staged_.data() + staged_begin_, staged_.data() + staged_end_, staged_.data());
         staged_end_ -= staged_begin_;
         staged_begin_ = 0;
@@ -161,6 +167,9 @@ public:
 
     /// Whether something of the peer's is awaited that no receive waits for: its leave to send.
     bool awaits_peer() const noexcept { return !announced_.empty(); }
+
+    /// Whether it has to be asked again, by `received(0)`, before more is read.
+    bool halted() const noexcept { return halted_; }
 
     /// Whether the stream may end here.
     bool between_frames() const noexcept { return !reading_ && staged_end_ == 0; }
@@ -285,7 +294,7 @@ private:
             read_into(*receive, h);
         } else {
             arrival_ = &board_->add_arrival(peer_, label_of(h), size, arrival::place::coming);
-            begin_reading(h, arrival_->content);
+            begin_reading(h, arrival_->room());
         }
         return std::nullopt;
     }
@@ -401,6 +410,7 @@ private:
     std::uint64_t received_ = 0;  // frames
     bytes staged_;                // what was read behind a message
     std::size_t staged_begin_ = 0, staged_end_ = 0;
+    bool halted_ = false;
     bool reading_ = false;  // a message, of which
     std::size_t lacking_ = 0;
     mutable_byte_view content_;  // empty if it is dropped

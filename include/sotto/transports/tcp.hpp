@@ -284,17 +284,33 @@ private:
     void move_now_and_then() {
         const time_point present = now();
         if (present - moved_at_ < std::chrono::microseconds(2)) return;
-        move();
+        // Who only ever polls must not wait for what is behind a message that nobody receives.
+        move(halted_ && present - halted_at_ > patience);
         moved_at_ = present;
     }
 
-    /// Asks the system for what is waited for, and gives it what it had no room for.
-    void move() {
+    /// Asks the system for what is waited for, and gives it what it had no room for. `keeps`: also
+    /// what no receive waits for.
+    void move(bool keeps) {
+        bool halted = false;
         for (int peer = 0; peer < size(); ++peer) {
             if (!socket(peer)) continue;
-            if (exchange_.expects(peer)) read(peer);
+            if (exchange_.expects(peer)) read(peer, keeps);
+            halted = halted || (socket(peer) && exchange_.link_to(peer)->halted());
             write(peer);
         }
+        if (halted && !halted_) halted_at_ = now();
+        halted_ = halted;
+    }
+
+    /// The same; what no receive waits for is taken only if there is nothing else.
+    template <class Done>
+    bool move_until(Done&& done) {
+        move(false);
+        if (done()) return true;
+        if (!halted_) return false;
+        move(true);
+        return done();
     }
 
     void write(int peer) {
@@ -306,18 +322,24 @@ private:
         }
     }
 
-    void read(int peer) {
+    void read(int peer, bool keeps = true) {
         detail::net::message_link& link = *exchange_.link_to(peer);
-        while (socket(peer)) {
+        if (link.halted() && !take(peer, link.received(0, keeps))) return;
+        while (socket(peer) && !link.halted()) {
             const auto room = link.input();
             const detail::net::moved got = socket(peer)->read(room);
             if (got.closed) return lose(peer);
-            if (const auto why = link.received(got.bytes)) {
-                accuse(peer, "it sent what is no frame: " + why->text(), errc::malformed);
-                return lose(peer);
-            }
+            if (!take(peer, link.received(got.bytes, keeps))) return;
             if (got.bytes < room[0].size() + room[1].size()) return;
         }
+    }
+
+    /// Whether what a rank sent could be used.
+    bool take(int peer, const std::optional<fault>& why) {
+        if (!why) return true;
+        accuse(peer, "it sent what is no frame: " + why->text(), errc::malformed);
+        lose(peer);
+        return false;
     }
 
     /// The connection is of no more use. Why, the control connection knows.
@@ -357,8 +379,7 @@ private:
     /// waited for is decided even if a rank failed.
     template <class Done, class Whom, class Describe, class Check>
     void block(Done done, Whom whom, Describe describe_it, Check check, bool settles = false) {
-        move();
-        if (done()) return;
+        if (move_until(done)) return;
         const time_point started = now();
         const time_point deadline = started + options_.timeout;
         bool slept = false;
@@ -377,8 +398,7 @@ private:
                 slept = true;
                 sleep(deadline - present);
             }
-            move();
-            if (done()) break;
+            if (move_until(done)) break;
         }
         if (slept) control_.wait_for(detail::net::waits_for_nobody);
     }
@@ -396,8 +416,10 @@ private:
         detail::net::wait_for_any(waits_,
                                   std::min<duration>(most, lost ? grace : std::chrono::seconds(1)));
         if ((waits_[0].revents & POLLIN) != 0) woken_.silence();
-        for (std::size_t i = 1; i < waits_.size(); ++i)
-            if ((waits_[i].revents & ~POLLOUT) != 0) read(waiting_ranks_[i]);
+        for (std::size_t i = 1; i < waits_.size(); ++i) {
+            const int peer = waiting_ranks_[i];  // `move` reads the others
+            if ((waits_[i].revents & ~POLLOUT) != 0 && !exchange_.expects(peer)) read(peer);
+        }
     }
 
     void be_late(int peer, const std::string& what) {
@@ -438,7 +460,8 @@ private:
     ballot* everyone_ = nullptr;
     bool withdrawn_ = false;
     occasion occasion_;
-    time_point moved_at_{}, lost_at_{};
+    time_point moved_at_{}, lost_at_{}, halted_at_{};
+    bool halted_ = false;  // some link, before a message that no receive waits for
     int cut_short_ = any_rank;  // the rank whose connection ended inside a message
     std::vector<pollfd> waits_;
     std::vector<int> waiting_ranks_;  // whose they are
