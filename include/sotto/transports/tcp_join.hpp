@@ -85,6 +85,7 @@ public:
         if (options_.rank == 0) {
             listen();
             ready_[0] = true;
+            if (!options_.security) listener_.warn_of_strangers();
         } else {
             const auto address = find(options_.address);
             require_private(options_, address, "address");

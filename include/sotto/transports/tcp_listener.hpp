@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cstdint>
+#include <cstdio>
 #include <optional>
 #include <string>
 #include <utility>
@@ -72,6 +73,16 @@ public:
     asio::ip::tcp::endpoint place() const {
         boost::system::error_code ignored;
         return acceptor_.local_endpoint(ignored);
+    }
+
+    /// On stderr, if not only this machine can connect. For jobs without a secret.
+    void warn_of_strangers() const {
+        const asio::ip::tcp::endpoint at = place();
+        if (at.address().is_loopback()) return;
+        std::fprintf(stderr,
+                     "sotto: tcp_options::insecure_network: whoever reaches %s port %d can join "
+                     "this job and read along\n",
+                     at.address().to_string().c_str(), int{at.port()});
     }
 
     /// What to wait for by poll(2); nothing while it rests.
