@@ -27,6 +27,7 @@ set(sotto_headers
     include/sotto/collectives/operation.hpp
     include/sotto/collectives/plan.hpp
     include/sotto/collectives/planned.hpp
+    include/sotto/collectives/recursive_doubling.hpp
     include/sotto/collectives/reduce_scatter.hpp
     include/sotto/collectives/reselection.hpp
     include/sotto/collectives/ring.hpp
@@ -158,6 +159,7 @@ set(sotto_headers
     include/sotto/trainer/agreement.hpp
     include/sotto/trainer/callback.hpp
     include/sotto/trainer/checkpoints.hpp
+    include/sotto/trainer/chrome_trace.hpp
     include/sotto/trainer/early_stop.hpp
     include/sotto/trainer/evaluator.hpp
     include/sotto/trainer/fit_progress.hpp
@@ -203,6 +205,7 @@ set(sotto_headers
     include/sotto/transports/message_board.hpp
     include/sotto/transports/message_exchange.hpp
     include/sotto/transports/message_link.hpp
+    include/sotto/transports/message_memory.hpp
     include/sotto/transports/metered.hpp
     include/sotto/transports/mpi_options.hpp
     include/sotto/transports/ordered_list.hpp

@@ -54,8 +54,9 @@ public:
           gradient_(static_cast<std::size_t>(tensors.size())),
           sum_(static_cast<std::size_t>(tensors.size())),
           tensor_bytes_(tensors.tensors().size()),
+          times_(tensors.tensors().size()),
           plans_(static_cast<std::size_t>(through.size())),
-          started_(tensors.tensors().size()) {
+          progress_(tensors.tensors().size()) {
         optimizing::follow_momentum(optimizer_, compressing::momentum(compressor_));
         if constexpr (hierarchical) ranks_per_worker_ = options.collective.ranks_per_host;
         for (const tensor& t : tensors_) lanes_.emplace_back(t, options, compressor_, through);
@@ -115,6 +116,8 @@ public:
     const compressor_state& compressor() const noexcept { return compressor_; }
 
 private:
+    enum class progress : std::uint8_t { at_rest, under_way, arrived };  // of a tensor in a round
+
     template <class Model>
     round_report attempt(task<Model>& job, std::span<float> parameters) {
         const round_info where{job.step, job.epoch, through_->rank(), through_->size(),
@@ -128,14 +131,20 @@ private:
         if (job.examples > 0)
             report.loss = compute(job, parameters, static_cast<float>(where.share), watch);
         for (auto t = tensors_.tensors().rbegin(); t != tensors_.tensors().rend(); ++t)
-            if (started_[slot(*t)] == 0) lane_of(*t).send_nothing(compressor_, step_);
+            if (progress_[slot(*t)] == progress::at_rest) {
+                lane_of(*t).send_nothing(compressor_, step_);
+                has_left(*t);
+            }
         report.compress += watch.lap();
 
         at("exchange");
         wait();
         report.wait += watch.lap();
 
-        for (const tensor& t : tensors_) lane_of(t).decode(compressor_, t.of(std::span(sum_)));
+        for (const tensor& t : tensors_) {
+            lane_of(t).decode(compressor_, t.of(std::span(sum_)));
+            times_[slot(t)].decoded = since_begun();
+        }
         report.compress += watch.lap();
 
         optimizer_.begin_step({.where = where}, std::span<const float>(sum_));
@@ -155,6 +164,8 @@ private:
         report.bytes_received = after.bytes_received - before.bytes_received;
         for (const std::int64_t size : tensor_bytes_) report.message_bytes += size;
         report.tensor_message_bytes = tensor_bytes_;
+        report.began = began_;
+        report.tensor_times = times_;
         return report;
     }
 
@@ -172,8 +183,10 @@ private:
     void begin(const round_info& where) {
         step_ = where.step;
         computing_ = compressing_ = duration{};
-        std::fill(started_.begin(), started_.end(), std::uint8_t{0});
+        std::fill(progress_.begin(), progress_.end(), progress::at_rest);
         std::fill(tensor_bytes_.begin(), tensor_bytes_.end(), std::int64_t{0});
+        std::fill(times_.begin(), times_.end(), tensor_times{});
+        began_ = through_->now();
         at("compute");
     }
 
@@ -184,18 +197,19 @@ private:
         const double loss = job.model.gradient(parameters, job.batch, std::span<float>(gradient_),
                                                [&](const tensor& t) {
                                                    computing_ += watch.lap();
+                                                   times_[slot(t)].ready = since_begun();
                                                    if (at_once) {
                                                        weigh(t, weight);
                                                        send(t);
                                                    }
-                                                   for (auto& l : lanes_) l.advance(compressor_);
+                                                   (void)advance();
                                                    compressing_ += watch.lap();
                                                });
         computing_ += watch.lap();
         for (auto t = tensors_.tensors().rbegin(); t != tensors_.tensors().rend(); ++t)
-            if (started_[slot(*t)] == 0) weigh(*t, weight);
+            if (progress_[slot(*t)] == progress::at_rest) weigh(*t, weight);
         for (auto t = tensors_.tensors().rbegin(); t != tensors_.tensors().rend(); ++t)
-            if (started_[slot(*t)] == 0) send(*t);
+            if (progress_[slot(*t)] == progress::at_rest) send(*t);
         return loss;
     }
 
@@ -212,19 +226,40 @@ private:
     }
 
     void send(const tensor& t) {
-        if (std::exchange(started_[slot(t)], std::uint8_t{1}) != 0)
+        if (progress_[slot(t)] != progress::at_rest)
             throw invalid_option("all_reduce: the model announced tensor '" + t.name +
                                  "' twice; once its gradient is announced it must be final");
         tensor_bytes_[slot(t)] =
             lane_of(t).send(compressor_, t.of(std::span<const float>(gradient_)), step_);
+        has_left(t);
     }
+
+    void has_left(const tensor& t) noexcept {
+        progress_[slot(t)] = progress::under_way;
+        times_[slot(t)].left = since_begun();
+    }
+
+    /// Whether everybody's gradient is here. A tensor that has arrived is not asked again.
+    bool advance() {
+        bool complete = true;
+        for (std::size_t i = 0; i < lanes_.size(); ++i) {
+            if (progress_[i] == progress::arrived) continue;
+            if (progress_[i] == progress::at_rest || !lanes_[i].advance(compressor_)) {
+                complete = false;
+                continue;
+            }
+            progress_[i] = progress::arrived;
+            times_[i].arrived = since_begun();
+        }
+        return complete;
+    }
+
+    duration since_begun() const noexcept { return through_->now() - began_; }
 
     void wait() {
         while (true) {
             const std::uint64_t seen = through_->activity();
-            bool complete = true;
-            for (auto& l : lanes_) complete = l.advance(compressor_) && complete;
-            if (complete) return;
+            if (advance()) return;
             through_->await(seen);
         }
     }
@@ -290,8 +325,10 @@ private:
     std::vector<float> gradient_;
     std::vector<float> sum_;  // of gathered tensors: all zero between rounds
     std::vector<std::int64_t> tensor_bytes_;
+    std::vector<tensor_times> times_;
+    time_point began_{};
     std::vector<epoch_plan> plans_;
-    std::vector<std::uint8_t> started_;
+    std::vector<progress> progress_;
     std::uint64_t epochs_ = 0;
     std::int64_t round_ = 0;  // of this epoch
     std::int64_t ranks_per_worker_ = 1;

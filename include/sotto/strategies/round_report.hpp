@@ -7,6 +7,14 @@
 
 namespace sotto {
 
+/// When a tensor's gradient went through a round, since the round began.
+struct tensor_times {
+    duration ready{};    // computed
+    duration left{};     // compressed, its first message on its way
+    duration arrived{};  // everybody's is here
+    duration decoded{};  // added up
+};
+
 /// What one round cost this rank and what came of it. Seconds add up to the round's: computing
 /// stops while a finished tensor is compressed and sent.
 struct round_report {
@@ -25,6 +33,8 @@ struct round_report {
     std::int64_t bytes_received = 0;
     std::span<const std::int64_t>
         tensor_message_bytes{};  // message_bytes by tensor; valid until the next round
+    time_point began{};          // by the transport's clock, after the batch was read
+    std::span<const sotto::tensor_times> tensor_times{};  // by tensor; valid until the next round
 };
 
 }  // namespace sotto
