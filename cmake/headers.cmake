@@ -66,6 +66,7 @@ set(sotto_headers
     include/sotto/core/config.hpp
     include/sotto/core/describe.hpp
     include/sotto/core/errors.hpp
+    include/sotto/core/large_pages.hpp
     include/sotto/core/layout.hpp
     include/sotto/core/placement.hpp
     include/sotto/core/random.hpp

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "sotto/core/large_pages.hpp"
 #include "sotto/core/layout.hpp"
 
 namespace sotto {
@@ -20,8 +21,8 @@ class versioned_buffer {
 public:
     versioned_buffer() = default;
     explicit versioned_buffer(const layout& tensors)
-        : values_{std::vector<float>(static_cast<std::size_t>(tensors.size())),
-                  std::vector<float>(static_cast<std::size_t>(tensors.size()))},
+        : values_{large_vector<float>(static_cast<std::size_t>(tensors.size())),
+                  large_vector<float>(static_cast<std::size_t>(tensors.size()))},
           current_(tensors.tensors().size()),
           written_(tensors.tensors().size()) {}
 
@@ -50,7 +51,7 @@ public:
 private:
     static std::size_t slot(const tensor& t) noexcept { return static_cast<std::size_t>(t.index); }
 
-    std::vector<float> values_[2];
+    large_vector<float> values_[2];
     std::vector<std::uint8_t> current_;  // which of the two is committed, per tensor
     std::vector<std::uint8_t> written_;  // whether the other one was written in this round
 };

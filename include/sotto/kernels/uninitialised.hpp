@@ -1,16 +1,12 @@
 #pragma once
 
-#if defined(__linux__)
-#include <sys/mman.h>
-#endif
-
 #include <cstddef>
 #include <memory>
-#include <new>
 #include <type_traits>
 #include <utility>
 
 #include "sotto/core/config.hpp"
+#include "sotto/core/large_pages.hpp"
 
 namespace sotto::kernels::inline SOTTO_UNIT {
 
@@ -44,13 +40,8 @@ public:
         if (size <= size_) return;
         values_.reset();
         size_ = 0;
-        const std::size_t bytes = size * sizeof(Value);
-        const std::align_val_t alignment = alignment_of(bytes);
-        values_ = {static_cast<Value*>(::operator new(bytes, alignment)), freed{alignment}};
+        values_ = {memory::allocate(size), freed{size}};
         size_ = size;
-#if defined(__linux__)
-        if (bytes >= large_page) ::madvise(values_.get(), bytes, MADV_HUGEPAGE);  // or else small
-#endif
     }
 
     Value* data() noexcept {
@@ -64,15 +55,11 @@ public:
     }
 
 private:
-    static constexpr std::size_t line = 64, large_page = std::size_t{2} << 20;
-
-    static std::align_val_t alignment_of(std::size_t bytes) noexcept {
-        return std::align_val_t{bytes < large_page ? line : large_page};
-    }
+    using memory = large_page_allocator<Value>;
 
     struct freed {
-        std::align_val_t alignment{line};
-        void operator()(Value* values) const noexcept { ::operator delete(values, alignment); }
+        std::size_t size = 0;
+        void operator()(Value* values) const noexcept { memory::deallocate(values, size); }
     };
 
     std::unique_ptr<Value, freed> values_;

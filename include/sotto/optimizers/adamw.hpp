@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "sotto/core/large_pages.hpp"
 #include "sotto/core/layout.hpp"
 #include "sotto/kernels/updates.hpp"
 #include "sotto/optimizers/optimizer.hpp"
@@ -85,7 +86,7 @@ private:
     layout tensors_;
     std::int64_t steps_ = 0;
     kernels::adamw_step step_{};
-    std::vector<float> mean_, square_;
+    large_vector<float> mean_, square_;
 };
 
 inline adamw::state adamw::bind(const layout& tensors) const {

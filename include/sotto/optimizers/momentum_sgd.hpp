@@ -3,6 +3,7 @@
 #include <span>
 #include <vector>
 
+#include "sotto/core/large_pages.hpp"
 #include "sotto/core/layout.hpp"
 #include "sotto/kernels/updates.hpp"
 #include "sotto/optimizers/optimizer.hpp"
@@ -61,7 +62,7 @@ private:
     momentum_sgd options_;
     layout tensors_;
     float rate_ = 0.0f;
-    std::vector<float> velocity_;
+    large_vector<float> velocity_;
 };
 
 inline momentum_sgd::state momentum_sgd::bind(const layout& tensors) const {

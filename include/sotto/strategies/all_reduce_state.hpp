@@ -18,6 +18,7 @@
 #include "sotto/collectives/hierarchical.hpp"
 #include "sotto/compressors/compressor.hpp"
 #include "sotto/core/errors.hpp"
+#include "sotto/core/large_pages.hpp"
 #include "sotto/core/layout.hpp"
 #include "sotto/kernels/arithmetic.hpp"
 #include "sotto/optimizers/optimizer.hpp"
@@ -322,8 +323,8 @@ private:
     Transport* through_;
     compressor_state compressor_;
     optimizer_state optimizer_;
-    std::vector<float> gradient_;
-    std::vector<float> sum_;  // of gathered tensors: all zero between rounds
+    large_vector<float> gradient_;
+    large_vector<float> sum_;  // of gathered tensors: all zero between rounds
     std::vector<std::int64_t> tensor_bytes_;
     std::vector<tensor_times> times_;
     time_point began_{};

@@ -16,6 +16,7 @@
 #include "sotto/collectives/broadcast.hpp"
 #include "sotto/collectives/operation.hpp"
 #include "sotto/core/describe.hpp"
+#include "sotto/core/large_pages.hpp"
 #include "sotto/data/dataset.hpp"
 #include "sotto/data/sampler.hpp"
 #include "sotto/models/gradient_source.hpp"
@@ -452,7 +453,7 @@ private:
     Model& model_;
     Transport& transport_;
     training_options options_;
-    std::vector<float> parameters_;
+    large_vector<float> parameters_;
     state_type state_;
     detail::run_chance<state_type, Transport> chance_;
     evaluator<Model, Transport> evaluator_;
