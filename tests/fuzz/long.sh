@@ -28,9 +28,10 @@ commit=$(git -C "$root" describe --always --dirty)
 slice_executions=$((executions < 10000000 ? executions : 10000000))
 slices=$(((executions + slice_executions - 1) / slice_executions))
 
-# shellcheck disable=SC2086  # the targets' names hold no blanks
+"$root/cmake/install_debian.sh" tests
+"$root/cmake/install_debian.sh" bench
 cmake --preset fuzz -S "$root" -B "$build" > /dev/null
-# shellcheck disable=SC2046,SC2086
+# shellcheck disable=SC2046,SC2086  # the targets' names hold no blanks
 cmake --build "$build" --target $(printf 'fuzz_%s ' $targets) > /dev/null
 
 # search TARGET PROGRAM ARGUMENTS...: under the limits that all have. What was freed is kept for 1 MiB only, and of who
