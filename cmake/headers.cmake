@@ -80,6 +80,7 @@ set(sotto_headers
     include/sotto/kernels/counter_random.hpp
     include/sotto/kernels/delay_compensation.hpp
     include/sotto/kernels/dgc_step.hpp
+    include/sotto/kernels/digest.hpp
     include/sotto/kernels/each_lane.hpp
     include/sotto/kernels/elementwise.hpp
     include/sotto/kernels/gates.hpp

@@ -97,16 +97,20 @@ public:
 
     bool has_output() const noexcept { return !queue_.empty(); }
 
-    /// Bytes to write, in this order; valid until `written` or another call that is not const.
+    /// Bytes to write, in this order; valid until `written` or another call that is not const. No
+    /// more than fit into a second-level cache, so that they are there when they are copied after
+    /// their digest was computed.
     std::span<const byte_view> output() {
         output_.clear();
-        std::size_t skip = written_;
-        for (std::size_t i = 0; i < queue_.size() && output_.size() + 2 <= views_max; ++i) {
+        std::size_t skip = written_, total = 0;
+        for (std::size_t i = 0;
+             i < queue_.size() && output_.size() + 2 <= views_max && total < output_max; ++i) {
             outgoing& frame = queue_[i];
             if (!frame.sealed) seal(frame);
             for (const byte_view piece : {byte_view(frame.header), frame.payload}) {
                 const std::size_t gone = std::min(skip, piece.size());
                 skip -= gone;
+                total += piece.size() - gone;
                 if (gone < piece.size()) output_.push_back(piece.subspan(gone));
             }
         }
@@ -130,8 +134,13 @@ public:
     // In
 
     /// Where to put bytes that are read: first what a message still lacks, then what follows it.
+    /// After a long message another may come: only its header is read along, so that the rest goes
+    /// straight to where it is wanted.
     std::array<mutable_byte_view, 2> input() noexcept {
-        return {content_.subspan(filled_), mutable_byte_view(staged_).subspan(staged_end_)};
+        const mutable_byte_view lacking = content_.subspan(filled_);
+        const mutable_byte_view room = mutable_byte_view(staged_).subspan(staged_end_);
+        const bool is_long = lacking.size() >= staged_.size();
+        return {lacking, is_long ? room.first(wire::frame_header_bytes) : room};
     }
 
     /// So many bytes were put there. Unless it `keeps` messages that no receive waits for, it halts
@@ -177,6 +186,7 @@ public:
 
 private:
     static constexpr std::size_t views_max = 16;
+    static constexpr std::size_t output_max = 262144;
     static constexpr std::size_t announced_max = 65536;
     static constexpr std::int64_t overhead = 256;  // of a message that waits for its receive
 

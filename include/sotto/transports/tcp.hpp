@@ -227,6 +227,7 @@ private:
           control_(membership_of(options, connections), std::move(connections.control), woken_) {
         for (int peer = 0; peer < size(); ++peer) {
             if (!socket(peer)) continue;
+            socket(peer)->hurry_within_machine();
             exchange_.connect(peer, {.epoch = 0,
                                      .seed_out = connections.seed(rank(), peer, 2),
                                      .seed_in = connections.seed(peer, rank(), 2),

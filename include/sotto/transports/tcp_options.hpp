@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -72,6 +73,11 @@ inline void require_possible(const tcp_options& options) {
     if (options.rank < 0 || options.rank >= options.size)
         refuse("rank is " + std::to_string(options.rank) + "; ranks are 0 to " +
                std::to_string(options.size - 1));
+    const auto& address = options.address;
+    // One of IPv6 has several colons.
+    if (std::count(address.begin(), address.end(), ':') == 1)
+        refuse("address is '" + address +
+               "'; a host alone is expected: its port is tcp_options::port, or SOTTO_PORT");
     const auto require_above_0 = [&](const char* name, duration value) {
         if (value <= duration::zero())
             refuse(std::string(name) + " is " + std::to_string(value.count()) +

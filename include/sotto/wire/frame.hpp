@@ -3,14 +3,10 @@
 #include <cstddef>
 #include <cstdint>
 
-#ifndef XXH_INLINE_ALL
-#define XXH_INLINE_ALL
-#endif
-#include <xxhash.h>
-
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/config.hpp"
 #include "sotto/core/result.hpp"
+#include "sotto/kernels/digest.hpp"
 #include "sotto/wire/little_endian.hpp"
 
 namespace sotto::wire::inline SOTTO_UNIT {
@@ -49,7 +45,7 @@ constexpr std::uint8_t protocol_version = 1;
 
 /// XXH3-64 of bytes, seeded for one direction of one connection: it finds accidents, not forgeries.
 inline std::uint64_t frame_digest(byte_view content, std::uint64_t seed) noexcept {
-    return XXH3_64bits_withSeed(content.data(), content.size(), seed);
+    return kernels::digest(content, seed);
 }
 
 /// Writes the 64 bytes of a header; requires as many at `to`.

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -259,6 +260,32 @@ TEST_CASE("a rank that listens on all its addresses tells one that others can re
     CHECK(ends[1].joined);
     CHECK(ends[2].joined);
     CHECK(first.end().joined);
+}
+
+TEST_CASE("options that cannot work are refused at once, by their names") {
+    struct refusal {
+        std::function<void(tcp_options&)> spoil;
+        const char* told;
+    };
+    for (const refusal& r : std::initializer_list<refusal>{
+             {[](tcp_options& o) { o.size = 0; }, "size is 0"},
+             {[](tcp_options& o) { o.rank = 2; }, "rank is 2; ranks are 0 to 1"},
+             {[](tcp_options& o) { o.address = "127.0.0.1:29500"; }, "tcp_options::port"},
+             {[](tcp_options& o) { o.timeout = 0s; }, "timeout is 0 ns"},
+             {[](tcp_options& o) { o.join = -1s; }, "join is -1000000000 ns"},
+             {[](tcp_options& o) { o.handshake = 0s; }, "handshake is 0 ns"},
+             {[](tcp_options& o) { o.heartbeat = 0s; }, "heartbeat is 0 ns"},
+             {[](tcp_options& o) { o.timeout = 24h * 400; }, "a year"},
+             {[](tcp_options& o) { o.dead_after = 79ms; }, "at least four heartbeats"},
+             {[](tcp_options& o) { o.budget = 65535; }, "budget is 65535 bytes"},
+             {[](tcp_options& o) { o.transfers = -1; }, "room for -1 transfers"}}) {
+        tcp_options options = quick(2);
+        r.spoil(options);
+        const outcome refused = outcome_of([&] { tcp::join(options); });
+        CAPTURE(refused.text);
+        CHECK(refused.code == errc::invalid_option);
+        CHECK(has(refused.text, r.told));
+    }
 }
 
 TEST_CASE("what others could reach needs a secret, and the error says how to get one") {
