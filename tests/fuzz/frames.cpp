@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <array>
 #include <cstdint>
-#include <vector>
+#include <cstring>
+#include <span>
 
 #include "fuzz/fuzz.hpp"
 #include "sotto/transports/message_exchange.hpp"
@@ -8,53 +10,106 @@
 using namespace sotto;
 using namespace sotto::detail::net;
 
+namespace {
+
+constexpr std::int64_t budget = 4096;
+constexpr std::size_t staging = 256;  // so small that inputs fill it
+constexpr std::size_t receives_max = 8, room = 300, own_max = 8192;
+
+constexpr auto untouched = [] {
+    std::array<std::byte, room> bytes;
+    bytes.fill(std::byte{0xEE});
+    return bytes;
+}();
+
+// Every input finds the same, and none takes memory for it: that would cost more than the link.
+std::array<std::array<std::byte, room>, receives_max> memory;
+constexpr std::array<std::byte, own_max> own{};
+
+/// Rank 0, whose link to rank 1 is given the input.
+class world {
+public:
+    explicit world(bool keeps) : keeps_(keeps) { ranks_.connect(1, {0, 1, 2, budget, staging}); }
+
+    void receive(std::size_t size) {
+        const std::size_t i = count_++;
+        memory[i] = untouched;
+        posted_[i] =
+            &ranks_.receive(i % 2 == 0 ? 1 : any_rank, {static_cast<std::uint32_t>(i % 3), 0, 0},
+                            mutable_byte_view(memory[i]).first(size));
+    }
+
+    /// Of the same size as the first one, while there is memory.
+    void receive_more() {
+        if (count_ > 0 && count_ < receives_max)
+            receive(static_cast<std::size_t>(posted_[0]->size));
+    }
+
+    void send(std::size_t size) { ranks_.send(1, {7, 0, 0}, byte_view(own).first(size)); }
+
+    void write() {
+        std::size_t size = 0;
+        for (const byte_view piece : link().output()) size += piece.size();
+        link().written(size);
+    }
+
+    /// Hands in what there is room for, at most `wanted` bytes; false if that was no frame.
+    bool read(std::size_t wanted, byte_view& from) {
+        std::size_t count = 0;
+        for (const mutable_byte_view piece : link().input()) {
+            const std::size_t part = std::min({piece.size(), wanted - count, from.size()});
+            if (part > 0) std::memcpy(piece.data(), from.data(), part);
+            from = from.subspan(part);
+            count += part;
+        }
+        if (link().received(count, keeps_)) return false;
+        // Nobody posts the receive that it halts for: then it is kept after all.
+        return !link().halted() || !link().received(0);
+    }
+
+    void check() const {
+        for (std::size_t i = 0; i < count_; ++i) {
+            const auto use = static_cast<std::size_t>(posted_[i]->size);
+            fuzz::require(std::memcmp(memory[i].data() + use, untouched.data(), room - use) == 0,
+                          "nothing is written beyond a receive's memory");
+            if (posted_[i]->reached == transfer::stage::complete)
+                fuzz::require(posted_[i]->ended.bytes <= posted_[i]->size,
+                              "a message that is complete fits");
+        }
+    }
+
+private:
+    message_link& link() { return *ranks_.link_to(1); }
+
+    message_exchange ranks_{"fuzz", 0, 2};
+    bool keeps_;
+    std::array<transfer*, receives_max> posted_{};
+    std::size_t count_ = 0;
+};
+
+}  // namespace
+
 // A link is given any bytes, in pieces of any size, while receives are posted and messages sent:
 // no memory but that of receives is written, and none beyond the budget is taken.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     fuzz::input in(data, size);
-    constexpr std::int64_t budget = 4096;
-    message_exchange ranks("fuzz", 0, 2);
-    ranks.connect(1, {0, 1, 2, budget});
-    message_link& link = *ranks.link_to(1);
-
-    const auto receives = in.number(1) % 8;
-    constexpr std::size_t room = 300;
-    std::vector<bytes> memory(receives, bytes(room, std::byte{0xEE}));
-    std::vector<transfer*> posted;
-    for (std::uint64_t i = 0; i < receives; ++i) {
-        const auto use = static_cast<std::size_t>(in.number(2)) % room;
-        posted.push_back(&ranks.receive(i % 2 == 0 ? 1 : any_rank,
-                                        {static_cast<std::uint32_t>(i % 3), 0, 0},
-                                        mutable_byte_view(memory[i]).first(use)));
-    }
-    const bytes own(in.number(2) % 8192);
-    ranks.send(1, {7, 0, 0}, own);
+    const auto first = in.number(1);
+    world ranks(first % 16 < 8);
+    for (std::uint64_t i = 0; i < first % 8; ++i)
+        ranks.receive(static_cast<std::size_t>(in.number(2)) % room);
+    ranks.send(in.number(2) % own_max);
 
     byte_view left = in.rest();
-    bool well = true;
-    while (well && !left.empty()) {
-        for (const byte_view piece : link.output()) (void)piece;
-        std::size_t wanted = 1 + std::to_integer<std::size_t>(left[0]) * 16;
+    for (bool well = true; well && !left.empty();) {
+        const auto choice = std::to_integer<std::size_t>(left[0]);
         left = left.subspan(1);
-        std::size_t count = 0;
-        for (const mutable_byte_view piece : link.input()) {
-            const std::size_t part = std::min({piece.size(), wanted, left.size()});
-            std::copy_n(left.begin(), part, piece.begin());
-            left = left.subspan(part);
-            wanted -= part;
-            count += part;
-        }
-        well = !link.received(count);
+        const std::size_t steps = choice % 128;
+        if (choice >= 128) ranks.write();
+        if (steps == 0)
+            ranks.receive_more();
+        else
+            well = ranks.read(steps < 32 ? steps : 16 * (steps - 30), left);
     }
-    for (std::size_t i = 0; i < posted.size(); ++i) {
-        const auto use = static_cast<std::size_t>(posted[i]->size);
-        fuzz::require(
-            std::all_of(memory[i].begin() + static_cast<std::ptrdiff_t>(use), memory[i].end(),
-                        [](std::byte b) { return b == std::byte{0xEE}; }),
-            "nothing is written beyond a receive's memory");
-        if (posted[i]->reached == transfer::stage::complete)
-            fuzz::require(posted[i]->ended.bytes <= posted[i]->size,
-                          "a message that is complete fits");
-    }
+    ranks.check();
     return 0;
 }

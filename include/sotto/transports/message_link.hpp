@@ -26,7 +26,8 @@ struct link_terms {
     std::uint32_t epoch = 0;
     std::uint64_t seed_out = 0;  // of digests, one for each direction
     std::uint64_t seed_in = 0;
-    std::int64_t budget = 4 << 20;  // bytes of messages that the receiver takes unasked
+    std::int64_t budget = 4 << 20;   // bytes of messages that the receiver takes unasked
+    std::size_t staging = 64 << 10;  // bytes read at once behind a message: a header's at least
 };
 
 /// One end of a connection that carries messages, without input or output: bytes to write are
@@ -38,7 +39,7 @@ struct link_terms {
 /// order of receives can block, and what is received in time goes straight to where it is wanted.
 ///   wire    frames of message, announce, ready, granted and credit, see wire/frame.hpp
 ///   cost    64 bytes a message and a pass of a digest at each end; no copy but of what arrives
-///           together with its header (64 KiB at most) or before its receive
+///           together with its header (`staging` at most) or before its receive
 ///   errors  `received` returns a fault where bytes do not follow the protocol: nothing of that
 ///           frame takes effect, and the link is of no use afterwards
 class message_link {
@@ -51,7 +52,7 @@ public:
           activity_(&activity),
           credit_(terms.budget),
           allowance_(terms.budget),
-          staged_(staging_bytes) {}
+          staged_(terms.staging) {}
     message_link(const message_link&) = delete;
     message_link& operator=(const message_link&) = delete;
 
@@ -138,7 +139,7 @@ public:
     std::array<mutable_byte_view, 2> input() noexcept {
         const mutable_byte_view lacking = content_.subspan(filled_);
         const mutable_byte_view room = mutable_byte_view(staged_).subspan(staged_end_);
-        const bool is_long = lacking.size() >= staging_bytes;
+        const bool is_long = lacking.size() >= staged_.size();
         return {lacking, is_long ? room.first(wire::frame_header_bytes) : room};
     }
 
@@ -184,7 +185,6 @@ public:
     bool between_frames() const noexcept { return !reading_ && staged_end_ == 0; }
 
 private:
-    static constexpr std::size_t staging_bytes = 65536;
     static constexpr std::size_t views_max = 16;
     static constexpr std::size_t output_max = 262144;
     static constexpr std::size_t announced_max = 65536;
