@@ -4,6 +4,9 @@ option(SOTTO_WERROR "Warnings in our tests and examples are errors" OFF)
 option(SOTTO_QUICK "Optimise our tests, examples and benchmarks less: they compile in half the time" OFF)
 # What tests kernels needs all of their variants, as fast as they are.
 set(sotto_needs_kernels "^(unit_(kernels|wire|compressors|nn|models|threads)|golden|system_selection_beyond_32_bits|example_quickstart)$")
+# What takes longest to compile and seconds to run. The tests of single parts, which are many more,
+# are optimised all the same.
+set(sotto_needs_no_speed "^(bench_.*|contract_strategies|system_(allocations|failures|launched_training|resume_exactly)|example_(compare_runs|deep_gradient_compression))$")
 set(SOTTO_SANITIZE "" CACHE STRING "Sanitizers of our tests: address,undefined or thread")
 
 if(PROJECT_IS_TOP_LEVEL AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
@@ -25,6 +28,15 @@ if(SOTTO_SANITIZE)
     target_link_options(sotto_own_options INTERFACE ${sanitize})
 endif()
 
+# sotto_link_parts(<target>): to all of sotto's parts that there are but sotto::mpi.
+function(sotto_link_parts target)
+    set(parts ${sotto_parts})
+    list(REMOVE_ITEM parts mpi)  # what it is linked to works only with its launcher at hand
+    foreach(part IN LISTS parts)
+        target_link_libraries(${target} PRIVATE sotto::${part})
+    endforeach()
+endfunction()
+
 # sotto_add_own_executable(<name> <sources>...): linked to all of sotto that there is but sotto::mpi.
 function(sotto_add_own_executable name)
     add_executable(${name} ${ARGN})
@@ -33,17 +45,13 @@ function(sotto_add_own_executable name)
     target_link_libraries(${name} PRIVATE sotto_own_options sotto::sotto)
     if(SOTTO_QUICK AND NOT name MATCHES "${sotto_needs_kernels}")
         target_compile_definitions(${name} PRIVATE SOTTO_BASELINE_ONLY)
-        if(name MATCHES "^bench_")  # not run here
+        if(name MATCHES "${sotto_needs_no_speed}")
             target_compile_options(${name} PRIVATE -O0)
         else()
             target_compile_options(${name} PRIVATE -O1)
         endif()
     endif()
-    set(parts ${sotto_parts})
-    list(REMOVE_ITEM parts mpi)  # what it is linked to works only with its launcher at hand
-    foreach(part IN LISTS parts)
-        target_link_libraries(${name} PRIVATE sotto::${part})
-    endforeach()
+    sotto_link_parts(${name})
 endfunction()
 
 # What a source includes that needs a part of sotto.

@@ -28,7 +28,7 @@ failed=0
 # `configure` holds further arguments for CMake.
 configure=()
 stage() {
-    local title=$1 preset=$2 log=build/$2.log started=$SECONDS lost total
+    local title=$1 preset=$2 log=build/$2.log started=$SECONDS built lost total
     shift 2
     mkdir -p build
     echo
@@ -45,11 +45,13 @@ stage() {
         echo "building $preset failed; all of its output is in $log"
         failed=$((failed + 1))
     fi
-    echo "built in $((SECONDS - started)) s"
+    built=$SECONDS
+    echo "built in $((built - started)) s"
     ctest --preset "$preset" -j "$jobs" "$@" 2>&1 | tee "build/$preset.tests.log"
     read -r lost total < <(sed -nE \
         's/^[0-9]+% tests passed, ([0-9]+) tests? failed out of ([0-9]+)$/\1 \2/p' \
         "build/$preset.tests.log")
+    echo "tested in $((SECONDS - built)) s"
     if [ -z "${total:-}" ]; then
         echo "no test of $preset ran"
         failed=$((failed + 1))
@@ -61,6 +63,7 @@ stage() {
 
 finish() {
     echo
+    echo "all of it in $SECONDS s"
     echo "$passed passed, $failed failed"
     [ "$failed" -eq 0 ]
     exit

@@ -220,28 +220,27 @@ TEST_CASE_TEMPLATE_DEFINE("a value of another size is refused with both sizes, b
                           refuses_values) {
     for (const bool shorter : {true, false}) {
         std::atomic<int> told = 0;
-        CHECK_THROWS_AS(
-            Over::run(3,
-                      [&](auto& t) {
-                          t.agree(true);  // everybody is there
-                          const auto gather = [&](auto own) {
-                              std::vector<decltype(own)> all(3);
-                              all_gather_values(t, own, std::span(all), {});
-                          };
-                          try {
-                              if ((t.rank() == 1) == shorter)
-                                  gather(std::int32_t{1});
-                              else
-                                  gather(std::int64_t{1});
-                          } catch (const error& e) {
-                              const std::string text = e.what();
-                              CHECK(text.find("4") != std::string::npos);
-                              CHECK(text.find("8") != std::string::npos);
-                              ++told;
-                              throw;
-                          }
-                      }),
-            mismatch);
+        CHECK_THROWS_AS(Over::run(3,
+                                  [&](auto& t) {
+                                      t.agree(true);  // everybody is there
+                                      const auto gather = [&](auto own) {
+                                          std::vector<decltype(own)> all(3);
+                                          all_gather_values(t, own, std::span(all), {});
+                                      };
+                                      try {
+                                          if ((t.rank() == 1) == shorter)
+                                              gather(std::int32_t{1});
+                                          else
+                                              gather(std::int64_t{1});
+                                      } catch (const error& e) {
+                                          const std::string text = e.what();
+                                          CHECK(text.find("4") != std::string::npos);
+                                          CHECK(text.find("8") != std::string::npos);
+                                          ++told;
+                                          throw;
+                                      }
+                                  }),
+                        mismatch);
         CHECK(told == 3);
     }
     std::string sentence;
@@ -277,7 +276,7 @@ TEST_CASE_TEMPLATE_DEFINE("a rank that dies in the middle of any collective is n
                         std::vector<float> values(1000, 1.0f);
                         const bytes own(100);
                         std::vector<int> numbers(4);
-                        all_reduce sum(t, 1000, static_cast<algorithm>(kind % 4));
+                        collectives::all_reduce sum(t, 1000, static_cast<algorithm>(kind % 4));
                         reduce_scatter scatter(t, 1000);
                         all_gather_parts<endpoint> parts(t, 1000);
                         broadcast<endpoint> shout(t, 1000);

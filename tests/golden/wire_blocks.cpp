@@ -27,7 +27,7 @@ std::string hex(byte_view in) {
     return text;
 }
 
-std::string sparse(std::int64_t n, const index_list& indices, value_format format) {
+std::string sparse_block(std::int64_t n, const index_list& indices, value_format format) {
     std::vector<float> values(indices.size());
     for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i) - 1.5f;
     bytes out;
@@ -47,16 +47,16 @@ std::string indices_of(std::int64_t n, const index_list& indices, index_mode mod
 // of the wire format.
 
 TEST_CASE("golden: sparse blocks keep their bytes in every value format") {
-    CHECK(sparse(1'000'000, {}, value_format::fp32) == "00");
-    CHECK(sparse(1'000'000, {999'999}, value_format::fp32) == "04fc083d0000c0bf");
-    CHECK(sparse(1'000'000, {7, 1000, 500'000}, value_format::fp32) ==
+    CHECK(sparse_block(1'000'000, {}, value_format::fp32) == "00");
+    CHECK(sparse_block(1'000'000, {999'999}, value_format::fp32) == "04fc083d0000c0bf");
+    CHECK(sparse_block(1'000'000, {7, 1000, 500'000}, value_format::fp32) ==
           "0c450f00041f80379d010000c0bf000000bf0000003f");
-    CHECK(sparse(1'000'000, {7, 1000, 500'000}, value_format::fp16) ==
+    CHECK(sparse_block(1'000'000, {7, 1000, 500'000}, value_format::fp16) ==
           "0d450f00041f80379d0100be00b80038");
-    CHECK(sparse(1'000'000, {7, 1000, 500'000}, value_format::bf16) ==
+    CHECK(sparse_block(1'000'000, {7, 1000, 500'000}, value_format::bf16) ==
           "0e450f00041f80379d01c0bf00bf003f");
-    CHECK(sparse(3, {0, 1, 2}, value_format::fp16) == "0d00be00b80038");
-    CHECK(sparse(std::int64_t{1} << 32, {0, 0xFFFFFFFF}, value_format::bf16) ==
+    CHECK(sparse_block(3, {0, 1, 2}, value_format::fp16) == "0d00be00b80038");
+    CHECK(sparse_block(std::int64_t{1} << 32, {0, 0xFFFFFFFF}, value_format::bf16) ==
           "0a7901000000f4ffffff01c0bf00bf");
 }
 

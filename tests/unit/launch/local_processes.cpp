@@ -79,7 +79,7 @@ struct shells {
     }
 };
 
-constexpr patience none{duration::zero(), duration::zero()};
+constexpr patience at_once{duration::zero(), duration::zero()};
 
 /// A pipe whose writing end everything inherits that is started while it lives: its end is read
 /// once all of that is gone.
@@ -258,7 +258,7 @@ TEST_CASE("ranks that go on when one has failed are asked to end, then made to")
     CHECK(asked.out == std::vector<std::string>{"[1] asked"});
     CHECK(asked.err[0] == "launch: rank 0 ended with exit status 4; 1 more waited for");
 
-    const shells deaf(2, first + "trap '' TERM" + second, none);
+    const shells deaf(2, first + "trap '' TERM" + second, at_once);
     REQUIRE(deaf.failure);
     CHECK(deaf.failure->rank == 0);
     CHECK(deaf.err.back() == "launch: the ranks that are left are killed");
@@ -276,7 +276,7 @@ TEST_CASE("what ranks started is gone when the job is over") {
 
 TEST_CASE("what ranks started is gone when one was killed") {
     witness everybody;
-    shells job(3, "tail -f /dev/null & [ $SOTTO_RANK != 1 ] || kill -9 $$; wait", none);
+    shells job(3, "tail -f /dev/null & [ $SOTTO_RANK != 1 ] || kill -9 $$; wait", at_once);
     REQUIRE(job.failure);
     CHECK(job.failure->rank == 1);
     CHECK(everybody.alone());
