@@ -42,13 +42,14 @@ struct trial {
 
     int victim() const noexcept { return number % ranks; }
     int size() const noexcept { return phase == "rendezvous" ? ranks + 1 : ranks; }
-    bool while_joining() const noexcept { return phase == "rendezvous" || phase == "handshake"; }
+
     /// Whether survivors may stand after so many rounds, all alike: after those that its victim
     /// completed, or without the last of them, for which its vote may have been lost with it.
     bool may_stand_after(std::int64_t rounds) const noexcept {
         const std::int64_t completed = phase == "apply" ? last_round + 1 : last_round;
         return rounds == completed || rounds == completed - 1;
     }
+
     /// The connection at which it ends in a handshake, each in its turn: of those that it makes or
     /// that are made to it once all ranks know each other. Before, it is a stranger to all.
     int connection() const noexcept {
