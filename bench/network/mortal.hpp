@@ -4,8 +4,10 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,6 +16,7 @@
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/clock.hpp"
 #include "sotto/core/errors.hpp"
+#include "sotto/transports/tcp_security.hpp"
 #include "sotto/transports/transport.hpp"
 
 namespace bench {
@@ -29,20 +32,21 @@ struct death {
     std::string phase{};  // empty: it lives
     std::int64_t round = 0;
     int signal = SIGKILL;
+    int tells = STDOUT_FILENO;
 
     /// Says when, and ends this process or stops it.
     void come() const {
         char text[64];
         const int size =
             std::snprintf(text, sizeof text, "{\"died\": %.9f}\n", monotonic_seconds());
-        [[maybe_unused]] const auto written =
-            ::write(STDOUT_FILENO, text, static_cast<std::size_t>(size));
+        [[maybe_unused]] const auto written = ::write(tells, text, static_cast<std::size_t>(size));
         ::kill(::getpid(), signal);
     }
 };
 
-/// A transport whose rank ends as soon as it enters a phase of a round, or, with "send", where it
-/// sends the second message of one.
+/// A transport whose rank ends in a phase of a round: "compute", "reduce", "agree" (before its
+/// vote), "checkpoint" as soon as it enters it, "send" where it sends the second message, "apply"
+/// once it knows the verdict.
 template <sotto::transport Inner>
 class mortal {
 public:
@@ -50,13 +54,21 @@ public:
 
     void at(sotto::occasion now) {
         inner_->at(now);
-        sent_ = now.round >= how_.round && std::string_view(now.phase) == "compute" ? 0 : sent_;
-        if (now.round >= how_.round && how_.phase == now.phase) how_.come();
+        if (now.round < how_.round) return;
+        now_ = now.phase;
+        if (now_ == "compute") sent_ = 0;
+        if (!how_.phase.empty() && how_.phase == name_of(now_)) how_.come();
     }
 
     sotto::request send(int to, sotto::tag label, sotto::byte_view out) {
         if (how_.phase == "send" && sent_ >= 0 && sent_++ == 1) how_.come();
         return inner_->send(to, label, out);
+    }
+
+    bool agree(bool vote) {
+        const bool verdict = inner_->agree(vote);
+        if (how_.phase == "apply" && now_ == "commit") how_.come();
+        return verdict;
     }
 
     int rank() const noexcept { return inner_->rank(); }
@@ -68,7 +80,6 @@ public:
     sotto::completion wait(sotto::request r) { return inner_->wait(r); }
     std::uint64_t activity() { return inner_->activity(); }
     void await(std::uint64_t seen) { inner_->await(seen); }
-    bool agree(bool vote) { return inner_->agree(vote); }
     void withdraw() noexcept { inner_->withdraw(); }
     void fail(std::string_view cause) noexcept { inner_->fail(cause); }
     void reserve(std::int64_t count) { inner_->reserve(count); }
@@ -77,9 +88,45 @@ public:
     sotto::traffic counters() const { return inner_->counters(); }
 
 private:
+    /// Of what the library calls a phase.
+    static std::string_view name_of(std::string_view phase) noexcept {
+        if (phase == "exchange") return "reduce";
+        if (phase == "commit") return "agree";
+        if (phase == "saving a checkpoint") return "checkpoint";
+        return phase;
+    }
+
     Inner* inner_;
     death how_;
-    int sent_ = -1;  // messages of the round; -1: not the round yet
+    std::string_view now_{};  // of the round in question
+    int sent_ = -1;           // messages of the round; -1: not the round yet
+};
+
+/// Keeps connections secret as another does; the rank ends where one of them is open and nothing
+/// was said over it by this rank: the first, the second, ... that it makes or is made to it.
+class mortal_security final : public sotto::tcp_security {
+public:
+    mortal_security(std::shared_ptr<const sotto::tcp_security> inner, death how, int connection)
+        : inner_(std::move(inner)), how_(std::move(how)), left_(connection) {}
+
+    std::unique_ptr<sotto::detail::net::secure_session> connect(int handle, const std::string& job,
+                                                                int own, int peer) const override {
+        if (--left_ == 0) how_.come();
+        return inner_->connect(handle, job, own, peer);
+    }
+    std::unique_ptr<sotto::detail::net::secure_session> accept(
+        int handle, const std::string& job, int own, sotto::byte_view first) const override {
+        if (--left_ == 0) how_.come();
+        return inner_->accept(handle, job, own, first);
+    }
+    bool may_begin_with(sotto::byte_view first) const noexcept override {
+        return inner_->may_begin_with(first);
+    }
+
+private:
+    std::shared_ptr<const sotto::tcp_security> inner_;
+    death how_;
+    mutable int left_;
 };
 
 }  // namespace bench

@@ -22,6 +22,7 @@ import platform
 import shlex
 import subprocess
 
+import backpressure
 import collectives
 import detection
 import end_to_end
@@ -49,8 +50,11 @@ SECTIONS = {
                    exchange.dgc_rows, exchange.dgc_lines),
     "end_to_end": Section("Training, four ranks of one thread each.", end_to_end.end_to_end_rows,
                           end_to_end.end_to_end_lines),
-    "detection": Section("A rank is killed or stopped in a phase of a round.",
+    "detection": Section("A rank is killed or stopped in a phase of a job; all others see to it "
+                         "that they name it, stand as after the same round, and hold nothing more.",
                          detection.detection_rows, detection.detection_lines),
+    "backpressure": Section("A receiver is stopped and goes on later; all then arrives.",
+                            backpressure.backpressure_rows, backpressure.backpressure_lines),
 }
 
 
@@ -72,7 +76,8 @@ def arguments():
     parser.add_argument("--sections", nargs="+", choices=SECTIONS, default=list(SECTIONS))
     parser.add_argument("--rows", help="only those whose names hold this")
     parser.add_argument("--rounds", type=int, help="turns of every program; 5, or 2 if quick")
-    parser.add_argument("--trials", type=int, help="of detection; 100, or 2 if quick")
+    parser.add_argument("--trials", type=int, 
+                        help="of each phase in detection; 100, or 3 if quick")
     parser.add_argument("--steps", type=int, default=705, help="of whole training runs")
     parser.add_argument("--weights", type=int, help="of the DGC exchange; else 25 million")
     parser.add_argument("--rate", default="1gbit", help="of the sections wire and dgc")
@@ -88,7 +93,7 @@ def arguments():
                         default=ROOT / "bench" / "results" / "network.md")
     options = parser.parse_args()
     options.rounds = options.rounds or (2 if options.quick else 5)
-    options.trials = options.trials or (2 if options.quick else 100)
+    options.trials = options.trials or (3 if options.quick else 100)
     options.build = options.build.resolve()
     options.results = options.results or options.build / "results"
     if "end_to_end" in options.sections and not options.table and "SOTTO_DATA" not in os.environ:

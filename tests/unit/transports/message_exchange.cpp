@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "sotto/core/random.hpp"
+#include "support/allocation_count.hpp"
 
 using namespace sotto;
 using namespace sotto::detail::net;
@@ -188,6 +189,69 @@ TEST_CASE("whatever the order of sends, receives and bytes, every message arrive
             if (a != b) {
                 CHECK(world.at(b).link_to(a)->between_frames());
             }
+        }
+    }
+}
+
+TEST_CASE("a peer that takes no bytes leaves sends open, which take no memory") {
+    constexpr std::size_t messages = 500;
+    piped_world world(2, 65536, 1);
+    const bytes content = content_of(1, 3000);  // 20 are within the budget
+    std::vector<bytes> rooms(messages, bytes(content.size()));
+    std::vector<transfer*> sends(messages), receives(messages);
+    const auto send_all = [&] {
+        for (std::size_t m = 0; m < messages; ++m)
+            sends[m] = &world.at(0).send(1, {9, 0, m}, content);
+        // Asking for what is to be written changes nothing.
+        for (int turn = 0; turn < 3; ++turn) (void)world.at(0).link_to(1)->output();
+    };
+    const auto receive_all = [&] {
+        for (std::size_t m = 0; m < messages; ++m)
+            receives[m] = &world.at(1).receive(0, {9, 0, m}, rooms[m]);
+        world.settle();
+        for (std::size_t m = 0; m < messages; ++m) {
+            REQUIRE(receives[m]->reached == transfer::stage::complete);
+            CHECK(rooms[m] == content);
+            world.at(0).finish(*sends[m]);
+            world.at(1).finish(*receives[m]);
+        }
+    };
+    send_all();  // makes room for so many
+    receive_all();
+    const support::allocation_count taken;
+    send_all();
+    const std::int64_t count = taken.on_this_thread();
+    CHECK(count == 0);
+    for (const transfer* const t : sends) CHECK(t->reached == transfer::stage::posted);
+    receive_all();
+}
+
+TEST_CASE(
+    "a peer that receives nothing is sent its budget, and then one message for each receive") {
+    constexpr std::size_t messages = 300;
+    constexpr std::int64_t budget = 65536, overhead = 256;
+    for (const std::int64_t size : {0, 1, 1000, 20000, 70000}) {
+        piped_world world(2, budget, 1);
+        const bytes content = content_of(2, static_cast<std::size_t>(size));
+        std::vector<transfer*> sends;
+        for (std::size_t m = 0; m < messages; ++m)
+            sends.push_back(&world.at(0).send(1, {9, 0, m}, content));
+        const auto gone = [&] {
+            return std::count_if(sends.begin(), sends.end(), [](const transfer* t) {
+                return t->reached == transfer::stage::complete;
+            });
+        };
+        world.settle();
+        const std::int64_t unasked = budget / (size + overhead);
+        CHECK(gone() == std::min<std::int64_t>(unasked, messages));
+        bytes room(content.size());
+        for (std::size_t m = 0; m < messages; ++m) {
+            transfer& t = world.at(1).receive(0, {9, 0, m}, room);
+            world.settle();
+            REQUIRE(t.reached == transfer::stage::complete);
+            CHECK(room == content);
+            CHECK(gone() == std::min<std::int64_t>(
+                                std::max(unasked, static_cast<std::int64_t>(m) + 1), messages));
         }
     }
 }

@@ -16,7 +16,9 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "sotto/core/random.hpp"
@@ -306,6 +308,77 @@ TEST_CASE("a rank without the secret never joins one that has it, nor the other 
         follower.join();
         CHECK_FALSE(joined);
     }
+}
+
+TEST_CASE("a rank that dies at any of its connections, once all have met, is named by all others") {
+    /// Throws at one of them, in the order in which they come.
+    class fragile final : public tcp_security {
+    public:
+        explicit fragile(int connection) : left_(connection) {}
+        std::unique_ptr<secure_session> connect(int handle, const std::string& job, int own,
+                                                int peer) const override {
+            pass();
+            return inner_->connect(handle, job, own, peer);
+        }
+        std::unique_ptr<secure_session> accept(int handle, const std::string& job, int own,
+                                               byte_view first) const override {
+            pass();
+            return inner_->accept(handle, job, own, first);
+        }
+        bool may_begin_with(byte_view first) const noexcept override {
+            return inner_->may_begin_with(first);
+        }
+
+    private:
+        void pass() const {
+            if (--left_ == 0) throw std::runtime_error("planned");
+        }
+        std::shared_ptr<const tcp_security> inner_ = secret_of(one_secret);
+        mutable int left_;
+    };
+
+    constexpr int size = 3, connections = 2 * (size - 1);
+    for (int victim = 0; victim < size; ++victim)
+        // The first is by which it meets rank 0; rank 0 so meets all others.
+        for (int at = victim == 0 ? size : 2; at <= connections; ++at) {
+            CAPTURE(victim);
+            CAPTURE(at);
+            tcp_options options;
+            options.size = size;
+            options.port = 0;
+            options.dead_after = 20s;  // a busy machine keeps threads waiting
+            const auto options_of = [&](int rank) {
+                tcp_options own = options;
+                own.rank = rank;
+                own.security = secret_of(one_secret);
+                if (rank == victim) own.security = std::make_shared<fragile>(at);
+                return own;
+            };
+            std::array<std::string, size> ended;
+            const auto note = [&](int rank, const auto& join) {
+                std::string& how = ended[static_cast<std::size_t>(rank)];
+                try {
+                    join();
+                    how = "joined";
+                } catch (const peer_failure& e) {
+                    how = "names rank " + std::to_string(e.rank());
+                } catch (const std::exception& e) {
+                    how = e.what();
+                }
+            };
+            tcp::meeting first(options_of(0));
+            options.port = first.port();
+            {
+                std::vector<std::jthread> others;
+                for (int rank = 1; rank < size; ++rank)
+                    others.emplace_back(
+                        [&, rank] { note(rank, [&] { tcp::join(options_of(rank)); }); });
+                note(0, [&] { first.join(); });
+            }
+            for (int rank = 0; rank < size; ++rank)
+                CHECK(ended[static_cast<std::size_t>(rank)] ==
+                      (rank == victim ? "planned" : "names rank " + std::to_string(victim)));
+        }
 }
 
 TEST_CASE("megabytes pass both ways at once, unchanged") {
