@@ -58,6 +58,11 @@ concept decodes = requires(state_of<C>& state, const tensor& t, byte_view messag
 ///                               round; nothing
 ///   measured(tensor, squares)   called after begin_round and before encode of the same round: the
 ///                               sum of squares of the gradient that encode will be given; nothing
+///   weighs(tensor), encode_weighted(tensor, gradient, weight, out)
+///                               whether it spares the caller a pass over this tensor's gradient: as
+///                               encode of `weight` times it, bit for bit, which throws
+///                               errc::non_finite where a value is not finite. It is not measured
+///                               then; no
 ///   waits_for_all()             whether every tensor is to be measured before the first is
 ///                               encoded; false
 ///   after_sum(tensor, sum)      called once a round after all ranks' messages for the tensor were
@@ -278,6 +283,22 @@ template <class State>
 void measured(State& state, const tensor& t, double sum_of_squares) {
     if constexpr (requires { state.measured(t, sum_of_squares); })
         state.measured(t, sum_of_squares);
+}
+
+template <class State>
+concept encodes_weighted = requires(State& state, const State& fixed, const tensor& t,
+                                    std::span<const float> gradient, float weight, bytes& out) {
+    { fixed.weighs(t) } -> std::same_as<bool>;
+    state.encode_weighted(t, gradient, weight, out);
+};
+
+/// Whether the gradient of `t` can be given to encode_weighted.
+template <class State>
+bool weighs(const State& state, const tensor& t) noexcept {
+    if constexpr (encodes_weighted<State>)
+        return state.weighs(t);
+    else
+        return false;
 }
 
 /// Measures every tensor, where the caller has not.

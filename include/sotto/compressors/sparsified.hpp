@@ -43,6 +43,18 @@ template <class S>
 concept density_is_an_option = requires(S& options) {
     options.density = 0.5;
 };
+
+template <class S>
+using bound_selector_of =
+    decltype(std::declval<const S&>().bind_selector(std::declval<const layout&>()));
+
+/// One pass over memory instead of three.
+template <class S, class M>
+concept steps_in_one_pass = requires(bound_selector_of<S>& chooses, bound_memory_of<M>& memory,
+                                     const tensor& t, std::span<const float> gradient) {
+    memory.give_back(t, memory.step(t, gradient, 1.0f, t.size, 0.5, chooses.exact()).indices,
+                     gradient);
+};
 }  // namespace detail
 
 /// Sends chosen entries of what has accumulated and remembers the rest: Deep Gradient Compression
@@ -151,9 +163,18 @@ public:
             wire::encode_dense(values, wire::value_format::fp32, out);
             return;
         }
-        const auto indices = choose(t, gradient, options_.message.values);
-        wire::encode_sparse(t.size, indices, std::span<const float>(values_).first(indices.size()),
-                            options_.message.values, out);
+        write(t, choose(t, gradient, clip_factor(t, gradient), options_.message.values), out);
+    }
+
+    /// A step that selects in the pass that takes the gradient in weighs there too; and what is not
+    /// finite is larger than all else, so that it is among what was selected.
+    bool weighs(const tensor& t) const noexcept {
+        return steps_at_once && !dense(t) && options_.clipping.norm == 0.0;
+    }
+
+    void encode_weighted(const tensor& t, std::span<const float> gradient, float weight,
+                         bytes& out) requires detail::steps_in_one_pass<Selector, Memory> {
+        write(t, choose(t, gradient, weight, options_.message.values), out);
     }
 
     sparse_view decode(const tensor& t, byte_view in) {
@@ -219,7 +240,7 @@ public:
             for (std::size_t i = 0; i < payload.size(); ++i) payload[i] = factor * gradient[i];
             return;
         }
-        const auto indices = choose(t, gradient, payload_format(t));
+        const auto indices = choose(t, gradient, clip_factor(t, gradient), payload_format(t));
         const auto rest = std::copy_n(values_.begin(), indices.size(), payload.begin());
         std::fill(rest, payload.end(), 0.0f);
     }
@@ -305,8 +326,7 @@ private:
     /// Takes the gradient in and the chosen entries out; `values_` then holds what receivers will
     /// see of them.
     std::span<const std::uint32_t> choose(const tensor& t, std::span<const float> gradient,
-                                          wire::value_format format) {
-        const float factor = clip_factor(t, gradient);
+                                          float factor, wire::value_format format) {
         if constexpr (steps_at_once) {
             const std::int64_t k = entries_now(t);
             const kernels::selection chosen =
@@ -329,6 +349,11 @@ private:
             memory_.take(t, indices, values, sparsity(t, count));
             return indices;
         }
+    }
+
+    void write(const tensor& t, std::span<const std::uint32_t> indices, bytes& out) {
+        wire::encode_sparse(t.size, indices, std::span<const float>(values_).first(indices.size()),
+                            options_.message.values, out);
     }
 
     /// Into `values_`, which the chosen ones may be.
@@ -367,17 +392,10 @@ private:
         return indices;
     }
 
-    using bound_selector =
-        decltype(std::declval<const Selector&>().bind_selector(std::declval<const layout&>()));
+    using bound_selector = detail::bound_selector_of<Selector>;
     using bound_memory = bound_memory_of<Memory>;
 
-    /// One pass over memory instead of three.
-    static constexpr bool steps_at_once =
-        requires(bound_selector & bound, bound_memory& memory, const tensor& t,
-                 std::span<const float> gradient) {
-        memory.give_back(t, memory.step(t, gradient, 1.0f, t.size, 0.5, bound.exact()).indices,
-                         gradient);
-    };
+    static constexpr bool steps_at_once = detail::steps_in_one_pass<Selector, Memory>;
 
     sparsified options_;
     bound_selector selector_;

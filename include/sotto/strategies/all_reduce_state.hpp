@@ -201,7 +201,7 @@ private:
                                                    times_[slot(t)].ready = since_begun();
                                                    if (at_once) {
                                                        weigh(t, weight);
-                                                       send(t);
+                                                       send(t, weight);
                                                    }
                                                    (void)advance();
                                                    compressing_ += watch.lap();
@@ -210,14 +210,23 @@ private:
         for (auto t = tensors_.tensors().rbegin(); t != tensors_.tensors().rend(); ++t)
             if (progress_[slot(*t)] == progress::at_rest) weigh(*t, weight);
         for (auto t = tensors_.tensors().rbegin(); t != tensors_.tensors().rend(); ++t)
-            if (progress_[slot(*t)] == progress::at_rest) send(*t);
+            if (progress_[slot(*t)] == progress::at_rest) send(*t, weight);
         return loss;
+    }
+
+    /// Whether the compressor weighs, checks and encodes in one pass.
+    bool is_weighed_late(const tensor& t) noexcept {
+        if constexpr (hierarchical)
+            return false;  // what is encoded is the host's sum
+        else
+            return lane_of(t).weighs(compressor_);
     }
 
     /// A NaN that got into memory would stay there for ever. The sum of squares is finite if and
     /// only if all values are, so that one pass scales, checks and measures; a weight is at most 1
     /// and makes none infinite.
     void weigh(const tensor& t, float weight) {
+        if (is_weighed_late(t)) return;
         const auto part = t.of(std::span(gradient_));
         const double squares = weight == 1.0f ? kernels::sum_of_squares(part)
                                               : kernels::scale_and_sum_squares(part, weight);
@@ -226,13 +235,29 @@ private:
         compressing::measured(compressor_, t, squares);
     }
 
-    void send(const tensor& t) {
+    void send(const tensor& t, float weight) {
         if (progress_[slot(t)] != progress::at_rest)
             throw invalid_option("all_reduce: the model announced tensor '" + t.name +
                                  "' twice; once its gradient is announced it must be final");
-        tensor_bytes_[slot(t)] =
-            lane_of(t).send(compressor_, t.of(std::span<const float>(gradient_)), step_);
+        const auto gradient = t.of(std::span<const float>(gradient_));
+        tensor_bytes_[slot(t)] = is_weighed_late(t) ? send_weighted(t, gradient, weight)
+                                                    : lane_of(t).send(compressor_, gradient, step_);
         has_left(t);
+    }
+
+    std::int64_t send_weighted(const tensor& t, std::span<const float> gradient, float weight) {
+        if constexpr (hierarchical) {
+            return 0;
+        } else {
+            try {
+                return lane_of(t).send_weighted(compressor_, gradient, weight, step_);
+            } catch (const error& e) {
+                // The model's, or only what has accumulated?
+                const auto first = kernels::first_non_finite(gradient);
+                if (e.code() != errc::non_finite || first < 0) throw;
+                throw non_finite(through_->rank(), t.name, first);
+            }
+        }
     }
 
     void has_left(const tensor& t) noexcept {

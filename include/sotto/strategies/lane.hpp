@@ -101,19 +101,21 @@ public:
             }
         message_.clear();
         compressor.encode(tensor_, gradient, message_);
-        const auto size = static_cast<std::int64_t>(message_.size());
-        if (size > bytes_max_)
-            throw invalid_option("all_reduce: the compressor wrote " + std::to_string(size) +
-                                 " bytes for tensor '" + tensor_.name +
-                                 "' where its message_bytes_max allows " +
-                                 std::to_string(bytes_max_));
-        if constexpr (chooses)
-            if (!gathers_now(compressor)) {
-                start_entries(compressor, compressor.decode(tensor_, message_), round);
-                return way_ == way::dense ? 4 * tensor_.size : size;
-            }
-        gather_->start(message_, label(channels::messages, round));
-        return size;
+        return send_message(compressor, round);
+    }
+
+    /// Whether send_weighted can be called.
+    bool weighs(const state& compressor) const noexcept {
+        return way_ != way::nothing && way_ != way::sum && compressing::weighs(compressor, tensor_);
+    }
+
+    /// As `send` of `weight` times the gradient, see compressor.
+    std::int64_t send_weighted(state& compressor, std::span<const float> gradient, float weight,
+                               std::int64_t round) {
+        message_.clear();
+        if constexpr (compressing::encodes_weighted<state>)
+            compressor.encode_weighted(tensor_, gradient, weight, message_);
+        return send_message(compressor, round);
     }
 
     /// Takes part without a gradient.
@@ -197,6 +199,22 @@ public:
     }
 
 private:
+    std::int64_t send_message(state& compressor, std::int64_t round) {
+        const auto size = static_cast<std::int64_t>(message_.size());
+        if (size > bytes_max_)
+            throw invalid_option("all_reduce: the compressor wrote " + std::to_string(size) +
+                                 " bytes for tensor '" + tensor_.name +
+                                 "' where its message_bytes_max allows " +
+                                 std::to_string(bytes_max_));
+        if constexpr (chooses)
+            if (!gathers_now(compressor)) {
+                start_entries(compressor, compressor.decode(tensor_, message_), round);
+                return way_ == way::dense ? 4 * tensor_.size : size;
+            }
+        gather_->start(message_, label(channels::messages, round));
+        return size;
+    }
+
     template <class Wanted, class Options>
     static Wanted chosen(const Options& options) {
         if constexpr (std::is_same_v<Wanted, Collective>)

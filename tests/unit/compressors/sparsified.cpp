@@ -137,6 +137,41 @@ TEST_CASE("a rolled back round leaves memory bit for bit as it was") {
     }
 }
 
+TEST_CASE("a gradient is weighed and checked while it is taken in, bit for bit as before") {
+    const layout tensors = testing::small_layout();
+    const tensor& t = tensors[0];
+    const auto check = [&](const auto& options) {
+        auto worker = options.bind(tensors), twin = options.bind(tensors);
+        REQUIRE(compressing::weighs(worker, t));
+        for (std::uint64_t step = 0; step < 6; ++step) {
+            auto g = testing::normal_values(t.size, step);
+            const float weight = 1.0f / static_cast<float>(step + 1);
+            bytes message, expected;
+            for (const float poison : {NAN, INFINITY, -INFINITY}) {
+                auto poisoned = g;
+                poisoned[static_cast<std::size_t>(t.size / 2)] = poison;
+                CHECK_THROWS_AS(worker.encode_weighted(t, poisoned, weight, message), error);
+                CHECK(message.empty());
+                worker.rollback();
+            }
+            worker.encode_weighted(t, g, weight, message);
+            worker.commit();
+            for (float& x : g) x *= weight;
+            twin.encode(t, g, expected);
+            twin.commit();
+            CHECK(message == expected);
+            CHECK(std::ranges::equal(worker.memory().unsent(t), twin.memory().unsent(t)));
+        }
+    };
+    check(dgc{.density = 0.05});
+    check(dgc{.density = 0.05, .values = wire::value_format::fp16});
+    // Where norms are looked at, or values pass otherwise, the gradient is to be measured first.
+    CHECK(!compressing::weighs(dgc{.clip_norm = 1.0}.bind(tensors), t));
+    CHECK(!compressing::weighs(sparsified{top_k{}, residual{}}.bind(tensors), t));
+    CHECK(!compressing::weighs(sparsified{threshold{}, residual{}}.bind(tensors), t));
+    CHECK(!compressing::weighs(sparsified{random_k{}, residual{}}.bind(tensors), t));
+}
+
 TEST_CASE("what rounding to fp16 takes away stays in memory") {
     layout tensors;
     tensors.add("w", {4, 1});
