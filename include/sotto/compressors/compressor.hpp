@@ -59,8 +59,8 @@ concept decodes = requires(state_of<C>& state, const tensor& t, byte_view messag
 ///   measured(tensor, squares)   called after begin_round and before encode of the same round: the
 ///                               sum of squares of the gradient that encode will be given; nothing
 ///   weighs(tensor), encode_weighted(tensor, gradient, weight, out)
-///                               whether it spares the caller a pass over this tensor's gradient: as
-///                               encode of `weight` times it, bit for bit, which throws
+///                               whether it spares the caller a pass over this tensor's gradient:
+///                               as encode of `weight` times it, bit for bit, which throws
 ///                               errc::non_finite where a value is not finite. It is not measured
 ///                               then; no
 ///   waits_for_all()             whether every tensor is to be measured before the first is
