@@ -152,6 +152,7 @@ set(sotto_headers
     include/sotto/strategies/stopwatch.hpp
     include/sotto/strategies/strategy.hpp
     include/sotto/strategies/task.hpp
+    include/sotto/strategies/under_way.hpp
     include/sotto/trainer/advice.hpp
     include/sotto/trainer/advice_calibration.hpp
     include/sotto/trainer/advice_link.hpp
@@ -185,6 +186,7 @@ set(sotto_headers
     include/sotto/trainer/reports.hpp
     include/sotto/trainer/resume_report.hpp
     include/sotto/trainer/resuming.hpp
+    include/sotto/trainer/round_times.hpp
     include/sotto/trainer/run_chance.hpp
     include/sotto/trainer/run_keeper.hpp
     include/sotto/trainer/run_log.hpp

@@ -25,6 +25,7 @@
 #include "sotto/strategies/lane.hpp"
 #include "sotto/strategies/stopwatch.hpp"
 #include "sotto/strategies/strategy.hpp"
+#include "sotto/strategies/under_way.hpp"
 
 namespace sotto {
 
@@ -116,7 +117,7 @@ public:
     const compressor_state& compressor() const noexcept { return compressor_; }
 
 private:
-    enum class progress : std::uint8_t { at_rest, under_way, arrived };  // of a tensor in a round
+    enum class progress : std::uint8_t { at_rest, computed, under_way, arrived };  // of a tensor
 
     template <class Model>
     round_report attempt(task<Model>& job, std::span<float> parameters) {
@@ -136,6 +137,7 @@ private:
                 has_left(*t);
             }
         report.compress += watch.lap();
+        const duration hidden = under_way_.total(since_begun());
 
         at("exchange");
         wait();
@@ -153,9 +155,11 @@ private:
         at("commit");
         through_->agree(true);
         report.wait += watch.lap();
+        report.agreed = since_begun();
 
         commit(parameters);
         report.apply += watch.lap();
+        report.ended = since_begun();
 
         report.compute = computing_;
         report.compress += compressing_;
@@ -166,6 +170,10 @@ private:
         report.tensor_message_bytes = tensor_bytes_;
         report.began = began_;
         report.tensor_times = times_;
+        if (through_->size() > 1) {  // one rank has nobody to exchange with
+            report.exchange = under_way_.total(report.ended);
+            report.hidden = hidden;
+        }
         return report;
     }
 
@@ -186,6 +194,7 @@ private:
         std::fill(progress_.begin(), progress_.end(), progress::at_rest);
         std::fill(tensor_bytes_.begin(), tensor_bytes_.end(), std::int64_t{0});
         std::fill(times_.begin(), times_.end(), tensor_times{});
+        under_way_ = {};
         began_ = through_->now();
         at("compute");
     }
@@ -197,7 +206,7 @@ private:
         const double loss = job.model.gradient(parameters, job.batch, std::span<float>(gradient_),
                                                [&](const tensor& t) {
                                                    computing_ += watch.lap();
-                                                   times_[slot(t)].ready = since_begun();
+                                                   is_ready(t);
                                                    if (at_once) {
                                                        weigh(t, weight);
                                                        send(t);
@@ -206,11 +215,21 @@ private:
                                                    compressing_ += watch.lap();
                                                });
         computing_ += watch.lap();
+        for (const tensor& t : tensors_)
+            if (progress_[slot(t)] == progress::at_rest) is_ready(t);
         for (auto t = tensors_.tensors().rbegin(); t != tensors_.tensors().rend(); ++t)
-            if (progress_[slot(*t)] == progress::at_rest) weigh(*t, weight);
+            if (progress_[slot(*t)] == progress::computed) weigh(*t, weight);
         for (auto t = tensors_.tensors().rbegin(); t != tensors_.tensors().rend(); ++t)
-            if (progress_[slot(*t)] == progress::at_rest) send(*t);
+            if (progress_[slot(*t)] == progress::computed) send(*t);
         return loss;
+    }
+
+    void is_ready(const tensor& t) {
+        if (progress_[slot(t)] != progress::at_rest)
+            throw invalid_option("all_reduce: the model announced tensor '" + t.name +
+                                 "' twice; once its gradient is announced it must be final");
+        progress_[slot(t)] = progress::computed;
+        times_[slot(t)].ready = since_begun();
     }
 
     /// A NaN that got into memory would stay there for ever. The sum of squares is finite if and
@@ -226,17 +245,16 @@ private:
     }
 
     void send(const tensor& t) {
-        if (progress_[slot(t)] != progress::at_rest)
-            throw invalid_option("all_reduce: the model announced tensor '" + t.name +
-                                 "' twice; once its gradient is announced it must be final");
         tensor_bytes_[slot(t)] =
             lane_of(t).send(compressor_, t.of(std::span<const float>(gradient_)), step_);
         has_left(t);
     }
 
     void has_left(const tensor& t) noexcept {
-        progress_[slot(t)] = progress::under_way;
-        times_[slot(t)].left = since_begun();
+        tensor_times& times = times_[slot(t)];
+        times.left = times.arrived = since_begun();
+        progress_[slot(t)] = t.size > 0 ? progress::under_way : progress::arrived;
+        if (t.size > 0) under_way_.left(times.left);
     }
 
     /// Whether everybody's gradient is here. A tensor that has arrived is not asked again.
@@ -244,12 +262,13 @@ private:
         bool complete = true;
         for (std::size_t i = 0; i < lanes_.size(); ++i) {
             if (progress_[i] == progress::arrived) continue;
-            if (progress_[i] == progress::at_rest || !lanes_[i].advance(compressor_)) {
+            if (progress_[i] != progress::under_way || !lanes_[i].advance(compressor_)) {
                 complete = false;
                 continue;
             }
             progress_[i] = progress::arrived;
             times_[i].arrived = since_begun();
+            under_way_.arrived(times_[i].arrived);
         }
         return complete;
     }
@@ -327,6 +346,7 @@ private:
     std::vector<std::int64_t> tensor_bytes_;
     std::vector<tensor_times> times_;
     time_point began_{};
+    under_way under_way_;
     std::vector<epoch_plan> plans_;
     std::vector<progress> progress_;
     std::uint64_t epochs_ = 0;

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <csignal>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -17,38 +16,19 @@
 #include <vector>
 
 #include <nlohmann/json.hpp>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "sotto/compressors/dgc.hpp"
 #include "sotto/strategies/all_reduce.hpp"
 #include "sotto/trainer/trainer.hpp"
 #include "sotto/transports/run_in_process.hpp"
+#include "support/full_at.hpp"
 #include "support/numbers.hpp"
 
 using namespace sotto;
+using testing::full_at;
 
 namespace {
-
-/// While it lives no file of this process grows beyond so many bytes: a disk that is full.
-class full_at {
-public:
-    explicit full_at(std::uintmax_t bytes) {
-        ::getrlimit(RLIMIT_FSIZE, &before_);
-        rlimit small = before_;
-        small.rlim_cur = static_cast<rlim_t>(bytes);
-        handler_ = std::signal(SIGXFSZ, SIG_IGN);
-        ::setrlimit(RLIMIT_FSIZE, &small);
-    }
-    ~full_at() {
-        ::setrlimit(RLIMIT_FSIZE, &before_);
-        std::signal(SIGXFSZ, handler_);
-    }
-
-private:
-    rlimit before_{};
-    void (*handler_)(int) = nullptr;
-};
 
 std::vector<write_failure> complaints;
 void collect(const write_failure& failure) {
