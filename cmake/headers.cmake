@@ -173,6 +173,7 @@ set(sotto_headers
     include/sotto/trainer/peak_memory.hpp
     include/sotto/trainer/progress_bar.hpp
     include/sotto/trainer/read_json_lines.hpp
+    include/sotto/trainer/recent_rounds.hpp
     include/sotto/trainer/report.hpp
     include/sotto/trainer/report_advice.hpp
     include/sotto/trainer/report_axis.hpp
@@ -180,6 +181,7 @@ set(sotto_headers
     include/sotto/trainer/report_chart.hpp
     include/sotto/trainer/report_costs.hpp
     include/sotto/trainer/report_curves.hpp
+    include/sotto/trainer/report_overlap.hpp
     include/sotto/trainer/report_style.hpp
     include/sotto/trainer/report_summary.hpp
     include/sotto/trainer/report_text.hpp
