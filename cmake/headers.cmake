@@ -149,6 +149,8 @@ set(sotto_headers
     include/sotto/strategies/host_lane.hpp
     include/sotto/strategies/lane.hpp
     include/sotto/strategies/round_report.hpp
+    include/sotto/strategies/shared_sum.hpp
+    include/sotto/strategies/small_groups.hpp
     include/sotto/strategies/stopwatch.hpp
     include/sotto/strategies/strategy.hpp
     include/sotto/strategies/task.hpp

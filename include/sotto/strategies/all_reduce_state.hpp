@@ -23,6 +23,7 @@
 #include "sotto/optimizers/optimizer.hpp"
 #include "sotto/strategies/host_lane.hpp"
 #include "sotto/strategies/lane.hpp"
+#include "sotto/strategies/small_groups.hpp"
 #include "sotto/strategies/stopwatch.hpp"
 #include "sotto/strategies/strategy.hpp"
 #include "sotto/strategies/under_way.hpp"
@@ -60,7 +61,7 @@ public:
           progress_(tensors.tensors().size()) {
         optimizing::follow_momentum(optimizer_, compressing::momentum(compressor_));
         if constexpr (hierarchical) ranks_per_worker_ = options.collective.ranks_per_host;
-        for (const tensor& t : tensors_) lanes_.emplace_back(t, options, compressor_, through);
+        add_lanes(options);
         through.reserve(transfers_max());
     }
 
@@ -117,7 +118,24 @@ public:
     const compressor_state& compressor() const noexcept { return compressor_; }
 
 private:
-    enum class progress : std::uint8_t { at_rest, computed, under_way, arrived };  // of a tensor
+    /// Of a tensor in a round. One that is packed waits for others that travel with it.
+    enum class progress : std::uint8_t { at_rest, computed, packed, under_way, arrived };
+
+    void add_lanes(const Options& options) {
+        if (options.group_bytes < 0)
+            throw invalid_option("all_reduce: group_bytes is " +
+                                 std::to_string(options.group_bytes) + "; it must be at least 0");
+        std::vector<typename lane_type::shared*> group_of(tensors_.tensors().size());
+        for (auto& members :
+             small_groups(tensors_, compressor_, options.group_bytes,
+                          [&](const tensor& t) { return lane_type::is_summed(compressor_, t); })) {
+            auto& group = groups_.emplace_back(std::move(members), compressor_,
+                                               lane_type::binding(options, *through_));
+            for (const tensor& t : group.members()) group_of[slot(t)] = &group;
+        }
+        for (const tensor& t : tensors_)
+            lanes_.emplace_back(t, options, compressor_, *through_, group_of[slot(t)]);
+    }
 
     template <class Model>
     round_report attempt(task<Model>& job, std::span<float> parameters) {
@@ -250,7 +268,16 @@ private:
         has_left(t);
     }
 
+    /// One that travels with others has left when the last of them is packed.
     void has_left(const tensor& t) noexcept {
+        const auto* group = lane_of(t).together();
+        if (!group) return is_under_way(t);
+        progress_[slot(t)] = progress::packed;
+        if (group->started())
+            for (const tensor& each : group->members()) is_under_way(each);
+    }
+
+    void is_under_way(const tensor& t) noexcept {
         tensor_times& times = times_[slot(t)];
         times.left = times.arrived = since_begun();
         progress_[slot(t)] = t.size > 0 ? progress::under_way : progress::arrived;
@@ -355,6 +382,7 @@ private:
     std::int64_t step_ = 0;
     duration computing_{};
     duration compressing_{};
+    std::deque<typename lane_type::shared> groups_;
     std::deque<lane_type> lanes_;  // last: their transfers end before the memory goes
 };
 

@@ -10,7 +10,9 @@
 #include <span>
 #include <vector>
 
+#include "sotto/collectives/fitting.hpp"
 #include "sotto/compressors/dgc.hpp"
+#include "sotto/compressors/none.hpp"
 #include "sotto/strategies/all_reduce.hpp"
 #include "sotto/trainer/round_times.hpp"
 #include "sotto/trainer/trainer.hpp"
@@ -41,6 +43,8 @@ struct keep_last {
         last.in_seconds.take(step);
     }
 };
+
+const all_reduce each_alone{sgd{}, none{}, collectives::fitting{}, 0};
 
 /// Three tensors of 4000 bytes each.
 layout three_tensors() {
@@ -106,7 +110,7 @@ void check_order(const seen_round& seen) {
 }  // namespace
 
 TEST_CASE("a tensor is on its way before the next is computed, and only the last is waited for") {
-    for (const seen_round& seen : on_slow_links(all_reduce{sgd{}})) {
+    for (const seen_round& seen : on_slow_links(each_alone)) {
         check_order(seen);
         REQUIRE(seen.times.size() == 3);
         const auto &first = seen.times[0], &second = seen.times[1], &third = seen.times[2];
@@ -133,7 +137,7 @@ TEST_CASE("a tensor is on its way before the next is computed, and only the last
 }
 
 TEST_CASE("what the model announces only when it is done hides nothing") {
-    for (const seen_round& seen : on_slow_links(all_reduce{sgd{}}, testing::announces::none)) {
+    for (const seen_round& seen : on_slow_links(each_alone, testing::announces::none)) {
         check_order(seen);
         for (const tensor_times& t : seen.times) {
             CHECK(t.ready == 30ms);
@@ -143,6 +147,23 @@ TEST_CASE("what the model announces only when it is done hides nothing") {
         CHECK(seen.times[0].arrived == 43ms);  // sent last: behind the two others
         CHECK(seen.report.exchange == 13ms);
         CHECK(seen.report.hidden == 0ns);
+    }
+}
+
+TEST_CASE("tensors that travel together leave when the last of them is packed") {
+    all_reduce two_by_two = each_alone;
+    two_by_two.group_bytes = 8000;
+    for (const seen_round& seen : on_slow_links(two_by_two)) {
+        check_order(seen);
+        const auto &first = seen.times[0], &second = seen.times[1], &third = seen.times[2];
+        CHECK(third.ready == 10ms);
+        CHECK(third.left == 20ms);
+        CHECK(second.left == 20ms);
+        CHECK(second.arrived == third.arrived);
+        CHECK(first.left == 30ms);
+        CHECK(first.arrived == 20ms + 8ms + 1ms + 6ms);  // the link was free at 28 ms
+        CHECK(seen.report.message_bytes == 12000);
+        CHECK(seen.report.exchange == 15ms);
     }
 }
 
@@ -160,7 +181,7 @@ TEST_CASE("clipping by the norm of the model sends nothing before all is compute
 }
 
 TEST_CASE("a rank without data computes nothing, and waits for the one that has some") {
-    const auto ranks = on_slow_links(all_reduce{sgd{}}, testing::announces::last_to_first, 0);
+    const auto ranks = on_slow_links(each_alone, testing::announces::last_to_first, 0);
     for (const seen_round& seen : ranks) check_order(seen);
     for (const tensor_times& t : ranks[1].times) {
         CHECK(t.ready == 0ns);
