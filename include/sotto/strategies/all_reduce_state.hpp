@@ -280,7 +280,7 @@ private:
     void is_under_way(const tensor& t) noexcept {
         tensor_times& times = times_[slot(t)];
         times.left = times.arrived = since_begun();
-        progress_[slot(t)] = t.size > 0 ? progress::under_way : progress::arrived;
+        progress_[slot(t)] = progress::under_way;
         if (t.size > 0) under_way_.left(times.left);
     }
 
@@ -294,6 +294,7 @@ private:
                 continue;
             }
             progress_[i] = progress::arrived;
+            if (tensors_.tensors()[i].size == 0) continue;  // nothing of it was seen to travel
             times_[i].arrived = since_begun();
             under_way_.arrived(times_[i].arrived);
         }
