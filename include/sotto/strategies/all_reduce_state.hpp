@@ -155,7 +155,6 @@ private:
                 has_left(*t);
             }
         report.compress += watch.lap();
-        const duration hidden = under_way_.total(since_begun());
 
         at("exchange");
         wait();
@@ -190,7 +189,7 @@ private:
         report.tensor_times = times_;
         if (through_->size() > 1) {  // one rank has nobody to exchange with
             report.exchange = under_way_.total(report.ended);
-            report.hidden = hidden;
+            report.hidden = hidden_;
         }
         return report;
     }
@@ -213,6 +212,7 @@ private:
         std::fill(tensor_bytes_.begin(), tensor_bytes_.end(), std::int64_t{0});
         std::fill(times_.begin(), times_.end(), tensor_times{});
         under_way_ = {};
+        hidden_ = {};
         began_ = through_->now();
         at("compute");
     }
@@ -282,6 +282,7 @@ private:
         times.left = times.arrived = since_begun();
         progress_[slot(t)] = progress::under_way;
         if (t.size > 0) under_way_.left(times.left);
+        hidden_ = under_way_.total(times.left);  // up to the last tensor's
     }
 
     /// Whether everybody's gradient is here. A tensor that has arrived is not asked again.
@@ -375,6 +376,7 @@ private:
     std::vector<tensor_times> times_;
     time_point began_{};
     under_way under_way_;
+    duration hidden_{};
     std::vector<epoch_plan> plans_;
     std::vector<progress> progress_;
     std::uint64_t epochs_ = 0;

@@ -28,7 +28,7 @@ struct round_report {
     duration apply{};     // in the optimizer
 
     duration exchange{};  // something was under way between ranks; not an addend of the round's
-    duration hidden{};    // the part of that in which this rank computed or compressed
+    duration hidden{};    // of that, until the last tensor left: this rank had work of its own
 
     std::int64_t dense_bytes = 0;    // the gradient as 4-byte floats
     std::int64_t message_bytes = 0;  // what this rank's gradient became, once
