@@ -151,9 +151,12 @@ set(sotto_headers
     include/sotto/strategies/host_lane.hpp
     include/sotto/strategies/lane.hpp
     include/sotto/strategies/round_report.hpp
+    include/sotto/strategies/shared_sum.hpp
+    include/sotto/strategies/small_groups.hpp
     include/sotto/strategies/stopwatch.hpp
     include/sotto/strategies/strategy.hpp
     include/sotto/strategies/task.hpp
+    include/sotto/strategies/under_way.hpp
     include/sotto/trainer/advice.hpp
     include/sotto/trainer/advice_calibration.hpp
     include/sotto/trainer/advice_link.hpp
@@ -174,6 +177,7 @@ set(sotto_headers
     include/sotto/trainer/peak_memory.hpp
     include/sotto/trainer/progress_bar.hpp
     include/sotto/trainer/read_json_lines.hpp
+    include/sotto/trainer/recent_rounds.hpp
     include/sotto/trainer/report.hpp
     include/sotto/trainer/report_advice.hpp
     include/sotto/trainer/report_axis.hpp
@@ -181,12 +185,14 @@ set(sotto_headers
     include/sotto/trainer/report_chart.hpp
     include/sotto/trainer/report_costs.hpp
     include/sotto/trainer/report_curves.hpp
+    include/sotto/trainer/report_overlap.hpp
     include/sotto/trainer/report_style.hpp
     include/sotto/trainer/report_summary.hpp
     include/sotto/trainer/report_text.hpp
     include/sotto/trainer/reports.hpp
     include/sotto/trainer/resume_report.hpp
     include/sotto/trainer/resuming.hpp
+    include/sotto/trainer/round_times.hpp
     include/sotto/trainer/run_chance.hpp
     include/sotto/trainer/run_keeper.hpp
     include/sotto/trainer/run_log.hpp

@@ -1,6 +1,7 @@
 // Four workers learn to read digits, sending whole gradients and then by Deep Gradient Compression.
 
 #include <sotto/sotto.hpp>
+#include <sotto/trainer/chrome_trace.hpp>
 #include <sotto/trainer/json_lines.hpp>
 #include <sotto/trainer/read_json_lines.hpp>
 #include <sotto/trainer/report.hpp>
@@ -19,6 +20,7 @@ namespace {
 struct settings {
     examples::transport_options transport;
     std::string report = "sotto_report.html";
+    std::string trace;  // empty: none
     bool quick = false;
 };
 
@@ -30,15 +32,18 @@ struct outcome {
 };
 
 /// Trains by one strategy, as one of the workers.
-outcome train(auto& transport, const char* log, auto strategy,
+outcome train(auto& transport, const char* log, const std::string& trace, auto strategy,
               const sotto::data::labelled_set& digits, const sotto::data::labelled_set& unseen,
               std::int64_t passes) {
     outcome seen;
     sotto::models::mlp model{784, 512, 10};
     sotto::trainer trainer{model, strategy, transport};
     const auto keep_last = [&](const sotto::epoch_report& epoch) { seen.last_epoch = epoch.total; };
-    seen.whole = trainer.fit(digits, sotto::epochs{passes}, sotto::evaluate_on{unseen},
-                             sotto::progress_bar{}, sotto::json_lines{log}, keep_last);
+    const auto fit = [&](auto&&... more) {
+        return trainer.fit(digits, sotto::epochs{passes}, sotto::evaluate_on{unseen},
+                           sotto::progress_bar{}, sotto::json_lines{log}, keep_last, more...);
+    };
+    seen.whole = trace.empty() ? fit() : fit(sotto::chrome_trace{trace});
     seen.digest = examples::digest_of(trainer.parameters());
     return seen;
 }
@@ -94,7 +99,7 @@ int learn(const settings& s) {
     examples::with_transport(s.transport, [&](auto& transport) {
         const bool speaks = transport.rank() == 0;
         if (speaks) std::puts("Whole gradients, momentum SGD");
-        const outcome dense = train(transport, "quickstart_dense.jsonl",
+        const outcome dense = train(transport, "quickstart_dense.jsonl", "",
                                     sotto::all_reduce{sotto::momentum_sgd{.learning_rate = 0.1}},
                                     digits, unseen, passes);
 
@@ -103,7 +108,7 @@ int learn(const settings& s) {
                 "Deep Gradient Compression: after a short warm-up one entry in a thousand "
                 "is sent");
         const outcome compressed =
-            train(transport, "quickstart_dgc.jsonl",
+            train(transport, "quickstart_dgc.jsonl", s.trace,
                   sotto::all_reduce{sotto::sgd{.learning_rate = 0.1},
                                     sotto::dgc{.density = 0.001,
                                                .momentum = 0.9,
@@ -129,6 +134,9 @@ int main(int argc, char** argv) {
                  "quickstart"};
     examples::add_transport(app, s.transport);
     app.add_option("--report", s.report, "The HTML file to write")->capture_default_str();
+    app.add_option("--trace", s.trace,
+                   "A file for ten steps of Deep Gradient Compression, to be opened in "
+                   "ui.perfetto.dev or chrome://tracing");
     app.add_flag("--quick", s.quick, "The same in seconds");
     return examples::run(app, argc, argv, [&] { return learn(s); });
 }

@@ -1,6 +1,7 @@
 // Several runs' logs side by side in one HTML report: what was learnt, what it cost, does it pay.
 
 #include <sotto/sotto.hpp>
+#include <sotto/trainer/chrome_trace.hpp>
 #include <sotto/trainer/json_lines.hpp>
 #include <sotto/trainer/read_json_lines.hpp>
 #include <sotto/trainer/report.hpp>
@@ -21,6 +22,7 @@ namespace {
 struct settings {
     std::vector<std::filesystem::path> logs;
     std::string report = "compare_runs.html";
+    std::string trace;  // empty: none
     double megabits = 100.0, latency_ms = 1.0;
     examples::transport_options transport{};
     bool quick = false;
@@ -34,22 +36,25 @@ bool make_logs(settings& chosen) {
     const auto unseen = data::digits(1'000, random_stream{2});
     bool reads = false;
     examples::with_transport(chosen.transport, [&](auto& transport) {
-        const auto train = [&](const char* log, auto strategy) {
+        const auto train = [&](const char* log, auto strategy, auto&&... more) {
             models::mlp model{784, 128, 10};
             trainer trainer{model, strategy, transport};
-            trainer.fit(digits, epochs{chosen.quick ? 2 : 10}, evaluate_on{unseen},
-                        json_lines{log});
+            trainer.fit(digits, epochs{chosen.quick ? 2 : 10}, evaluate_on{unseen}, json_lines{log},
+                        more...);
             if (transport.rank() == 0) std::printf("trained, see %s\n", log);
         };
         train("whole_gradients.jsonl", all_reduce{momentum_sgd{.learning_rate = 0.1}});
         train(
             "gradient_dropping.jsonl",
             all_reduce{sgd{.learning_rate = 1.0}, sparsified{top_k{.density = 0.01}, residual{}}});
-        train("dgc.jsonl",
-              all_reduce{sgd{.learning_rate = 0.1}, dgc{.density = 0.01,
-                                                        .mask_from_sparsity = 0.98,
-                                                        .warm_up_epochs = 1,
-                                                        .values = wire::value_format::fp16}});
+        const all_reduce last{sgd{.learning_rate = 0.1}, dgc{.density = 0.01,
+                                                             .mask_from_sparsity = 0.98,
+                                                             .warm_up_epochs = 1,
+                                                             .values = wire::value_format::fp16}};
+        if (chosen.trace.empty())
+            train("dgc.jsonl", last);
+        else
+            train("dgc.jsonl", last, chrome_trace{chosen.trace});
         if (transport.rank() == 0) reads = true;
     });
     chosen.logs = {"whole_gradients.jsonl", "gradient_dropping.jsonl", "dgc.jsonl"};
@@ -95,6 +100,9 @@ int main(int argc, char** argv) {
         "compare_runs"};
     app.add_option("logs", chosen.logs, "JSON-lines files that sotto::json_lines wrote");
     app.add_option("--report", chosen.report, "the HTML file to write")->capture_default_str();
+    app.add_option("--trace", chosen.trace,
+                   "a file for ten steps of the last run that it makes, to be opened in "
+                   "ui.perfetto.dev or chrome://tracing");
     app.add_option("--megabits", chosen.megabits, "bandwidth of the network, in Mbit/s")
         ->capture_default_str();
     app.add_option("--latency", chosen.latency_ms, "of a message, one way, in ms")

@@ -7,14 +7,17 @@
 #include <cstdint>
 #include <span>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "sotto/collectives/all_gather_v.hpp"
 #include "sotto/collectives/all_reduce.hpp"
 #include "sotto/collectives/fitting.hpp"
 #include "sotto/collectives/halving_doubling.hpp"
+#include "sotto/collectives/hierarchical.hpp"
 #include "sotto/collectives/ring.hpp"
 #include "sotto/collectives/tree.hpp"
+#include "sotto/transports/metered.hpp"
 #include "support/all_policies.hpp"
 #include "support/all_transports.hpp"
 #include "support/sensible.hpp"
@@ -198,6 +201,72 @@ TEST_CASE("every collective gives the same sums of integers") {
         CHECK(by_ring.same_state(by(collectives::all_gather{})));
         CHECK(by_ring.same_state(by(collectives::fitting{})));
     }
+}
+
+TEST_CASE_TEMPLATE_DEFINE("small tensors that travel together become what each becomes alone", C,
+                          together_equals_alone) {
+    // Weights of one half and one quarter, integer gradients: exact, whatever the order of sums.
+    for (const int world : {1, 2, 4}) {
+        auto strategy = sensible<by_sgd<C>>::options();
+        strategy.group_bytes = 0;
+        const auto alone = train(world, strategy);
+        for (const std::int64_t bytes : {64, 1500, 1 << 20}) {
+            strategy.group_bytes = bytes;
+            const auto together = train(world, strategy);
+            for (std::size_t rank = 0; rank < together.size(); ++rank)
+                CHECK(together[rank].same_state(alone[rank]));
+        }
+    }
+}
+TEST_CASE_TEMPLATE_APPLY(together_equals_alone, testing::every_compressor);
+
+TEST_CASE("in a hierarchy small tensors travel together, too") {
+    all_reduce strategy{plain(), sensible<dgc>::options(),
+                        collectives::hierarchical{.ranks_per_host = 2}, 0};
+    layout tensors = vectors_only();
+    tensors.add("matrix", {12, 10});
+    const exercise work{.model = testing::number_model(tensors)};
+    const auto alone = train(4, strategy, work);
+    strategy.group_bytes = 1 << 20;
+    const auto together = train(4, strategy, work);
+    for (std::size_t rank = 0; rank < 4; ++rank) CHECK(together[rank].same_state(alone[rank]));
+}
+
+TEST_CASE("tensors that travel together are as many bytes in fewer messages") {
+    const exercise work{.model = testing::number_model(vectors_only()), .length = steps{3}};
+    const auto counted = [&](std::int64_t group_bytes, const auto& compressor) {
+        traffic total;
+        std::vector<std::int64_t> by_tensor;
+        run_in_process(2, [&](in_process& inner) {
+            metered transport(inner);
+            testing::number_model model = work.model;
+            const all_reduce strategy{plain(), compressor, collectives::fitting{}, group_bytes};
+            trainer trainer{model, strategy, transport, {.batch_size = 4}};
+            std::vector<std::int64_t> sizes;
+            const auto keep = [&](const step_report& step) {
+                const auto& of_tensors = step.round.tensor_message_bytes;
+                sizes.assign(of_tensors.begin(), of_tensors.end());
+                std::int64_t sum = 0;
+                for (const std::int64_t size : sizes) sum += size;
+                CHECK(step.round.message_bytes == sum);
+            };
+            trainer.fit(testing::numbered{work.examples}, work.length, keep);
+            if (transport.rank() != 0) return;
+            total = transport.on(channels::sums);
+            by_tensor = sizes;
+        });
+        return std::pair(total, by_tensor);
+    };
+    const auto compare = [&](const auto& compressor) {
+        const auto [alone, sizes_alone] = counted(0, compressor);
+        const auto [together, sizes_together] = counted(1 << 20, compressor);
+        CHECK(sizes_together == sizes_alone);
+        CHECK(together.bytes_sent == alone.bytes_sent);
+        CHECK(3 * together.messages_sent == alone.messages_sent);
+    };
+    compare(none{});
+    compare(fp16{});
+    compare(sensible<dgc>::options());
 }
 
 TEST_CASE("gathered messages travel directly or around a ring") {

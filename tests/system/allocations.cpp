@@ -126,8 +126,7 @@ TEST_CASE("the window shows an allocation of a single rank in a single step") {
             };
         trainer trainer{model, all_reduce{}, transport, {.batch_size = 4}};
         waste.reserve(2);
-        trainer.fit(testing::numbered{48}, epochs{epochs_counted},
-                    at_the_window{&window, rank});
+        trainer.fit(testing::numbered{48}, epochs{epochs_counted}, at_the_window{&window, rank});
     });
     CHECK(window.found() > 0);
 }
@@ -146,6 +145,12 @@ TEST_CASE_TEMPLATE_DEFINE("every compressor trains without taking memory", C, by
     takes_no_memory(sensible<all_reduce<sgd, C>>::options());
 }
 TEST_CASE_TEMPLATE_APPLY(by_compressor, testing::every_compressor);
+
+TEST_CASE("tensors take no memory alone or in groups of any size") {
+    for (const std::int64_t group_bytes : {0, 300, 1 << 20})
+        takes_no_memory(
+            all_reduce{sgd{}, sensible<dgc>::options(), collectives::fitting{}, group_bytes});
+}
 
 TEST_CASE("clipping by the norm of the model and messages in halves take no memory either") {
     dgc options = sensible<dgc>::options();

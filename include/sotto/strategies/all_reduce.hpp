@@ -23,14 +23,18 @@ namespace sotto {
 ///           of the rank;  every rank then holds bit-identical parameters. A rank whose data are
 ///           used up contributes nothing
 ///   wire    what can be summed is summed by the collective; other messages are gathered. By
-///           default each tensor goes the way its compressor says
+///           default each tensor goes the way its compressor says. Tensors that are summed and
+///           small share a sum, and so its latency, up to group_bytes; what each becomes is the
+///           same, and so are the bytes. Gathered messages travel each alone: how long one is
+///           depends on what was selected
 ///   cost    memory: 8 bytes a weight for gradient and sum, the compressor's and optimizer's own;
 ///           for a tensor that is summed 4 bytes a weight more and up to four segments of 256 KiB
 ///           under way (twice that in fp16 and bf16); for one that is gathered room for one message
 ///           of every rank. Nothing is allocated after the first step
 ///   errors  non_finite, on the rank whose gradient it is, before anything of it is remembered;
 ///           malformed; peer_failure. The round then did not take place on any rank: parameters,
-///           optimizer and compressor memory stand as after the last completed one
+///           optimizer and compressor memory stand as after the last completed one.
+///           invalid_option, when it is bound: group_bytes below 0
 template <class Optimizer = sgd, class Compressor = none, class Collective = collectives::fitting>
 struct all_reduce {
     static_assert(
@@ -71,6 +75,7 @@ struct all_reduce {
     Optimizer optimizer{};
     Compressor compressor{};
     Collective collective{};
+    std::int64_t group_bytes = 16384;  // of small tensors that are summed together; 0: each alone
 
     static constexpr bool synchronous = true;
 
@@ -83,6 +88,7 @@ struct all_reduce {
         field("optimizer", optimizer);
         field("compressor", compressor);
         field("collective", collective);
+        field("group_bytes", group_bytes);
     }
 };
 
@@ -92,5 +98,8 @@ template <class Optimizer, class Compressor>
 all_reduce(Optimizer, Compressor) -> all_reduce<Optimizer, Compressor>;
 template <class Optimizer, class Compressor, class Collective>
 all_reduce(Optimizer, Compressor, Collective) -> all_reduce<Optimizer, Compressor, Collective>;
+template <class Optimizer, class Compressor, class Collective>
+all_reduce(Optimizer, Compressor, Collective, std::int64_t)
+    -> all_reduce<Optimizer, Compressor, Collective>;
 
 }  // namespace sotto

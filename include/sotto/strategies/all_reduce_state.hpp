@@ -24,8 +24,10 @@
 #include "sotto/optimizers/optimizer.hpp"
 #include "sotto/strategies/host_lane.hpp"
 #include "sotto/strategies/lane.hpp"
+#include "sotto/strategies/small_groups.hpp"
 #include "sotto/strategies/stopwatch.hpp"
 #include "sotto/strategies/strategy.hpp"
+#include "sotto/strategies/under_way.hpp"
 
 namespace sotto {
 
@@ -60,7 +62,7 @@ public:
           progress_(tensors.tensors().size()) {
         optimizing::follow_momentum(optimizer_, compressing::momentum(compressor_));
         if constexpr (hierarchical) ranks_per_worker_ = options.collective.ranks_per_host;
-        for (const tensor& t : tensors_) lanes_.emplace_back(t, options, compressor_, through);
+        add_lanes(options);
         through.reserve(transfers_max());
     }
 
@@ -117,7 +119,24 @@ public:
     const compressor_state& compressor() const noexcept { return compressor_; }
 
 private:
-    enum class progress : std::uint8_t { at_rest, under_way, arrived };  // of a tensor in a round
+    /// Of a tensor in a round. One that is packed waits for others that travel with it.
+    enum class progress : std::uint8_t { at_rest, computed, packed, under_way, arrived };
+
+    void add_lanes(const Options& options) {
+        if (options.group_bytes < 0)
+            throw invalid_option("all_reduce: group_bytes is " +
+                                 std::to_string(options.group_bytes) + "; it must be at least 0");
+        std::vector<typename lane_type::shared*> group_of(tensors_.tensors().size());
+        for (auto& members :
+             small_groups(tensors_, compressor_, options.group_bytes,
+                          [&](const tensor& t) { return lane_type::is_summed(compressor_, t); })) {
+            auto& group = groups_.emplace_back(std::move(members), compressor_,
+                                               lane_type::binding(options, *through_));
+            for (const tensor& t : group.members()) group_of[slot(t)] = &group;
+        }
+        for (const tensor& t : tensors_)
+            lanes_.emplace_back(t, options, compressor_, *through_, group_of[slot(t)]);
+    }
 
     template <class Model>
     round_report attempt(task<Model>& job, std::span<float> parameters) {
@@ -154,9 +173,11 @@ private:
         at("commit");
         through_->agree(true);
         report.wait += watch.lap();
+        report.agreed = since_begun();
 
         commit(parameters);
         report.apply += watch.lap();
+        report.ended = since_begun();
 
         report.compute = computing_;
         report.compress += compressing_;
@@ -167,6 +188,10 @@ private:
         report.tensor_message_bytes = tensor_bytes_;
         report.began = began_;
         report.tensor_times = times_;
+        if (through_->size() > 1) {  // one rank has nobody to exchange with
+            report.exchange = under_way_.total(report.ended);
+            report.hidden = hidden_;
+        }
         return report;
     }
 
@@ -187,6 +212,8 @@ private:
         std::fill(progress_.begin(), progress_.end(), progress::at_rest);
         std::fill(tensor_bytes_.begin(), tensor_bytes_.end(), std::int64_t{0});
         std::fill(times_.begin(), times_.end(), tensor_times{});
+        under_way_ = {};
+        hidden_ = {};
         began_ = through_->now();
         at("compute");
     }
@@ -198,7 +225,7 @@ private:
         const double loss = job.model.gradient(parameters, job.batch, std::span<float>(gradient_),
                                                [&](const tensor& t) {
                                                    computing_ += watch.lap();
-                                                   times_[slot(t)].ready = since_begun();
+                                                   is_ready(t);
                                                    if (at_once) {
                                                        weigh(t, weight);
                                                        send(t, weight);
@@ -207,11 +234,21 @@ private:
                                                    compressing_ += watch.lap();
                                                });
         computing_ += watch.lap();
+        for (const tensor& t : tensors_)
+            if (progress_[slot(t)] == progress::at_rest) is_ready(t);
         for (auto t = tensors_.tensors().rbegin(); t != tensors_.tensors().rend(); ++t)
-            if (progress_[slot(*t)] == progress::at_rest) weigh(*t, weight);
+            if (progress_[slot(*t)] == progress::computed) weigh(*t, weight);
         for (auto t = tensors_.tensors().rbegin(); t != tensors_.tensors().rend(); ++t)
-            if (progress_[slot(*t)] == progress::at_rest) send(*t, weight);
+            if (progress_[slot(*t)] == progress::computed) send(*t, weight);
         return loss;
+    }
+
+    void is_ready(const tensor& t) {
+        if (progress_[slot(t)] != progress::at_rest)
+            throw invalid_option("all_reduce: the model announced tensor '" + t.name +
+                                 "' twice; once its gradient is announced it must be final");
+        progress_[slot(t)] = progress::computed;
+        times_[slot(t)].ready = since_begun();
     }
 
     /// Whether the compressor weighs, checks and encodes in one pass.
@@ -236,9 +273,6 @@ private:
     }
 
     void send(const tensor& t, float weight) {
-        if (progress_[slot(t)] != progress::at_rest)
-            throw invalid_option("all_reduce: the model announced tensor '" + t.name +
-                                 "' twice; once its gradient is announced it must be final");
         const auto gradient = t.of(std::span<const float>(gradient_));
         tensor_bytes_[slot(t)] = is_weighed_late(t) ? send_weighted(t, gradient, weight)
                                                     : lane_of(t).send(compressor_, gradient, step_);
@@ -260,9 +294,21 @@ private:
         }
     }
 
+    /// One that travels with others has left when the last of them is packed.
     void has_left(const tensor& t) noexcept {
+        const auto* group = lane_of(t).together();
+        if (!group) return is_under_way(t);
+        progress_[slot(t)] = progress::packed;
+        if (group->started())
+            for (const tensor& each : group->members()) is_under_way(each);
+    }
+
+    void is_under_way(const tensor& t) noexcept {
+        tensor_times& times = times_[slot(t)];
+        times.left = times.arrived = since_begun();
         progress_[slot(t)] = progress::under_way;
-        times_[slot(t)].left = since_begun();
+        if (t.size > 0) under_way_.left(times.left);
+        hidden_ = under_way_.total(times.left);  // up to the last tensor's
     }
 
     /// Whether everybody's gradient is here. A tensor that has arrived is not asked again.
@@ -270,12 +316,14 @@ private:
         bool complete = true;
         for (std::size_t i = 0; i < lanes_.size(); ++i) {
             if (progress_[i] == progress::arrived) continue;
-            if (progress_[i] == progress::at_rest || !lanes_[i].advance(compressor_)) {
+            if (progress_[i] != progress::under_way || !lanes_[i].advance(compressor_)) {
                 complete = false;
                 continue;
             }
             progress_[i] = progress::arrived;
+            if (tensors_.tensors()[i].size == 0) continue;  // nothing of it was seen to travel
             times_[i].arrived = since_begun();
+            under_way_.arrived(times_[i].arrived);
         }
         return complete;
     }
@@ -353,6 +401,8 @@ private:
     std::vector<std::int64_t> tensor_bytes_;
     std::vector<tensor_times> times_;
     time_point began_{};
+    under_way under_way_;
+    duration hidden_{};
     std::vector<epoch_plan> plans_;
     std::vector<progress> progress_;
     std::uint64_t epochs_ = 0;
@@ -361,6 +411,7 @@ private:
     std::int64_t step_ = 0;
     duration computing_{};
     duration compressing_{};
+    std::deque<typename lane_type::shared> groups_;
     std::deque<lane_type> lanes_;  // last: their transfers end before the memory goes
 };
 

@@ -42,8 +42,19 @@ class host_lane {
                   "collectives::hierarchical out");
 
 public:
+    using shared = typename flat_lane::shared;
+
+    static bool is_summed(const state& compressor, const tensor& t) {
+        return flat_lane::is_summed(compressor, t);
+    }
     template <class Options>
-    host_lane(const tensor& t, const Options& options, const state& compressor, Transport& through)
+    static auto binding(const Options& options, Transport& through) {
+        return flat_lane::binding(options, through);
+    }
+
+    template <class Options>
+    host_lane(const tensor& t, const Options& options, const state& compressor, Transport& through,
+              shared* group = nullptr)
         : tensor_(t), hosts_(through, options.collective) {
         if (compressing::waits_for_all(compressor))
             throw invalid_option(
@@ -51,7 +62,7 @@ public:
                 "before all tensors were added up on the host; clip per tensor");
         if constexpr (packs<Compressor>)
             if (compressor.sums(t)) {
-                flat_.emplace(t, options, compressor, through);
+                flat_.emplace(t, options, compressor, through, group);
                 return;
             }
         auto& inside = hosts_.inside();
@@ -63,6 +74,8 @@ public:
         descent_.emplace(inside, t.size);
         if (hosts_.leads()) between_.emplace(t, options, compressor, hosts_.leaders());
     }
+
+    const shared* together() const noexcept { return flat_ ? flat_->together() : nullptr; }
 
     /// Returns the bytes that the gradient became: inside the host it stays dense.
     std::int64_t send(state& compressor, std::span<const float> gradient, std::int64_t round) {

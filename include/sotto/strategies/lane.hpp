@@ -23,6 +23,7 @@
 #include "sotto/core/result.hpp"
 #include "sotto/kernels/arithmetic.hpp"
 #include "sotto/kernels/sparse_add.hpp"
+#include "sotto/strategies/shared_sum.hpp"
 #include "sotto/transports/transport.hpp"
 #include "sotto/wire/value_format.hpp"
 
@@ -30,8 +31,9 @@ namespace sotto {
 
 /// The way of one tensor's gradient to all ranks and back: a sum of payloads where the compressor
 /// can be summed, or several sums one after the other, each begun as soon as the one before has
-/// come; else everybody's message, decoded in the order of the ranks. Messages of entries go as
-/// choose_sparse and is_dense_shorter say, or as was asked for.
+/// come; or one sum of several tensors' payloads together; else everybody's message, decoded in the
+/// order of the ranks. Messages of entries go as choose_sparse and is_dense_shorter say, or as was
+/// asked for.
 template <class Compressor, class Collective, class Transport>
 class lane {
     using state = state_of<Compressor>;
@@ -58,22 +60,44 @@ class lane {
     enum class way : std::uint8_t { nothing, sum, gather, reselection, dense };
 
 public:
+    /// The sum of several tensors that travel together.
+    using shared = shared_sum<Compressor, summing>;
+
+    /// Whether a tensor goes as a sum of payloads.
+    static bool is_summed([[maybe_unused]] const state& compressor, const tensor& t) {
+        if constexpr (packs<Compressor>) {
+            constexpr bool gathers = std::is_same_v<Collective, collectives::all_gather>;
+            return t.size > 0 && compressor.sums(t) &&
+                   !(gathers && compressing::gathers(compressor, t));
+        } else {
+            return false;
+        }
+    }
+
+    /// What `options` say a shared sum is bound to.
+    template <class Options>
+    static auto binding(const Options& options, Transport& through) {
+        return [&](std::int64_t size_max, wire::value_format format) {
+            return chosen<sum_options>(options).bind(through, size_max, format);
+        };
+    }
+
     /// `options` are the strategy's: g++ 12 takes a reference to its collective, which often has no
     /// members, for one to memory that was never written.
     template <class Options>
-    lane(const tensor& t, const Options& options, const state& compressor, Transport& through)
+    lane(const tensor& t, const Options& options, const state& compressor, Transport& through,
+         shared* group = nullptr)
         : tensor_(t), world_(through.size()) {
         if (t.size == 0) return;
-        if constexpr (packs<Compressor>) {
-            constexpr bool gathers = std::is_same_v<Collective, collectives::all_gather>;
-            if (compressor.sums(t) && !(gathers && compressing::gathers(compressor, t))) {
-                payloads_.resize(static_cast<std::size_t>(t.size));
-                payload_count_ = compressing::payload_count(compressor, t);
-                format_ = payload_format(compressor, t);
-                sum_.emplace(chosen<sum_options>(options).bind(through, t.size, format_));
-                way_ = way::sum;
-                return;
-            }
+        if (is_summed(compressor, t)) {
+            way_ = way::sum;
+            format_ = compressing::payload_format(compressor, t);
+            shared_ = group;
+            if (shared_) return;
+            payloads_.resize(static_cast<std::size_t>(t.size));
+            payload_count_ = compressing::payload_count(compressor, t);
+            sum_.emplace(binding(options, through)(t.size, format_));
+            return;
         }
         bytes_max_ = compressing::message_bytes_max(compressor, t);
         message_.reserve(static_cast<std::size_t>(bytes_max_));
@@ -89,6 +113,9 @@ public:
             gather_.emplace(chosen<gather_options>(options).bind(through, bytes_max_));
     }
 
+    /// With whom this tensor travels; null where it travels alone.
+    const shared* together() const noexcept { return shared_; }
+
     /// Compresses and sends; returns the bytes that the gradient became.
     std::int64_t send(state& compressor, std::span<const float> gradient, std::int64_t round) {
         if (way_ == way::nothing) return 0;
@@ -96,7 +123,7 @@ public:
             if (way_ == way::sum) {
                 const auto payload = first_payload(compressor, round, true);
                 compressor.pack(tensor_, gradient, payload);
-                sum_->start(payload, label(channels::sums, round));
+                start_sum(round);
                 return payload_bytes(compressor);
             }
         message_.clear();
@@ -125,7 +152,7 @@ public:
             if (way_ == way::sum) {
                 const auto payload = first_payload(compressor, round, false);
                 std::fill(payload.begin(), payload.end(), 0.0f);
-                sum_->start(payload, label(channels::sums, round));
+                start_sum(round);
                 return;
             }
         if constexpr (chooses)
@@ -141,6 +168,8 @@ public:
                 if constexpr (reselects) return reselection_->advance();
                 break;
             case way::sum:
+                if (shared_) return shared_->advance();
+                break;
             case way::dense: break;
         }
         while (sum_->advance()) {
@@ -151,7 +180,10 @@ public:
     }
 
     /// The round failed: no payload of it follows.
-    void abandon() noexcept { payloads_left_ = 0; }
+    void abandon() noexcept {
+        payloads_left_ = 0;
+        if (shared_) shared_->clear();
+    }
 
     /// What all ranks sent, added up. For tensors that are not sums of payloads `sum` is all zero
     /// beforehand.
@@ -180,6 +212,7 @@ public:
     template <class Optimizer>
     void apply(Optimizer& optimizer, bool sparsely, std::span<float> parameters,
                std::span<float> sum) {
+        if (shared_) shared_->clear();
         if (sparsely && entry_by_entry_) {
             if constexpr (requires { optimizer.update_at(tensor_, parameters, sum, touched_); }) {
                 // An index that two ranks sent comes twice; the second time its sum is zero.
@@ -223,13 +256,6 @@ private:
             return Wanted{};
     }
 
-    static wire::value_format payload_format(const state& compressor, const tensor& t) {
-        if constexpr (requires { compressor.payload_format(t); })
-            return compressor.payload_format(t);
-        else
-            return wire::value_format::fp32;
-    }
-
     tag label(std::uint32_t channel, std::int64_t round) const noexcept {
         return {channel, static_cast<std::uint32_t>(tensor_.index),
                 static_cast<std::uint64_t>(round)};
@@ -239,7 +265,13 @@ private:
         round_ = round;
         has_gradient_ = has_gradient;
         payloads_left_ = payload_count_ - 1;
-        return payload_ = room_after(0, size_of_payload(compressor, 0));
+        return payload_ = shared_ ? shared_->part_of(compressor, tensor_, round)
+                                  : room_after(0, size_of_payload(compressor, 0));
+    }
+
+    void start_sum(std::int64_t round) {
+        if (shared_) return shared_->join();
+        sum_->start(payload_, label(channels::sums, round));
     }
 
     /// Behind the sum of the one before, which is read while it is made.
@@ -393,6 +425,7 @@ private:
     bool has_gradient_ = false;
     std::int64_t round_ = 0;
     wire::value_format format_ = wire::value_format::fp32;
+    shared* shared_ = nullptr;
     bytes message_;
     std::int64_t bytes_max_ = 0;
     std::vector<std::uint32_t>

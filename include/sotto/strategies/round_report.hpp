@@ -7,11 +7,11 @@
 
 namespace sotto {
 
-/// When a tensor's gradient went through a round, since the round began.
+/// When a tensor's gradient went through a round, since the round began: in this order.
 struct tensor_times {
-    duration ready{};    // computed
+    duration ready{};    // computed: announced, or the model's last; 0 where there is no example
     duration left{};     // compressed, its first message on its way
-    duration arrived{};  // everybody's is here
+    duration arrived{};  // everybody's is here, and this rank has looked
     duration decoded{};  // added up
 };
 
@@ -27,6 +27,9 @@ struct round_report {
     duration wait{};      // for other ranks
     duration apply{};     // in the optimizer
 
+    duration exchange{};  // something was under way between ranks; not an addend of the round's
+    duration hidden{};    // of that, until the last tensor left: this rank had work of its own
+
     std::int64_t dense_bytes = 0;    // the gradient as 4-byte floats
     std::int64_t message_bytes = 0;  // what this rank's gradient became, once
     std::int64_t bytes_sent = 0;     // on the wire, all copies and steps of collectives
@@ -34,6 +37,8 @@ struct round_report {
     std::span<const std::int64_t>
         tensor_message_bytes{};  // message_bytes by tensor; valid until the next round
     time_point began{};          // by the transport's clock, after the batch was read
+    duration agreed{};           // since then: every rank has voted for the round
+    duration ended{};            // the parameters are the next round's
     std::span<const sotto::tensor_times> tensor_times{};  // by tensor; valid until the next round
 };
 

@@ -1,10 +1,9 @@
 #pragma once
 
-#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <string>
-#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -16,120 +15,142 @@
 #include "sotto/core/layout.hpp"
 #include "sotto/trainer/callback.hpp"
 #include "sotto/trainer/line_file.hpp"
+#include "sotto/trainer/round_times.hpp"
+#include "sotto/trainer/write_failure.hpp"
 
 namespace sotto {
 
 struct chrome_trace_options {
-    std::int64_t first_step = 2;  // the first one takes memory, and is not like the others
+    // Counted from 1 where the trace begins; the first one takes memory, and is not like the others
+    std::int64_t first_step = 2;
     std::int64_t steps = 10;
+    // Called when steps begin to be left out; null: nothing is.
+    void (*on_failure)(const write_failure&) = complain_of_writing;
 };
 
 /// Draws when each tensor was computed, compressed, under way and added up: a file in Chrome's
 /// trace format, which chrome://tracing and ui.perfetto.dev open. One process for each rank, with a
 /// row for what its thread does and one for each tensor on the network, so that what overlaps is
-/// seen. Rank r > 0 writes to PATH.rankr; put together, the files of one machine show its ranks
-/// side by side, by one clock.
-///   errors  io_failure, naming the file and the system's reason, when it cannot be opened or
-///           written; invalid_option: a first step or a number of steps below 1
+/// seen; where the worker's row is empty, it waits. Rank r > 0 writes to PATH.rankr; put together,
+/// the files of one machine show its ranks side by side, by one clock.
+///
+/// Given to `fit` again, it goes on counting its steps; a run that is resumed by another process
+/// begins a new trace, and a call of `fit` that an earlier process had completed leaves the old
+/// one. Once training is under way a disk that is full or fails does not end it: steps that cannot
+/// be written are left out.
+///   wire    an array of events without its end, which the format allows: a step that is written
+///           is whole lines
+///   errors  on_begin throws io_failure, naming the file and the system's reason, when it cannot
+///           be opened or written; invalid_option: a first step or a number of steps below 1
 class chrome_trace {
 public:
     explicit chrome_trace(std::filesystem::path path, chrome_trace_options options = {})
-        : file_(std::move(path)), options_(options) {
+        : file_(std::move(path)), options_(options), complaint_(options.on_failure) {
         if (options.first_step < 1 || options.steps < 1)
             throw invalid_option("chrome_trace: " + std::to_string(options.steps) +
                                  " steps from step " + std::to_string(options.first_step) +
-                                 " on; both are counted from 1");
+                                 " on; both are at least 1");
     }
 
     void on_begin(const run_info& info) {
         if (info.over) return;
-        rank_ = info.rank;
-        if (names_.empty() && rank_ != 0)
-            file_ = detail::line_file(file_.path().string() + ".rank" + std::to_string(rank_));
         names_.clear();
         for (const tensor& t : *info.parameters) names_.push_back(t.name);
-        check(file_.open_empty(), "opened for writing");
-        put_raw("[");  // the format's own readers take an array without its end
-        put({{"ph", "M"},
-             {"name", "process_name"},
-             {"pid", rank_},
-             {"args", {{"name", "rank " + std::to_string(rank_)}}}});
-        name_row(0, "worker");
+        if (begun_) return;
+        rank_ = info.rank;
+        if (rank_ != 0)
+            file_ = detail::line_file(file_.path().string() + ".rank" + std::to_string(rank_));
+        reason_to_stop(detail::make_folder_of(file_.path()), "opened for writing");
+        reason_to_stop(file_.open_empty(), "opened for writing");
+        std::string text = "[\n";
+        put(text, {{"ph", "M"},
+                   {"name", "process_name"},
+                   {"pid", rank_},
+                   {"args", {{"name", "rank " + std::to_string(rank_)}}}});
+        name_row(text, worker_row, "worker");
         for (std::size_t i = 0; i < names_.size(); ++i)
-            name_row(row_of(i), "network: " + names_[i]);
+            name_row(text, row_of(i), "network: " + names_[i]);
+        reason_to_stop(write(text), "written");
+        begun_ = true;
     }
 
     void on_step(const step_report& report) {
-        const round_report& round = report.round;
-        if (report.step < options_.first_step ||
-            report.step >= options_.first_step + options_.steps || round.tensor_times.empty())
-            return;
-        std::vector<std::size_t> by_time(names_.size());
-        for (std::size_t i = 0; i < by_time.size(); ++i) by_time[i] = i;
-        const auto& times = round.tensor_times;
-        std::sort(by_time.begin(), by_time.end(),
-                  [&](std::size_t a, std::size_t b) { return times[a].left < times[b].left; });
-        duration worker{};  // until when its row is drawn
-        for (const std::size_t i : by_time) {
-            if (times[i].ready > worker)
-                span(round, 0, "compute", names_[i], worker, times[i].ready);
-            worker = std::max(worker, times[i].ready);
-            span(round, 0, "compress", names_[i], worker, times[i].left);
-            worker = times[i].left;
-            span(round, row_of(i), "exchange", names_[i], times[i].left, times[i].arrived);
-        }
-        for (const tensor_times& of : times) worker = std::max(worker, of.arrived);
-        for (std::size_t i = 0; i < names_.size(); ++i) {
-            span(round, 0, "decode", names_[i], worker, times[i].decoded);
-            worker = std::max(worker, times[i].decoded);
-        }
-        span(round, 0, "apply", "step " + std::to_string(report.step), worker,
-             worker + round.apply);
+        if (!begun_ || report.round.tensor_times.size() != names_.size()) return;
+        const std::int64_t behind = ++steps_ - options_.first_step;
+        if (behind < 0 || behind >= options_.steps) return;
+        round_.take(report);
+        const double began = in_seconds(report.round.began.time_since_epoch());
+        std::string text;
+        for (const worker_span& s : worker_spans(round_))
+            put_span(text, worker_row, name_of(s.what),
+                     s.tensor == worker_span::no_tensor ? "step " + std::to_string(report.step)
+                                                        : names_[s.tensor],
+                     began, s.begin, s.end);
+        for (std::size_t i = 0; i < names_.size(); ++i)
+            put_span(text, row_of(i), "exchange", names_[i], began, round_.tensors[i].left,
+                     round_.tensors[i].arrived);
+        const std::error_code reason = write(text);
+        if (!reason) return complaint_.worked();
+        complaint_.failed(report.step, said("written", reason));
     }
 
 private:
     using object = nlohmann::ordered_json;
 
+    static constexpr std::int64_t worker_row = 0;
     static std::int64_t row_of(std::size_t tensor) noexcept {
         return static_cast<std::int64_t>(tensor) + 1;
     }
-    static double in_microseconds(duration time) noexcept { return 1e6 * in_seconds(time); }
+    static double in_microseconds(double seconds) noexcept { return 1e6 * seconds; }
 
-    void name_row(std::int64_t row, const std::string& name) {
-        put({{"ph", "M"},
-             {"name", "thread_name"},
-             {"pid", rank_},
-             {"tid", row},
-             {"args", {{"name", name}}}});
+    void name_row(std::string& text, std::int64_t row, const std::string& name) const {
+        put(text, {{"ph", "M"},
+                   {"name", "thread_name"},
+                   {"pid", rank_},
+                   {"tid", row},
+                   {"args", {{"name", name}}}});
     }
 
-    void span(const round_report& round, std::int64_t row, const char* what,
-              const std::string& which, duration begin, duration end) {
+    void put_span(std::string& text, std::int64_t row, const char* what, const std::string& which,
+                  double began, double begin, double end) const {
         if (end <= begin) return;
-        put({{"ph", "X"},
-             {"cat", what},
-             {"name", std::string(what) + " " + which},
-             {"pid", rank_},
-             {"tid", row},
-             {"ts", in_microseconds(round.began.time_since_epoch() + begin)},
-             {"dur", in_microseconds(end - begin)}});
+        put(text, {{"ph", "X"},
+                   {"cat", what},
+                   {"name", std::string(what) + " " + which},
+                   {"pid", rank_},
+                   {"tid", row},
+                   {"ts", in_microseconds(began + begin)},
+                   {"dur", in_microseconds(end - begin)}});
     }
 
-    void put(const object& event) {
-        put_raw(event.dump(-1, ' ', false, object::error_handler_t::replace) + ",");
+    /// A name need not be UTF-8: what is not is replaced, not an error.
+    static void put(std::string& text, const object& event) {
+        text += event.dump(-1, ' ', false, object::error_handler_t::replace) + ",\n";
     }
-    void put_raw(std::string line) { check(file_.write(std::move(line)), "written"); }
 
-    void check(const std::error_code& reason, const char* what) const {
-        if (reason)
-            throw io_failure("chrome_trace: '" + file_.path().string() + "' cannot be " + what +
-                             ": " + reason.message());
+    /// One call of the system for all of a step: what it takes, others wait for.
+    std::error_code write(std::string& text) {
+        if (text.empty()) return {};
+        text.pop_back();  // the last line's end is the file's to write
+        return file_.write(std::move(text));
+    }
+
+    std::string said(const char* what, const std::error_code& reason) const {
+        return "chrome_trace: '" + file_.path().string() + "' cannot be " + what + ": " +
+               reason.message();
+    }
+    void reason_to_stop(const std::error_code& reason, const char* what) const {
+        if (reason) throw io_failure(said(what, reason));
     }
 
     detail::line_file file_;
     chrome_trace_options options_;
+    detail::complaint complaint_;
     int rank_ = 0;
+    bool begun_ = false;
+    std::int64_t steps_ = 0;  // since then
     std::vector<std::string> names_;
+    round_times round_;
 };
 
 }  // namespace sotto

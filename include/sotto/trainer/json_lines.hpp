@@ -15,6 +15,8 @@
 #include "sotto/trainer/callback.hpp"
 #include "sotto/trainer/line_file.hpp"
 #include "sotto/trainer/peak_memory.hpp"
+#include "sotto/trainer/recent_rounds.hpp"
+#include "sotto/trainer/round_times.hpp"
 #include "sotto/trainer/write_failure.hpp"
 
 namespace sotto {
@@ -38,18 +40,23 @@ struct json_lines_options {
 ///   epoch   epoch (counted from 1), complete (false where `fit` ended inside it), step, loss (mean
 ///           over all ranks' examples), test_loss, test_accuracy and test_examples where it was
 ///           evaluated, costs of the epoch, peak_memory_bytes of the process so far
+///   round   step, the one of median length of the last nine before its epoch's line; since it
+///           began: ready_, left_, arrived_ and decoded_seconds of every tensor, agreed_ and
+///           ended_seconds of the round; apply_seconds. Where several ranks train
+///           and the strategy tells
 ///   checkpoint   step, path; failure, the reason, where it could not be written
 ///   skipped      lines, how many could not be written before this one, and the reason
 ///   end     epochs and steps of this `fit`, step, loss and test of the last epoch, stopped_early,
 ///           costs of this `fit`, peak_memory_bytes. Last
-/// `step` counts those completed over all calls of `fit`. A log that is given to `fit` again goes
-/// on in its file, with a run line; so does that of a run which goes on with an earlier process's,
-/// after `resume`: what a crash left of a last line is cut off. A call of `fit` that an earlier
-/// process had completed adds nothing. All but the run and skipped lines
-/// have seconds_since_start. Costs are this rank's: examples; load_, compute_, compress_, wait_ and
-/// apply_seconds; dense_bytes (gradients as floats), message_bytes (what they became, once),
-/// bytes_sent and bytes_received (on the wire, every copy counted). What is not a finite number is
-/// null.
+/// `step` counts those completed over all calls of `fit`. A log that is given to `fit` again
+/// goes on in its file, with a run line; so does that of a run which goes on with an earlier
+/// process's, after `resume`: what a crash left of a last line is cut off. A call of `fit` that
+/// an earlier process had completed adds nothing. All but the run, round and skipped lines have
+/// seconds_since_start. Costs are this rank's: examples; load_, compute_, compress_, wait_ and
+/// apply_seconds; exchange_seconds, in which something was under way, and hidden_seconds, of
+/// them those with work of its own; dense_bytes (gradients as floats), message_bytes (what they
+/// became, once), bytes_sent and bytes_received (on the wire, every copy counted). What is not
+/// a finite number is null.
 ///
 /// Once training is under way a disk that is full or fails does not end it: lines that cannot be
 /// written are left out, on_failure is called, and the next line is tried, which says how many.
@@ -78,6 +85,7 @@ public:
             if (reason) fail("opened for writing", reason);
         }
         begun_ = true;
+        recent_.begin(info);
         object tensors = object::array();
         for (const tensor& t : *info.parameters)
             tensors.push_back({{"name", t.name}, {"shape", t.shape}, {"size", t.size}});
@@ -94,7 +102,9 @@ public:
     }
 
     void on_step(const step_report& report) {
-        if (!writes_ || report.step % options_.every_steps != 0) return;
+        if (!writes_) return;
+        recent_.add(report);
+        if (report.step % options_.every_steps != 0) return;
         object line{{"event", "step"},
                     {"step", report.step},
                     {"epoch", report.epoch},
@@ -117,6 +127,7 @@ public:
         add_costs(line, report.total);
         line["peak_memory_bytes"] = peak_memory_bytes();
         write(line, report.step);
+        if (const round_times* round = recent_.typical()) write(line_of(*round), report.step);
     }
 
     void on_checkpoint(const checkpoint_report& report) {
@@ -160,6 +171,24 @@ private:
         return fields;
     }
 
+    static object line_of(const round_times& round) {
+        const auto of_tensors = [&](double round_times::of_tensor::*time) {
+            object seconds = object::array();
+            for (const round_times::of_tensor& t : round.tensors) seconds.push_back(t.*time);
+            return seconds;
+        };
+        using of_tensor = round_times::of_tensor;
+        return {{"event", "round"},
+                {"step", round.step},
+                {"ready_seconds", of_tensors(&of_tensor::ready)},
+                {"left_seconds", of_tensors(&of_tensor::left)},
+                {"arrived_seconds", of_tensors(&of_tensor::arrived)},
+                {"decoded_seconds", of_tensors(&of_tensor::decoded)},
+                {"agreed_seconds", round.agreed},
+                {"ended_seconds", round.ended},
+                {"apply_seconds", round.apply}};
+    }
+
     static void add_costs(object& line, const round_report& round) {
         line["examples"] = round.examples;
         line["load_seconds"] = in_seconds(round.load);
@@ -167,6 +196,8 @@ private:
         line["compress_seconds"] = in_seconds(round.compress);
         line["wait_seconds"] = in_seconds(round.wait);
         line["apply_seconds"] = in_seconds(round.apply);
+        line["exchange_seconds"] = in_seconds(round.exchange);
+        line["hidden_seconds"] = in_seconds(round.hidden);
         line["dense_bytes"] = round.dense_bytes;
         line["message_bytes"] = round.message_bytes;
         line["bytes_sent"] = round.bytes_sent;
@@ -215,6 +246,7 @@ private:
     detail::line_file file_;
     json_lines_options options_;
     detail::complaint complaint_;
+    recent_rounds recent_;
     bool writes_ = false;
     bool begun_ = false;
     std::int64_t skipped_ = 0;  // lines since the last one that was written

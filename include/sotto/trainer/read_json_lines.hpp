@@ -21,6 +21,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sotto/core/errors.hpp"
+#include "sotto/trainer/round_times.hpp"
 #include "sotto/trainer/run_log.hpp"
 
 namespace sotto {
@@ -69,6 +70,7 @@ public:
         if (log_.fits == 0) refuse("an event \"run\" first", quoted(event));
         if (event == "step") return step(parsed);
         if (event == "epoch") return epoch(parsed);
+        if (event == "round") return round(parsed);
         if (event == "checkpoint") return checkpoint(parsed);
         if (event == "skipped") return skipped(parsed);
         if (event == "end") return end(parsed);
@@ -166,6 +168,42 @@ private:
         log_.peak_memory_bytes = std::max(log_.peak_memory_bytes, memory);
     }
 
+    /// Drawn as it is: so each time is refused that is before the one it follows.
+    void round(const json& line) {
+        round_times r{.step = count(line, "step", 1)};
+        r.tensors.resize(log_.about.tensors.size());
+        const auto after = [&](const json& value, const char* name, double least) {
+            if (!value.is_number() || !(value.get<double>() >= least) ||
+                value.get<double>() > seconds_max)
+                refuse_member(name, "a number that is not below " + std::to_string(least), value);
+            return value.get<double>();
+        };
+        const auto of_tensors = [&](const char* name, auto&& before, auto time) {
+            const json& values = list(line, name);
+            if (values.size() != r.tensors.size())
+                refuse("as many " + std::string(name) + " as the run has tensors, " +
+                           std::to_string(r.tensors.size()),
+                       std::to_string(values.size()));
+            for (std::size_t i = 0; i < values.size(); ++i)
+                r.tensors[i].*time = after(values[i], name, before(r.tensors[i]));
+        };
+        using of_tensor = round_times::of_tensor;
+        of_tensors(
+            "ready_seconds", [](const of_tensor&) { return 0.0; }, &of_tensor::ready);
+        of_tensors(
+            "left_seconds", [](const of_tensor& t) { return t.ready; }, &of_tensor::left);
+        of_tensors(
+            "arrived_seconds", [](const of_tensor& t) { return t.left; }, &of_tensor::arrived);
+        of_tensors(
+            "decoded_seconds", [](const of_tensor& t) { return t.arrived; }, &of_tensor::decoded);
+        double last = 0.0;
+        for (const of_tensor& t : r.tensors) last = std::max(last, t.decoded);
+        r.agreed = after(member(line, "agreed_seconds"), "agreed_seconds", last);
+        r.ended = after(member(line, "ended_seconds"), "ended_seconds", r.agreed);
+        r.apply = number(line, "apply_seconds", seconds_max);
+        log_.typical_round = std::move(r);
+    }
+
     void checkpoint(const json& line) {
         const std::int64_t at = count(line, "step");
         const std::string& path = text_of(line, "path");
@@ -204,12 +242,17 @@ private:
             return static_cast<double>(count(line, name, 0, bytes_max));
         };
         const auto seconds = [&](const char* name) { return number(line, name, seconds_max); };
+        const auto seconds_if_there = [&](const char* name) {  // logs of before have none
+            return line.contains(name) ? seconds(name) : 0.0;
+        };
         return {.examples = static_cast<double>(count(line, "examples")),
                 .load = seconds("load_seconds"),
                 .compute = seconds("compute_seconds"),
                 .compress = seconds("compress_seconds"),
                 .wait = seconds("wait_seconds"),
                 .apply = seconds("apply_seconds"),
+                .exchange = seconds_if_there("exchange_seconds"),
+                .hidden = seconds_if_there("hidden_seconds"),
                 .dense_bytes = sized("dense_bytes"),
                 .message_bytes = sized("message_bytes"),
                 .bytes_sent = sized("bytes_sent"),

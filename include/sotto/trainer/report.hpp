@@ -22,6 +22,7 @@
 #include "sotto/trainer/report_calibration.hpp"
 #include "sotto/trainer/report_costs.hpp"
 #include "sotto/trainer/report_curves.hpp"
+#include "sotto/trainer/report_overlap.hpp"
 #include "sotto/trainer/report_style.hpp"
 #include "sotto/trainer/report_summary.hpp"
 #include "sotto/trainer/report_text.hpp"
@@ -115,8 +116,7 @@ inline std::string remarks(std::span<const run_log> runs) {
             add("the loss was not a finite number from step " +
                     counted(static_cast<double>(run.not_finite_from)) + " on",
                 true);
-        if (!run.ended)
-            add("goes on, or was ended by force; this is how far it is known", false);
+        if (!run.ended) add("goes on, or was ended by force; this is how far it is known", false);
         if (run.stopped_early) add("was stopped before its time by a callback", false);
         if (const std::int64_t calls = run.fits - run.interruptions; calls > 1)
             add("took " + std::to_string(calls) + " calls of fit", false);
@@ -144,7 +144,7 @@ inline std::string page(std::span<const run_log> runs, const report_options& opt
         return out + "<p>There are no runs in this report.</p></main></body></html>\n";
     out += told(runs) + cards(runs) + remarks(runs);
     out += "<h2>What was learnt, and for how much</h2>" + curves(runs) + equal_accuracy(runs);
-    out += step_times(runs);
+    out += step_times(runs) + overlap_section(runs);
     out += "<h2>What went over the wire</h2><div class=\"pair\">" + message_shares(runs) +
            totals(runs) + "</div>" + tensor_bytes(runs);
     if (options.advised)

@@ -35,6 +35,7 @@ p{margin:4px 0 12px;max-width:78ch}
 gap:18px 26px;
 margin-bottom:18px}
 svg{width:100%;height:auto;max-width:560px;display:block;overflow:visible}
+svg.wide{max-width:1100px;min-width:620px}
 svg text{font:11.5px system-ui,-apple-system,"Segoe UI",Roboto,sans-serif;fill:var(--soft)}
 svg .h{font-size:13px;font-weight:650;fill:var(--ink)}
 svg .n{font-weight:650;paint-order:stroke;stroke:var(--paper);stroke-width:3px;
@@ -102,9 +103,9 @@ h2{break-after:avoid}.charts{grid-template-columns:repeat(3,1fr)}
         const std::string c = ".c" + std::to_string(i),
                           colour = "var(--c" + std::to_string(i) + ")";
         out += ".l" + c + "{stroke:" + colour + ";stroke-dasharray:" + dashes[i] + "}" +
-               "svg .band" + c + ",svg .n" + c + ",.m" + c + "{fill:" + colour + "}.card" + c +
-               "{border-top-color:" + colour + "}.f" + std::to_string(i) + "{background:" + colour +
-               "}";
+               "svg .band" + c + ",svg .n" + c + ",svg rect" + c + ",.m" + c + "{fill:" + colour +
+               "}.card" + c + "{border-top-color:" + colour + "}.f" + std::to_string(i) +
+               "{background:" + colour + "}";
         const std::string g = ".cg" + std::to_string(i);  // grey
         out += ".l" + g + "{stroke:var(--soft);stroke-dasharray:" + dashes[i] + "}svg .n" + g +
                ",.m" + g + "{fill:var(--soft)}";

@@ -91,6 +91,8 @@ inline void accumulate_costs(round_report& total, const round_report& part) noex
     total.compress += part.compress;
     total.wait += part.wait;
     total.apply += part.apply;
+    total.exchange += part.exchange;
+    total.hidden += part.hidden;
     total.dense_bytes += part.dense_bytes;
     total.message_bytes += part.message_bytes;
     total.bytes_sent += part.bytes_sent;

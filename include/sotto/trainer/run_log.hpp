@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "sotto/trainer/reports.hpp"
+#include "sotto/trainer/round_times.hpp"
 
 namespace sotto {
 
@@ -20,6 +21,7 @@ namespace sotto {
 struct run_costs {
     double examples = 0.0;
     double load = 0.0, compute = 0.0, compress = 0.0, wait = 0.0, apply = 0.0;
+    double exchange = 0.0, hidden = 0.0;  // while those passed: see round_report
     double dense_bytes = 0.0, message_bytes = 0.0, bytes_sent = 0.0, bytes_received = 0.0;
     // With the ranks that there were: examples of all of them, and what one would have sent by
     // whole gradients, the least that any all-reduce can: 2 (N - 1) / N of them as floats.
@@ -42,6 +44,8 @@ private:
         change(compress, other.compress);
         change(wait, other.wait);
         change(apply, other.apply);
+        change(exchange, other.exchange);
+        change(hidden, other.hidden);
         change(dense_bytes, other.dense_bytes);
         change(message_bytes, other.message_bytes);
         change(bytes_sent, other.bytes_sent);
@@ -58,6 +62,8 @@ inline run_costs costs_of(const round_report& round) noexcept {
             .compress = in_seconds(round.compress),
             .wait = in_seconds(round.wait),
             .apply = in_seconds(round.apply),
+            .exchange = in_seconds(round.exchange),
+            .hidden = in_seconds(round.hidden),
             .dense_bytes = static_cast<double>(round.dense_bytes),
             .message_bytes = static_cast<double>(round.message_bytes),
             .bytes_sent = static_cast<double>(round.bytes_sent),
@@ -170,6 +176,7 @@ public:
     std::vector<run_point> points{};
     std::vector<run_epoch> epochs{};
     std::vector<run_remark> remarks{};
+    std::optional<round_times> typical_round{};  // of the last epoch that tells of one
     run_costs total{};
     std::int64_t steps = 0;      // done and paid for, repeated ones too
     std::int64_t last_step = 0;  // as the trainer counts
@@ -361,6 +368,7 @@ private:
     void keep_bytes_of(const std::vector<run_tensor>& before) noexcept {
         if (!same_tensors(before, about.tensors)) {
             tensor_steps = 0;
+            typical_round.reset();
             return;
         }
         for (std::size_t t = 0; t < before.size(); ++t)

@@ -8,6 +8,8 @@
 
 #include "sotto/trainer/callback.hpp"
 #include "sotto/trainer/peak_memory.hpp"
+#include "sotto/trainer/recent_rounds.hpp"
+#include "sotto/trainer/round_times.hpp"
 #include "sotto/trainer/run_log.hpp"
 
 namespace sotto {
@@ -42,6 +44,7 @@ public:
         }
         for (const tensor& t : *info.parameters)
             start.tensors.push_back({.name = t.name, .shape = t.shape, .size = t.size});
+        recent_.begin(info);
         log_.reserve();
         log_.begin(std::move(start));
     }
@@ -53,6 +56,7 @@ public:
                                .loss = report.round.loss,
                                .costs = costs_of(report.round),
                                .tensor_message_bytes = report.round.tensor_message_bytes});
+        recent_.add(report);
     }
 
     void on_epoch(const epoch_report& report) {
@@ -63,6 +67,7 @@ public:
                            .loss = report.loss,
                            .evaluated = report.evaluated,
                            .costs = costs_of(report.total)});
+        if (const round_times* round = recent_.typical()) log_.typical_round = *round;
         log_.peak_memory_bytes =
             std::max(log_.peak_memory_bytes, static_cast<double>(peak_memory_bytes()));
     }
@@ -81,6 +86,7 @@ public:
 
 private:
     run_log log_;
+    recent_rounds recent_;
 };
 
 }  // namespace sotto

@@ -304,6 +304,17 @@ TEST_CASE("every option is part of what ranks compare") {
          {"strategy.optimizer.learning_rate = 0.5", "strategy.optimizer.decay_momentum = -1",
           "strategy.compressor.selector.density = 0.25", "strategy.compressor.memory.mask = true",
           "strategy.compressor.schedule.epochs = 4", "strategy.compressor.clipping.scope = ",
-          "strategy.compressor.message.dense_vectors = true", "strategy.collective.way = "})
+          "strategy.compressor.message.dense_vectors = true",
+          "strategy.collective.way = ", "strategy.group_bytes = 16384"})
         CHECK(text.find(line) != std::string::npos);
+}
+
+TEST_CASE("a negative size of groups is refused") {
+    run_in_process(1, [](in_process& transport) {
+        all_reduce strategy;
+        strategy.group_bytes = -1;
+        CHECK_THROWS_WITH_AS(strategy.bind(testing::small_layout(), transport),
+                             "all_reduce: group_bytes is -1; it must be at least 0",
+                             invalid_option);
+    });
 }

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <csignal>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -17,38 +16,19 @@
 #include <vector>
 
 #include <nlohmann/json.hpp>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "sotto/compressors/dgc.hpp"
 #include "sotto/strategies/all_reduce.hpp"
 #include "sotto/trainer/trainer.hpp"
 #include "sotto/transports/run_in_process.hpp"
+#include "support/full_at.hpp"
 #include "support/numbers.hpp"
 
 using namespace sotto;
+using testing::full_at;
 
 namespace {
-
-/// While it lives no file of this process grows beyond so many bytes: a disk that is full.
-class full_at {
-public:
-    explicit full_at(std::uintmax_t bytes) {
-        ::getrlimit(RLIMIT_FSIZE, &before_);
-        rlimit small = before_;
-        small.rlim_cur = static_cast<rlim_t>(bytes);
-        handler_ = std::signal(SIGXFSZ, SIG_IGN);
-        ::setrlimit(RLIMIT_FSIZE, &small);
-    }
-    ~full_at() {
-        ::setrlimit(RLIMIT_FSIZE, &before_);
-        std::signal(SIGXFSZ, handler_);
-    }
-
-private:
-    rlimit before_{};
-    void (*handler_)(int) = nullptr;
-};
 
 std::vector<write_failure> complaints;
 void collect(const write_failure& failure) {
@@ -83,7 +63,8 @@ std::set<std::string> members(const nlohmann::json& object) {
 
 std::set<std::string> with_costs(std::set<std::string> names) {
     names.insert({"examples", "load_seconds", "compute_seconds", "compress_seconds", "wait_seconds",
-                  "apply_seconds", "dense_bytes", "message_bytes", "bytes_sent", "bytes_received"});
+                  "apply_seconds", "exchange_seconds", "hidden_seconds", "dense_bytes",
+                  "message_bytes", "bytes_sent", "bytes_received"});
     return names;
 }
 
@@ -100,11 +81,11 @@ TEST_CASE("every line is a JSON object with the members of its event") {
         trainer.fit(data, epochs{2}, evaluate_on{unseen, 2}, json_lines{file.path});
     });
     const auto lines = file.lines();
-    REQUIRE(lines.size() == 1 + 2 * 3 + 2 + 1);
+    REQUIRE(lines.size() == 1 + 2 * 3 + 2 * 2 + 1);
     std::vector<std::string> events;
     for (const auto& line : lines) events.push_back(line.at("event"));
-    CHECK(events == std::vector<std::string>{"run", "step", "step", "step", "epoch", "step", "step",
-                                             "step", "epoch", "end"});
+    CHECK(events == std::vector<std::string>{"run", "step", "step", "step", "epoch", "round",
+                                             "step", "step", "step", "epoch", "round", "end"});
     const auto& run = lines.front();
     CHECK(members(run) == std::set<std::string>{"event", "rank", "world_size", "epochs", "examples",
                                                 "steps_an_epoch", "step", "options", "tensors"});
@@ -127,13 +108,22 @@ TEST_CASE("every line is a JSON object with the members of its event") {
                                            "seconds_since_start", "loss", "peak_memory_bytes"}));
     auto with_test = members(lines[4]);
     with_test.insert(test.begin(), test.end());
-    CHECK(members(lines[8]) == with_test);
-    CHECK(lines[8]["test_examples"] == 5);
-    CHECK(lines[8]["test_loss"] == 2.0);  // the mean of 0..4
+    CHECK(members(lines[9]) == with_test);
+    CHECK(lines[9]["test_examples"] == 5);
+    CHECK(lines[9]["test_loss"] == 2.0);  // the mean of 0..4
+    for (const std::size_t i : {std::size_t{5}, std::size_t{10}}) {
+        CHECK(members(lines[i]) == std::set<std::string>{"event", "step", "ready_seconds",
+                                                         "left_seconds", "arrived_seconds",
+                                                         "decoded_seconds", "agreed_seconds",
+                                                         "ended_seconds", "apply_seconds"});
+        CHECK(lines[i]["step"] >= 1);
+        CHECK(lines[i]["step"] <= lines[i - 1]["step"]);
+        CHECK(lines[i]["arrived_seconds"].size() == 4);
+    }
     auto of_end = with_costs({"event", "epochs", "steps", "step", "seconds_since_start", "loss",
                               "stopped_early", "peak_memory_bytes"});
     of_end.insert(test.begin(), test.end());
-    CHECK(members(lines[9]) == of_end);
+    CHECK(members(lines[11]) == of_end);
 
     std::int64_t bytes = 0;
     for (const auto& line : lines)
@@ -176,12 +166,12 @@ TEST_CASE("every rank's log has its own name, also in the second call of fit") {
         json_lines log(file.path, {.every_rank = true});
         for (int call = 0; call < 2; ++call) trainer.fit(testing::numbered{12}, epochs{1}, log);
     });
-    CHECK(file.lines().size() == 8);
+    CHECK(file.lines().size() == 10);
     std::ifstream in(other);
     std::int64_t lines = 0;
     for (std::string line; std::getline(in, line);)
         lines += nlohmann::json::parse(line).value("rank", 1) == 1;
-    CHECK(lines == 8);
+    CHECK(lines == 10);
     CHECK(std::filesystem::remove(other));
     CHECK_FALSE(std::filesystem::exists(other.string() + ".rank1"));
 }

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -118,6 +119,11 @@ TEST_CASE("what is read from a log is what a recorder kept of the run") {
         CHECK(read.epochs[i].evaluated->loss == live.epochs[i].evaluated->loss);
     }
     CHECK(read.total.bytes_sent == live.total.bytes_sent);
+    REQUIRE(live.typical_round.has_value());
+    CHECK(read.typical_round == live.typical_round);
+    CHECK(live.typical_round->tensors.size() == 4);
+    CHECK(live.total.exchange > 0.0);
+    CHECK(live.total.hidden <= live.total.exchange);
     CHECK(read.peak_memory_bytes > 0.0);
 }
 
@@ -163,6 +169,38 @@ TEST_CASE("lines that are not as they are written are refused with line, expecte
     for (int i = 0; i < 20'000; ++i) many.append("\"").append(std::to_string(i)).append("\":0,");
     CHECK(refusal(many + "\"event\":0}\n") ==
           "line 1: expected an object of at most 16384 members, found more");
+}
+
+TEST_CASE("a round is read as it was, and refused where its times are out of order") {
+    const std::string round =
+        R"({"event":"round","step":2,"ready_seconds":[1],"left_seconds":[2],"arrived_seconds":[3],)"
+        R"("decoded_seconds":[4],"agreed_seconds":5,"ended_seconds":6,"apply_seconds":0.5})"
+        "\n";
+    const std::string before = run_line + step_line(1);
+    const run_log log = parse(before + round);
+    CHECK(log.typical_round == round_times{2, 5, 6, 0.5, {{1, 2, 3, 4}}});
+    CHECK(parse(before).typical_round == std::nullopt);
+    CHECK(parse(before + round + run_line).typical_round.has_value());
+    const std::string other = with(run_line, "[2,3]", "[6]");
+    CHECK_FALSE(parse(before + round + other).typical_round.has_value());
+
+    const auto refused = [&](const char* from, const char* to) {
+        return refusal(before + with(round, from, to));
+    };
+    CHECK(refused("[2]", "[0.5]") ==
+          "line 3: expected \"left_seconds\" to be a number that is not below 1.000000, found 0.5");
+    CHECK(refused("[1]", "[-1]") ==
+          "line 3: expected \"ready_seconds\" to be a number that is not below 0.000000, found -1");
+    CHECK(refused("[4]", "[1e11]").starts_with("line 3: expected \"decoded_seconds\" to be"));
+    CHECK(refused("[3]", "[null]").ends_with("below 2.000000, found null"));
+    CHECK(refused("[3]", "[3,3]") ==
+          "line 3: expected as many arrived_seconds as the run has tensors, 1, found 2");
+    CHECK(refused(":5,", ":3.5,") ==
+          "line 3: expected \"agreed_seconds\" to be a number that is not below 4.000000, found "
+          "3.5");
+    CHECK(refused(":6,", ":4,").starts_with("line 3: expected \"ended_seconds\" to be"));
+    CHECK(refused(R"(,"apply_seconds":0.5)", "") ==
+          "line 3: expected a member \"apply_seconds\", found none");
 }
 
 TEST_CASE("a line without an end is refused before it fills the memory") {
@@ -286,8 +324,8 @@ TEST_CASE("a log that may be there") {
 }
 
 TEST_CASE("logs of one name are told apart by their folders, which json_lines makes") {
-    const std::filesystem::path root = std::filesystem::temp_directory_path() /
-                                       ("sotto_logs_" + std::to_string(::getpid()));
+    const std::filesystem::path root =
+        std::filesystem::temp_directory_path() / ("sotto_logs_" + std::to_string(::getpid()));
     const std::vector<std::filesystem::path> logs{
         root / "a" / "run.jsonl", root / "b" / "run.jsonl", root / "c" / "b" / "run.jsonl",
         root / "b" / "other.jsonl"};

@@ -1,0 +1,79 @@
+// Rounds that fail while some of the tensors that travel together are packed.
+
+#include "sotto/strategies/shared_sum.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "sotto/collectives/fitting.hpp"
+#include "sotto/strategies/all_reduce.hpp"
+#include "sotto/transports/run_in_process.hpp"
+#include "support/numbers.hpp"
+#include "support/training.hpp"
+
+using namespace sotto;
+using testing::number_model;
+
+namespace {
+
+/// Floats as they are, but of a payload that is longer than its tensor.
+struct too_long {
+    struct state {
+        bool sums(const tensor&) const { return true; }
+        std::int64_t payload_size(const tensor& t) const { return t.size + 1; }
+        void pack(const tensor&, std::span<const float>, std::span<float>) {}
+        void unpack(const tensor&, std::span<const float>, std::span<float>) {}
+        void encode(const tensor&, std::span<const float>, bytes&) {}
+        void decode_add(const tensor&, byte_view, std::span<float>) {}
+    };
+    state bind(const layout&) const { return {}; }
+};
+
+}  // namespace
+
+TEST_CASE("a round that fails after some were packed is as if it had never been") {
+    run_in_process(1, [](in_process& transport) {
+        for (const int fails_after : {1, 2, 3}) {
+            number_model model;
+            const layout tensors = model.layout();
+            const auto size = static_cast<std::size_t>(tensors.size());
+            std::vector<float> parameters(size), expected(size);
+            const all_reduce strategy{sgd{.learning_rate = 0.5}, none{}, collectives::fitting{},
+                                      1 << 20};
+            auto state = strategy.bind(tensors, transport);
+            auto twin = strategy.bind(tensors, transport);
+            const std::vector<std::int64_t> batch{1, 2};
+            task<number_model> job{model, batch, 2, 0, 0.0};
+            for (auto* each : {&state, &twin}) each->begin_epoch({.examples = 8, .batch_size = 2});
+            for (job.step = 0; job.step < 3; ++job.step) {
+                model.on_progress = [&](int announced) {
+                    if (announced == fails_after) throw std::runtime_error("planned");
+                };
+                CHECK_THROWS_WITH_AS(state.round(job, parameters), "planned", std::runtime_error);
+                CHECK(parameters == expected);
+                model.on_progress = nullptr;
+                state.round(job, parameters);  // of the same step
+                twin.round(job, expected);
+                CHECK(parameters == expected);
+            }
+        }
+    });
+}
+
+TEST_CASE("a payload that is longer than its tensor is refused before it is packed") {
+    std::string text;
+    try {
+        testing::train(1, all_reduce{sgd{}, too_long{}}, {.length = steps{1}});
+    } catch (const invalid_option& e) {
+        text = e.what();
+    }
+    CHECK(text ==
+          "all_reduce: the compressor's payload of tensor 'first.weight' has 301 values; at most "
+          "300, the tensor's size, are allowed");
+}
