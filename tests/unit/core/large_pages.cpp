@@ -20,12 +20,12 @@ std::size_t place_of(const large_vector<float>& values) {
 }  // namespace
 
 TEST_CASE("memory begins with a cache line, large memory with a large page") {
-    for (const std::size_t size : {1, 15, 4096, 524'287}) {
+    for (const std::size_t size : {1u, 15u, 4096u, 524'287u}) {
         const large_vector<float> values(size, 1.0f);
         CHECK(place_of(values) % 64 == 0);
         CHECK(std::accumulate(values.begin(), values.end(), 0.0) == static_cast<double>(size));
     }
-    for (const std::size_t size : {524'288, 524'289, 2'000'000}) {
+    for (const std::size_t size : {524'288u, 524'289u, 2'000'000u}) {
         const large_vector<float> values(size, 1.0f);
         CHECK(place_of(values) % (2 << 20) == 0);
     }
