@@ -62,7 +62,8 @@ concept decodes = requires(state_of<C>& state, const tensor& t, byte_view messag
 ///                               whether it spares the caller a pass over this tensor's gradient:
 ///                               as encode of `weight` times it, bit for bit, which throws
 ///                               errc::non_finite where a value is not finite. It is not measured
-///                               then; no
+///                               then; no. A type `weighing` names the state that has them: one
+///                               that derives from it and encodes otherwise is as if without
 ///   waits_for_all()             whether every tensor is to be measured before the first is
 ///                               encoded; false
 ///   after_sum(tensor, sum)      called once a round after all ranks' messages for the tensor were
@@ -288,6 +289,7 @@ void measured(State& state, const tensor& t, double sum_of_squares) {
 template <class State>
 concept encodes_weighted = requires(State& state, const State& fixed, const tensor& t,
                                     std::span<const float> gradient, float weight, bytes& out) {
+    requires std::same_as<typename State::weighing, State>;
     { fixed.weighs(t) } -> std::same_as<bool>;
     state.encode_weighted(t, gradient, weight, out);
 };
@@ -301,11 +303,12 @@ bool weighs(const State& state, const tensor& t) noexcept {
         return false;
 }
 
-/// Measures every tensor, where the caller has not.
+/// Measures every tensor that is to be measured, where the caller has not.
 template <class State>
 void measure(State& state, const layout& tensors, std::span<const float> gradient) {
     if constexpr (requires(const tensor& t) { state.measured(t, 0.0); })
-        for (const tensor& t : tensors) state.measured(t, kernels::sum_of_squares(t.of(gradient)));
+        for (const tensor& t : tensors)
+            if (!weighs(state, t)) state.measured(t, kernels::sum_of_squares(t.of(gradient)));
 }
 
 }  // namespace compressing

@@ -166,6 +166,8 @@ public:
         write(t, choose(t, gradient, clip_factor(t, gradient), options_.message.values), out);
     }
 
+    using weighing = state;
+
     /// A step that selects in the pass that takes the gradient in weighs there too; and what is not
     /// finite is larger than all else, so that it is among what was selected.
     bool weighs(const tensor& t) const noexcept {

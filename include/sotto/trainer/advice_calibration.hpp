@@ -73,7 +73,7 @@ private:
     void gather(const tensor& t, std::span<const float> part, std::span<float> sum,
                 way_to_send& way) {
         message_.clear();
-        state_.encode(t, part, message_);
+        encode(t, part);
         if constexpr (compressing::has_after_sum<state_of<Compressor>>)
             std::fill(sum.begin(), sum.end(), 0.0f);
         for (int rank = 0; rank < world_; ++rank) state_.decode_add(t, message_, sum);
@@ -83,6 +83,12 @@ private:
         const bool around = compressing::message_bytes_max(state_, t) > 32768;
         way.message_bytes += size;
         way.transfer += all_gather_cost(size, world_, around);
+    }
+
+    void encode(const tensor& t, std::span<const float> part) {
+        if constexpr (compressing::encodes_weighted<state_of<Compressor>>)
+            if (state_.weighs(t)) return state_.encode_weighted(t, part, 1.0f, message_);
+        state_.encode(t, part, message_);
     }
 
     void sum_up(const tensor& t, std::span<const float> part, std::span<float> sum,

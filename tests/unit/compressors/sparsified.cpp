@@ -165,6 +165,13 @@ TEST_CASE("a gradient is weighed and checked while it is taken in, bit for bit a
     };
     check(dgc{.density = 0.05});
     check(dgc{.density = 0.05, .values = wire::value_format::fp16});
+    // Whoever derives from a state and encodes otherwise is asked to.
+    struct other : dgc::composition::state {
+        using dgc::composition::state::state;
+        void encode(const tensor&, std::span<const float>, bytes&) {}
+    };
+    CHECK(!compressing::encodes_weighted<other>);
+    CHECK(compressing::encodes_weighted<dgc::composition::state>);
     // Where norms are looked at, or values pass otherwise, the gradient is to be measured first.
     CHECK(!compressing::weighs(dgc{.clip_norm = 1.0}.bind(tensors), t));
     CHECK(!compressing::weighs(sparsified{top_k{}, residual{}}.bind(tensors), t));
