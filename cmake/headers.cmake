@@ -20,6 +20,7 @@ set(sotto_headers
     include/sotto/collectives/choose_sparse.hpp
     include/sotto/collectives/fitting.hpp
     include/sotto/collectives/flight.hpp
+    include/sotto/collectives/folded_ranks.hpp
     include/sotto/collectives/halving_doubling.hpp
     include/sotto/collectives/hierarchical.hpp
     include/sotto/collectives/measured.hpp

@@ -7,6 +7,23 @@ cd "$1" || exit 1
 LC_ALL=C
 export LC_ALL
 
+# What a program left behind, an input that a fuzzer found, belongs to nobody. Only in a clone: what
+# is not committed is its owner's affair.
+strays=0
+if [ -e .git ]; then
+    for entry in $(git ls-files | sed 's,/.*,,' | sort -u); do
+        case $entry in
+            .ci | .clang-format | .gitignore | CHANGELOG.md | CMakeLists.txt | CMakePresets.json) ;;
+            CONTRIBUTING.md | LICENSE | README.md | bench | cmake | conanfile.py | examples) ;;
+            include | ports | test_package | tests | vcpkg.json) ;;
+            *)
+                echo "$entry: does not belong at the top level"
+                strays=1
+                ;;
+        esac
+    done
+fi
+
 files=$(find include/sotto tests examples bench \( -name '*.hpp' -o -name '*.cpp' \) 2>/dev/null | sort)
 if [ -z "$files" ]; then
     echo "no sources under $1/include/sotto"
@@ -130,4 +147,4 @@ END {
     end_of_header()
     exit violations > 0
 }
-' $files
+' $files && exit "$strays"

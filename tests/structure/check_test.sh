@@ -107,6 +107,13 @@ check
 [ "$said" = 'include/sotto/core/a.hpp:1: has no #pragma once' ] ||
     { failures=$((failures + 1)); echo "a missing #pragma once gave: $said"; }
 
+tree include/sotto/core/a.hpp < /dev/null
+touch "$scratch/tree/crash-1" "$scratch/tree/mine"
+git -C "$scratch/tree" init -q && git -C "$scratch/tree" add crash-1 include
+check && failures=$((failures + 1)) && echo 'a stray file at the top level was accepted'
+[ "$said" = 'crash-1: does not belong at the top level' ] ||
+    { failures=$((failures + 1)); echo "a stray file at the top level gave: $said"; }
+
 rm -rf "$scratch/tree" && mkdir "$scratch/tree"
 check && failures=$((failures + 1)) && echo 'an empty tree was accepted'
 

@@ -193,6 +193,15 @@ wire::value_format entry_format(const State& state, const tensor& t) {
         return wire::value_format::fp32;
 }
 
+/// How a tensor's payloads travel, where it is summed.
+template <class State>
+wire::value_format payload_format(const State& state, const tensor& t) {
+    if constexpr (requires { state.payload_format(t); })
+        return state.payload_format(t);
+    else
+        return wire::value_format::fp32;
+}
+
 /// How many payloads of a tensor are summed.
 template <class State>
 int payload_count(const State& state, const tensor& t) {

@@ -15,17 +15,6 @@
 
 namespace sotto {
 
-namespace compressing {
-/// How a tensor's payloads travel, where it is summed.
-template <class State>
-wire::value_format payload_format(const State& state, const tensor& t) {
-    if constexpr (requires { state.payload_format(t); })
-        return state.payload_format(t);
-    else
-        return wire::value_format::fp32;
-}
-}  // namespace compressing
-
 /// The payloads of several small tensors, one behind the other, summed as one: a message, and its
 /// latency, for all of them. It leaves when the last of them was packed.
 ///   cost    memory: the payloads at their longest, and the collective's own

@@ -115,8 +115,7 @@ private:
     /// The arithmetic of a collective's sum: of all but one part in N, a rank adds what arrives;
     /// in two bytes a value, it also turns twice as many into halves and back.
     void add_up(const tensor& t, std::span<float> values, std::span<float> sum, way_to_send& way) {
-        wire::value_format format = wire::value_format::fp32;
-        if constexpr (requires { state_.payload_format(t); }) format = state_.payload_format(t);
+        const wire::value_format format = compressing::payload_format(state_, t);
         const auto passed =
             values.first(values.size() - values.size() / static_cast<std::size_t>(world_));
         if (world_ > 1) {

@@ -42,7 +42,8 @@ namespace sotto {
 /// others at once, one that hangs after tcp_options::dead_after; the others stay what they are and
 /// throw peer_failure, which names the first that failed.
 ///   wire    see tcp_join for how ranks meet, message_link for messages, membership for the rest
-///   memory  a tcp_options::budget for each other rank, and 64 KiB
+///   memory  for each other rank 64 KiB and what it sent before its receive: in blocks of powers of
+///           two, so up to twice tcp_options::budget; 8 MiB of such blocks are kept
 ///   cost    a message of a few bytes takes two calls of the system at each end
 ///   errors  as in_process; a send may complete before it is received, so that what fails at the
 ///           receiver is told to a later call
