@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -135,6 +136,38 @@ TEST_CASE_TEMPLATE_DEFINE(
                         CHECK(blocks.arrived(rank));
                         const byte_view got = blocks.block_of(rank);
                         CHECK(bytes(got.begin(), got.end()) == block_of(rank, round, 100));
+                    }
+                }
+            });
+}
+
+TEST_CASE_TEMPLATE_DEFINE(
+    "all_gather divides a block into messages of 256 KiB; it ends with a shorter one or its bound",
+    Over, gathers_long_blocks) {
+    constexpr std::size_t message = 262144, bound = 4 * message;
+    const auto content = [](int rank, std::size_t size) {
+        bytes made(size);
+        for (std::size_t i = 0; i < size; ++i)
+            made[i] = std::byte(i * 31 + i / message * 7 + static_cast<std::size_t>(rank));
+        return made;
+    };
+    const std::vector<std::size_t> lengths{bound, 0,           message,     message - 1,
+                                           1,     message + 1, 3 * message, bound - 1};
+    for (const int world : {2, 3})
+        for (const route way : {route::direct, route::ring})
+            Over::run(world, [&](auto& t) {
+                all_gather_v blocks(t, static_cast<std::int64_t>(bound), way);
+                const auto length_of = [&](int rank, std::size_t round) {
+                    return lengths[(round + 3 * static_cast<std::size_t>(rank)) % lengths.size()];
+                };
+                for (std::size_t round = 0; round < lengths.size(); ++round) {
+                    const bytes own = content(t.rank(), length_of(t.rank(), round));
+                    blocks.start(own, {0, 0, round});
+                    run(t, blocks);
+                    for (int rank = 0; rank < world; ++rank) {
+                        const byte_view got = blocks.block_of(rank);
+                        const bytes expected = content(rank, length_of(rank, round));
+                        CHECK(std::equal(got.begin(), got.end(), expected.begin(), expected.end()));
                     }
                 }
             });
@@ -321,6 +354,7 @@ TEST_CASE_TEMPLATE_APPLY(sums, all_transports);
 TEST_CASE_TEMPLATE_APPLY(two_halves, all_transports);
 TEST_CASE_TEMPLATE_APPLY(broadcasts, all_transports);
 TEST_CASE_TEMPLATE_APPLY(gathers, all_transports);
+TEST_CASE_TEMPLATE_APPLY(gathers_long_blocks, all_transports);
 TEST_CASE_TEMPLATE_APPLY(gathers_early, all_transports);
 TEST_CASE_TEMPLATE_APPLY(gathers_thriftily, all_transports);
 TEST_CASE_TEMPLATE_APPLY(holds_back, all_transports);

@@ -26,7 +26,9 @@ enum class route : std::uint8_t { automatic, direct, ring };
 /// Blocks can be read as soon as they are there, in the order 0, 1, 2, ... if need be, while others
 /// still travel; those that the transport's own collective gathers come all at once.
 ///   shape   bytes_max, the same on all ranks, bounds every block; N-1 such blocks are kept
-///   wire    a block a message, as it is
+///   wire    a block in messages of 256 KiB, as it is; it ends with its first shorter one, which
+///           may be empty, or with byte number bytes_max. So a block goes on to the next rank while
+///           it still comes, and no link of a ring is idle between two blocks
 ///   cost    sent and received: (N-1)/N of all blocks together, either way. direct: 1 step; ring:
 ///           N-1, but never two senders on one receiver's link at a time. automatic: the ring if
 ///           bytes_max is above 32 KiB, which takes 0.25 ms at 1 Gbit/s, so that a step's latency
@@ -37,12 +39,7 @@ template <transport Transport>
 class all_gather_v {
 public:
     all_gather_v(Transport& through, std::int64_t bytes_max, route way = route::automatic)
-        : through_(&through),
-          bytes_max_(bytes_max),
-          world_(through.size()),
-          rank_(through.rank()),
-          around_(way == route::ring || (way == route::automatic && bytes_max > 32768)),
-          sends_(through, static_cast<std::size_t>(world_)) {
+        : through_(&through), bytes_max_(bytes_max), world_(through.size()), rank_(through.rank()) {
         if (bytes_max < 0)
             throw invalid_option("all_gather: blocks of at most " + std::to_string(bytes_max) +
                                  " bytes");
@@ -50,12 +47,19 @@ public:
             if (way == route::automatic) native_ = {through, through.native_all_gather(bytes_max)};
             if (native_) return;
         }
-        blocks_.reserve(static_cast<std::size_t>(world_));
-        for (int rank = 0; rank < world_; ++rank) {
-            blocks_.emplace_back(through);
-            if (rank != rank_) block_at(rank).room.resize(static_cast<std::size_t>(bytes_max));
+        blocks_.resize(static_cast<std::size_t>(world_));
+        for (int hop = 1; hop < world_; ++hop)
+            block_behind(hop).room.resize(static_cast<std::size_t>(bytes_max));
+        const bool around = way == route::ring || (way == route::automatic && bytes_max > 32768);
+        const int streams = around ? std::min(world_ - 1, 1) : world_ - 1;
+        const int blocks = around ? world_ - 1 : 1;
+        incoming_.reserve(static_cast<std::size_t>(streams));
+        outgoing_.reserve(static_cast<std::size_t>(streams));
+        for (int hop = 1; hop <= streams; ++hop) {
+            incoming_.emplace_back(through, rank_at(-hop), hop, blocks, 1);
+            outgoing_.emplace_back(through, rank_at(hop), 0, blocks, sends_max);
         }
-        through.reserve(2 * std::int64_t{world_});
+        through.reserve(std::int64_t{streams} * (1 + sends_max));
     }
 
     std::int64_t bytes_max() const noexcept { return bytes_max_; }
@@ -69,34 +73,25 @@ public:
         if constexpr (native_transport<Transport>)
             if (native_) return native_->start(own);
         label_ = label;
-        block_at(rank_).content = own;
-        missing_ = world_ - 1;
-        for (int hop = 1; hop < world_; ++hop) {
-            block& b = block_at(rank_at(-hop));
-            b.incoming.push(through_->receive(rank_at(around_ ? -1 : -hop), label_, b.room));
+        for (block& b : blocks_) {
+            b.content = {};
+            b.is_here = false;
         }
-        const int direct_hops = around_ ? std::min(world_ - 1, 1) : world_ - 1;
-        for (int hop = 1; hop <= direct_hops; ++hop)
-            sends_.push(through_->send(rank_at(hop), label_, own));
+        block_behind(0).content = own;
+        block_behind(0).is_here = true;
+        for (stream& from : incoming_) {
+            from.restart();
+            receive_next(from);
+        }
+        for (stream& to : outgoing_) to.restart();
         advance();
     }
 
     bool advance() {
         if constexpr (native_transport<Transport>)
             if (native_) return native_->advance();
-        for (int hop = 1; hop < world_ && missing_ > 0; ++hop) {
-            block& b = block_at(rank_at(-hop));
-            const auto ended = b.incoming.pop_complete();
-            if (!ended) {
-                if (around_ && !b.incoming.empty()) break;  // what goes on goes on in order
-                continue;
-            }
-            --missing_;
-            b.content = byte_view(b.room).first(static_cast<std::size_t>(ended->bytes));
-            if (around_ && hop < world_ - 1)
-                sends_.push(through_->send(rank_at(1), label_, b.content));
-        }
-        while (sends_.pop_complete()) {}
+        for (stream& from : incoming_) receive_what_came(from);
+        for (stream& to : outgoing_) send_what_is_here(to);
         return complete();
     }
 
@@ -104,7 +99,7 @@ public:
     bool arrived(int rank) const noexcept {
         if constexpr (native_transport<Transport>)
             if (native_) return native_->complete();
-        return block_at(rank).incoming.empty();
+        return block_at(rank).is_here;
     }
     byte_view block_of(int rank) const noexcept {
         if constexpr (native_transport<Transport>)
@@ -113,37 +108,107 @@ public:
     }
 
 private:
-    struct block {
-        explicit block(Transport& through) : incoming(through, 1) {}
+    static constexpr std::int64_t message_max = 262144;
+    /// Messages under way to a rank: enough that its link always has something to send, and less
+    /// than it takes unasked.
+    static constexpr int sends_max = 8;
 
-        bytes room;
-        byte_view content;
-        flight<Transport> incoming;  // last: it is ended before the room goes
+    struct block {
+        bytes room;         // none for this rank's own
+        byte_view content;  // as far as it is here
+        bool is_here = false;
     };
+
+    /// Blocks that come from a rank, or go to one, one after the other: those of the ranks
+    /// `first_hop`, `first_hop` + 1, ... places behind this one.
+    struct stream {
+        stream(Transport& through, int other, int first, int blocks, int messages_max)
+            : peer(other),
+              first_hop(first),
+              count(blocks),
+              done(blocks),
+              messages(through, static_cast<std::size_t>(messages_max)) {}
+
+        bool all_moved() const noexcept { return done == count; }
+        bool is_complete() const noexcept { return all_moved() && messages.empty(); }
+        int hop() const noexcept { return first_hop + done; }
+
+        void restart() noexcept { moved = done = 0; }
+        void count_in(std::int64_t size, std::int64_t bytes_max) noexcept {
+            moved += size;
+            if (size == message_max && moved < bytes_max) return;
+            moved = 0;
+            ++done;
+        }
+
+        int peer;
+        int first_hop;
+        int count;
+        int done;                // blocks
+        std::int64_t moved = 0;  // bytes of the next one
+        flight<Transport> messages;
+    };
+
+    void receive_next(stream& from) {
+        const auto size = std::min(message_max, bytes_max_ - from.moved);
+        const mutable_byte_view room = block_behind(from.hop()).room;
+        from.messages.push(through_->receive(
+            from.peer, label_,
+            room.subspan(static_cast<std::size_t>(from.moved), static_cast<std::size_t>(size))));
+    }
+
+    void receive_what_came(stream& from) {
+        while (const auto ended = from.messages.pop_complete()) {
+            block& b = block_behind(from.hop());
+            const int before = from.done;
+            b.content =
+                byte_view(b.room).first(static_cast<std::size_t>(from.moved + ended->bytes));
+            from.count_in(ended->bytes, bytes_max_);
+            b.is_here = from.done > before;
+            if (!from.all_moved()) receive_next(from);
+        }
+    }
+
+    void send_what_is_here(stream& to) {
+        while (to.messages.pop_complete()) {}
+        while (!to.all_moved() && !to.messages.full()) {
+            const block& b = block_behind(to.hop());
+            const byte_view rest = b.content.subspan(static_cast<std::size_t>(to.moved));
+            const byte_view message =
+                rest.first(std::min(rest.size(), static_cast<std::size_t>(message_max)));
+            const auto size = static_cast<std::int64_t>(message.size());
+            if (size < message_max && !b.is_here) break;
+            to.messages.push(through_->send(to.peer, label_, message));
+            to.count_in(size, bytes_max_);
+        }
+    }
 
     bool complete() const noexcept {
         if constexpr (native_transport<Transport>)
             if (native_) return native_->complete();
-        return missing_ == 0 && sends_.empty();
+        const auto is_complete = [](const stream& s) { return s.is_complete(); };
+        return std::all_of(incoming_.begin(), incoming_.end(), is_complete) &&
+               std::all_of(outgoing_.begin(), outgoing_.end(), is_complete);
     }
 
     /// The rank so many places further around the ring.
     int rank_at(int places) const noexcept { return (rank_ + places + world_) % world_; }
 
-    block& block_at(int rank) noexcept { return blocks_[static_cast<std::size_t>(rank)]; }
     const block& block_at(int rank) const noexcept {
         return blocks_[static_cast<std::size_t>(rank)];
+    }
+    block& block_behind(int hop) noexcept {
+        return blocks_[static_cast<std::size_t>(rank_at(-hop))];
     }
 
     Transport* through_;
     std::int64_t bytes_max_;
     int world_;
     int rank_;
-    bool around_;
-    int missing_ = 0;
     tag label_;
     std::vector<block> blocks_;
-    flight<Transport> sends_;  // last: they are ended before the blocks go
+    std::vector<stream> incoming_;  // last: they are ended before the blocks go
+    std::vector<stream> outgoing_;
     typename natives_of<Transport>::all_gather native_;
 };
 
