@@ -80,7 +80,7 @@ public:
         return kernels::dgc_step(
             {.momentum = momentum(), .nesterov = options_.nesterov, .gradient_scale = scale},
             {gradient, velocity_.committed(t), accumulated_.committed(t), velocity_.next(t),
-             accumulated_.next(t)},
+             accumulated_.next(t), tensors_.size() >= streamed_from},
             k, masks(sparsity), scratch);
     }
 
@@ -143,6 +143,9 @@ public:
     }
 
 private:
+    /// Weights from which on caches do not keep until the next round what this one wrote.
+    static constexpr std::int64_t streamed_from = 4 << 20;
+
     bool masks(double sparsity) const noexcept {
         return options_.mask && sparsity >= options_.mask_from_sparsity;
     }

@@ -67,15 +67,11 @@ struct collect {
         const Source source = from;  // copies: no store can change them, so they stay in registers
         const collect_request request = how;
         collect_progress progress;
-        switch (request.expected) {
-            case crowding::sparse: progress = one_by_one<Set>(source, request); break;
-            case crowding::some:
-                progress = request.on.compresses_bytes
-                               ? places_first<Set, places_by_bytes<Set>>(source, request)
-                               : places_first<Set, places_by_fours>(source, request);
-                break;
-            case crowding::dense: progress = all_compressed<Set>(source, request); break;
-        }
+        if constexpr (Source::claims)
+            progress = source.streams ? past_caches<Set>(source, request)
+                                      : as_expected<Set>(source, request);
+        else
+            progress = as_expected<Set>(source, request);
         const bool has_room = request.end - progress.at < collect_block;
         if (has_room && progress.count + collect_block <= request.to.room) {
             for (; progress.at < request.end; ++progress.at) {
@@ -88,6 +84,56 @@ struct collect {
     }
 
 private:
+    template <instruction_set Set>
+    SOTTO_INLINE static collect_progress as_expected(const Source& source,
+                                                     const collect_request& request) noexcept {
+        switch (request.expected) {
+            case crowding::sparse: return one_by_one<Set>(source, request);
+            case crowding::some:
+                return request.on.compresses_bytes
+                           ? places_first<Set, places_by_bytes<Set>>(source, request)
+                           : places_first<Set, places_by_fours>(source, request);
+            default: return all_compressed<Set>(source, request);
+        }
+    }
+
+    /// Some blocks at a time, into memory that stays near, and from there past the caches: what
+    /// they replace is not fetched, and candidates are still near when they are read and claimed.
+    template <instruction_set Set>
+    SOTTO_INLINE static collect_progress past_caches(const Source& source,
+                                                     const collect_request& how) noexcept {
+        constexpr std::size_t group = 16 * collect_block;
+        typename Source::template kept_near<group> near;
+        collect_request request = how;
+        collect_progress progress = to_line(source, request);
+        request.from = 0;
+        bool has_room = true;
+        while (has_room && how.end - progress.at >= collect_block) {
+            const std::size_t begin = progress.at, before = progress.count;
+            request.end = std::min(group, (how.end - begin) / collect_block * collect_block);
+            request.to.count = before;
+            const collect_progress found = as_expected<Set>(source.from(begin, near), request);
+            near.template stream<lanes_of(Set)>(source, begin, found.at);
+            for (std::size_t j = before; j < found.count; ++j)
+                request.to.places[j] += static_cast<std::uint32_t>(begin);
+            progress = {begin + found.at, found.count};
+            has_room = found.at == request.end;
+        }
+        end_streaming();
+        return progress;
+    }
+
+    /// To where a line begins, one by one.
+    SOTTO_INLINE static collect_progress to_line(const Source& source,
+                                                 const collect_request& request) noexcept {
+        std::size_t at = request.from, count = request.to.count;
+        for (; at < request.end && count < request.to.room && !source.begins_line(at); ++at) {
+            const float value = source.compute_one(at);
+            if (magnitude_of(value) >= request.least) add(source, request, at, count, value);
+        }
+        return {at, count};
+    }
+
     SOTTO_INLINE static void add(const Source& source, const collect_request& request,
                                  std::size_t at, std::size_t& count, float value) noexcept {
         request.to.places[count] = static_cast<std::uint32_t>(at);
@@ -149,7 +195,7 @@ private:
             const std::size_t stop = std::min(request.end, i + group);
             for (; i + collect_block <= stop && count + collect_block <= room; i += collect_block)
                 count += Places::write(reached_of_block<Set>(source, request, i),
-                                      static_cast<std::uint32_t>(i), request.to.places + count);
+                                       static_cast<std::uint32_t>(i), request.to.places + count);
             for (; fetched < count; ++fetched) {
                 const std::size_t at = request.to.places[fetched];
                 const float value = source.kept(at);

@@ -21,6 +21,10 @@ struct dgc_buffers {
     std::span<const float> accumulated;
     std::span<float> next_velocity;
     std::span<float> next_accumulated;
+    /// Whether `next_*` are better written past the caches: they are memory of their own, and much
+    /// else is used before they are read. Saves fetching them, where both begin at the same place
+    /// in a cache line.
+    bool streams = false;
 };
 
 inline namespace SOTTO_UNIT {
@@ -35,7 +39,9 @@ selection step_and_select(const momentum_step& step, const dgc_buffers& buffers,
         {{step.momentum, step.gradient_scale, buffers.gradient.data(), buffers.velocity.data(),
           buffers.accumulated.data(), buffers.next_velocity.data(),
           buffers.next_accumulated.data()},
-         mask},
+         mask,
+         buffers.streams &&
+             source::can_stream(buffers.next_velocity.data(), buffers.next_accumulated.data())},
         buffers.gradient.size()};
     search.run(std::span(&part, 1), k, guess);
     return {{search.places(), k}, {search.values(), k}};
@@ -73,8 +79,9 @@ selection run_step(const momentum_step& step, const dgc_buffers& buffers, std::i
 ///   shape   all buffers: n floats, n <= 2^32;  0 <= k <= n;  the result, whose values are those of
 ///           v', lives in `scratch` until the next call. What a message's format rounds away is the
 ///           caller's to put back into v', see compressors/sparsified.hpp
-///   cost    one pass over memory: reads 12 bytes and writes 8 a weight, plus the entries. What is
-///           surely selected is masked while it is written
+///   cost    one pass over memory: reads 12 bytes and writes 8 a weight, plus the entries; what is
+///           written elsewhere than it was read from is fetched first, 8 bytes more, unless it
+///           streams. What is surely selected is masked while it is written
 ///   errors  invalid_option for other sizes or k. A NaN counts as larger than infinity and is
 ///           selected: see first_non_finite and scale_and_sum_squares in reductions.hpp
 ///   source  Lin et al. 2018, Deep Gradient Compression, arXiv:1712.01887, algorithm 4

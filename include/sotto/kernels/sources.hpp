@@ -21,7 +21,8 @@ namespace sotto::kernels::inline SOTTO_UNIT::detail {
 //   fetch_left(i)              will soon claim the i-th
 //   fetch(i)                   will soon be asked for the i-th and its neighbours in a line
 // and for values that are claimed while they are written, `seconds_of(lanes)`: what must be known
-// to put them back. `claims` says whether there is anything to claim.
+// to put them back. `claims` says whether there is anything to claim, and `streams` whether what a
+// step leaves behind is to be written past the caches: from the first i on that begins_line(i).
 
 /// Values that lie in memory.
 struct plain_source {
@@ -59,8 +60,13 @@ struct momentum_source {
         floats<Lanes> value, velocity;
     };
 
+    static bool can_stream(const float* velocity, const float* value) noexcept {
+        return place_in_line(velocity) == place_in_line(value);
+    }
+
     velocity_lanes<Nesterov> step;
     bool mask = true;  // what is claimed loses its velocity as well
+    bool streams = false;
 
     template <int Lanes>
     SOTTO_INLINE void compute(std::size_t i, lanes_type<Lanes>& to) const noexcept {
@@ -78,6 +84,36 @@ struct momentum_source {
     SOTTO_INLINE void keep(std::size_t i, const lanes_type<Lanes>& from) const noexcept {
         step.keep(i, from.velocity, from.value);
     }
+
+    /// What is left behind of Size values, until it is streamed.
+    template <std::size_t Size>
+    struct kept_near {
+        alignas(64) float velocities[Size];
+        alignas(64) float values[Size];
+
+        /// The first of them, to where the i-th and those behind it belong.
+        template <int Lanes>
+        SOTTO_INLINE void stream(const momentum_source& to, std::size_t i,
+                                 std::size_t count) const noexcept {
+            floats<Lanes> lanes;
+            for (std::size_t j = 0; j < count; j += Lanes) {
+                load(lanes, velocities + j);
+                detail::stream(lanes, to.step.next_u + i + j);
+                load(lanes, values + j);
+                detail::stream(lanes, to.step.next_v + i + j);
+            }
+        }
+    };
+
+    /// The values from the i-th on, which leave nothing behind but there.
+    template <std::size_t Size>
+    SOTTO_INLINE momentum_source from(std::size_t i, kept_near<Size>& near) const noexcept {
+        return {{step.momentum, step.scale, step.g + i, step.u + i, step.v + i, near.velocities,
+                 near.values},
+                mask};
+    }
+
+    bool begins_line(std::size_t i) const noexcept { return place_in_line(step.next_v + i) == 0; }
 
     SOTTO_INLINE float compute_one(std::size_t i) const noexcept {
         float velocity, value;
@@ -120,6 +156,11 @@ struct momentum_source {
         __builtin_prefetch(step.g + i);
         __builtin_prefetch(step.u + i);
         __builtin_prefetch(step.v + i);
+    }
+
+private:
+    static std::uintptr_t place_in_line(const float* at) noexcept {
+        return reinterpret_cast<std::uintptr_t>(at) % 64;
     }
 };
 

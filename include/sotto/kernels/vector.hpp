@@ -67,6 +67,35 @@ SOTTO_INLINE void store(const Vector& from, void* to) noexcept {
     __builtin_memcpy(to, &from, sizeof from);
 }
 
+/// Past the caches, where memory is not read again soon: what lies there need not be fetched to be
+/// written over. `to` is a multiple of the vector's size. Visible to other threads once
+/// `end_streaming` was called.
+template <class Vector>
+SOTTO_INLINE void stream(const Vector& from, void* to) noexcept {
+#if defined(__clang__)
+    __builtin_nontemporal_store(from, static_cast<Vector*>(to));
+#else
+    store(from, to);
+#endif
+}
+#if defined(__x86_64__) && !defined(__clang__)
+inline void stream(const floats<4>& from, void* to) noexcept {
+    __builtin_ia32_movntps(static_cast<float*>(to), from);
+}
+SOTTO_AVX2 inline void stream(const floats<8>& from, void* to) noexcept {
+    __builtin_ia32_movntps256(static_cast<float*>(to), from);
+}
+SOTTO_AVX512 inline void stream(const floats<16>& from, void* to) noexcept {
+    __builtin_ia32_movntps512(static_cast<float*>(to), from);
+}
+#endif
+
+inline void end_streaming() noexcept {
+#if defined(__x86_64__)
+    __builtin_ia32_sfence();
+#endif
+}
+
 // Of the last lanes only `count` are in memory; the others are read as 0.
 template <int Lanes>
 SOTTO_INLINE void load_some(floats<Lanes>& to, const float* from, std::size_t count) noexcept {

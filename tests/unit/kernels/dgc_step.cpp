@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <span>
 #include <vector>
 
+#include "sotto/core/large_pages.hpp"
 #include "sotto/core/random.hpp"
 
 using namespace sotto;
@@ -61,6 +63,32 @@ void check(const kernels::momentum_step& step, const arrays& in, std::int64_t k,
     REQUIRE(same_bits({found.values.begin(), found.values.end()}, expected.values));
     REQUIRE(same_bits(out.velocity, expected.velocity));
     REQUIRE(same_bits(out.accumulated, expected.accumulated));
+}
+
+/// Written past the caches: from anywhere in a line on, or from two places in one.
+template <class... Carried>
+void check_streamed(const kernels::momentum_step& step, const arrays& in, std::int64_t k, bool mask,
+                    std::size_t shift, std::size_t other_shift, kernels::top_k_scratch& scratch,
+                    Carried&... carried) {
+    const std::size_t n = in.gradient.size();
+    const outcome expected = plainly(step, in, k, mask);
+    large_vector<float> velocity(n + 32, 7.0f), accumulated(n + 32, 7.0f);
+    const auto next_velocity = std::span(velocity).subspan(shift, n);
+    const auto next_accumulated = std::span(accumulated).subspan(other_shift, n);
+    const auto found = kernels::dgc_step(
+        step, {in.gradient, in.velocity, in.accumulated, next_velocity, next_accumulated, true}, k,
+        mask, scratch, carried...);
+    REQUIRE(std::ranges::equal(found.indices, expected.indices));
+    REQUIRE(same_bits({found.values.begin(), found.values.end()}, expected.values));
+    REQUIRE(same_bits({next_velocity.begin(), next_velocity.end()}, expected.velocity));
+    REQUIRE(same_bits({next_accumulated.begin(), next_accumulated.end()}, expected.accumulated));
+    const auto untouched = [n](const large_vector<float>& v, std::size_t from) {
+        const auto is_7 = [](float value) { return value == 7.0f; };
+        return std::all_of(v.begin(), v.begin() + static_cast<std::ptrdiff_t>(from), is_7) &&
+               std::all_of(v.begin() + static_cast<std::ptrdiff_t>(from + n), v.end(), is_7);
+    };
+    REQUIRE(untouched(velocity, shift));
+    REQUIRE(untouched(accumulated, other_shift));
 }
 
 float value_of(std::uint64_t kind, random_stream& random, std::size_t i) {
@@ -118,6 +146,25 @@ TEST_CASE("random steps are bit for bit their parts") {
     }
 }
 
+TEST_CASE("steps written past the caches are bit for bit their parts, wherever a line begins") {
+    random_stream random(10);
+    kernels::top_k_scratch scratch;
+    kernels::carried_threshold carried;
+    for (int trial = 0; trial < 400; ++trial) {
+        const auto n = static_cast<std::size_t>(16384 + random.below(20000));
+        const arrays in = make(n, random.below(5), random);
+        auto k = static_cast<std::int64_t>(random.below(n + 1));
+        if (const auto scarcity = random.below(4); scarcity > 0)
+            k >>= 4 * scarcity;  // so few that most blocks have none, or one in some
+        const auto shift = static_cast<std::size_t>(random.below(16));
+        const std::size_t other =
+            trial % 8 == 0 ? static_cast<std::size_t>(random.below(16)) : shift;
+        const bool mask = random.below(2) > 0;
+        check_streamed(random_step(random), in, k, mask, shift, other, scratch);
+        check_streamed(random_step(random), in, k, mask, shift + 16, shift, scratch, carried);
+    }
+}
+
 TEST_CASE("what was masked too early is put back where it was") {
     // Few places of a sample are large: thresholds are too low, or too high, for the rest.
     constexpr std::size_t n = 200000;
@@ -142,6 +189,10 @@ TEST_CASE("what was masked too early is put back where it was") {
         };
         for (const std::int64_t k : {200, 2000, 20000, 60000})
             for (const bool in_place : {false, true}) check_noting(in, k, in_place);
+        for (const std::int64_t k : {200, 2000, 20000, 60000}) {
+            kernels::top_k_scratch scratch;
+            check_streamed({.momentum = 0.9f}, in, k, true, 5, 5, scratch);
+        }
     }
     CHECK(released);
     CHECK(repeated);
