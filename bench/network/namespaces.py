@@ -137,6 +137,8 @@ class Namespaces:
         self.holders.append(holder)
         holder.run("ip link set lo up")
         holder.run("sysctl -qw net.ipv4.tcp_congestion_control={which}", which=self.congestion)
+        # What takes turns with others pauses, and a connection that did would begin slowly again.
+        holder.run("sysctl -qw net.ipv4.tcp_slow_start_after_idle=0")
         return holder
 
     def _build(self):
