@@ -86,6 +86,23 @@ inline std::string reason(const wire::word& refusal, int rank, const std::string
     }
 }
 
+/// Whether an answer to a hello is rank `peer`'s, of the process that is known already unless that
+/// is 0; `where` it came from.
+///   errors  mismatch: it is not
+inline void require_welcome(const wire::word& said, int peer, std::uint64_t known,
+                            const std::string& where) {
+    std::string how;
+    if (said.what != wire::saying::welcome)
+        how = "with something else";
+    else if (said.rank != static_cast<std::uint32_t>(peer))
+        how = "as rank " + std::to_string(said.rank);
+    else if (said.incarnation == 0 || (known != 0 && said.incarnation != known))
+        how = "as another process than before, or as none";
+    if (!how.empty())
+        throw mismatch("tcp: " + where + " answers " + how + "; expected rank " +
+                       std::to_string(peer) + ", which greets");
+}
+
 /// Throws what a refusal means to the rank that was refused.
 ///   errors  mismatch: configured differently, or a rank that there is already; peer_failure: a
 ///           rank was lost meanwhile; error (timed_out): some never came

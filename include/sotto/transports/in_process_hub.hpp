@@ -302,10 +302,9 @@ private:
     }
 
     std::string late_cause(int waiter, const std::string& what) const {
-        std::string text = "nothing from it for ";
+        std::string text = "it was late: rank " + std::to_string(waiter) + " waited ";
         detail::append_number(text, in_seconds(options_.timeout));
-        return text + " s while rank " + std::to_string(waiter) + " waited for " + what +
-               "; in_process_options::timeout sets the limit";
+        return text + " s for " + what + "; in_process_options::timeout sets the limit";
     }
 
     int size_;

@@ -339,20 +339,23 @@ private:
     }
 
     /// Moves bytes until `done`; throws at the deadline, or when a rank failed. `settles`: what is
-    /// waited for is decided even if a rank failed.
+    /// waited for is decided even if a rank failed, one that is late at the deadline included; for
+    /// that there is as much time again.
     template <class Done, class Describe, class Check>
     void block(Done done, int peer, Describe describe_it, Check check, bool settles = false) {
         const time_point started = now();
+        time_point deadline = started + options_.timeout;
         members_.wait_for(peer);
-        while (true) {
+        for (bool late = false; true;) {
             move();
             if (done()) break;
             if (members_.first_failure() && !settles) raise();
             check();
             const time_point present = now();
-            if (present - started >= options_.timeout) {
-                be_late(peer, describe_it());
-                raise();
+            if (present >= deadline) {
+                if (!members_.first_failure()) be_late(peer, describe_it());
+                if (!settles || std::exchange(late, true)) raise();
+                deadline = present + options_.timeout;
             }
             // For others that wait for this rank.
             if (present - started >= heartbeat && present >= members_.next_tick())
@@ -382,11 +385,10 @@ private:
     }
 
     void be_late(int peer, const std::string& what) {
-        std::string text = "nothing from it for ";
+        std::string text = "it was late: rank " + std::to_string(rank()) + " waited ";
         append_number(text, in_seconds(options_.timeout));
         accuse(members_.end_of_chain(peer),
-               text + " s while rank " + std::to_string(rank()) + " waited for " + what + "; " +
-                   Library::name + "_options::timeout sets the limit",
+               text + " s for " + what + "; " + Library::name + "_options::timeout sets the limit",
                errc::timed_out);
     }
 

@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -69,15 +70,24 @@ public:
               io_(std::make_unique<detail::net::asio::io_context>()),
               joining_(std::make_unique<detail::net::tcp_join>(*io_, options)) {}
 
-        std::uint16_t port() { return joining_->listen(); }
+        std::uint16_t port() {
+            require_open();
+            return joining_->listen();
+        }
 
+        /// Once. Afterwards nobody listens there.
         tcp join() {
+            require_open();
             // It closes its port at the end, however that comes, and goes before what it borrows.
             auto connections = std::exchange(joining_, nullptr)->run();
             return tcp(options_, std::move(io_), std::move(connections));
         }
 
     private:
+        void require_open() const {
+            if (!joining_) throw std::logic_error("tcp: the meeting is over: it was joined");
+        }
+
         tcp_options options_;
         std::unique_ptr<detail::net::asio::io_context> io_;
         std::unique_ptr<detail::net::tcp_join> joining_;
@@ -85,11 +95,13 @@ public:
 
     tcp(const tcp&) = delete;
     tcp& operator=(const tcp&) = delete;
-    /// Leaves; what was sent still arrives.
+    /// Leaves; what was sent still arrives, which is waited for while its receivers live, up to
+    /// tcp_options::timeout.
     ~tcp() {
         if (!withdrawn_) {
             exchange_.abandon();
-            detail::net::close_when_heard(sockets_, std::chrono::milliseconds(500));
+            detail::net::close_when_heard(sockets_, options_.timeout,
+                                          [&] { return !control_.failed(); });
         }
         control_.stop();
     }
@@ -286,23 +298,27 @@ private:
     void move_now_and_then() {
         const time_point present = now();
         if (present - moved_at_ < std::chrono::microseconds(2)) return;
-        // Who only ever polls must not wait for what is behind a message that nobody receives.
-        move(halted_ && present - halted_at_ > patience);
+        // Who only ever polls must not wait for what is behind a message that nobody receives, nor
+        // for one that takes no more because this rank takes nothing from it.
+        move(halted_ && present - halted_at_ > patience, full_ && present - full_at_ > full_max);
         moved_at_ = present;
     }
 
     /// Asks the system for what is waited for, and gives it what it had no room for. `keeps`: also
-    /// what no receive waits for.
-    void move(bool keeps) {
-        bool halted = false;
+    /// what no receive waits for; `from_all`: also of ranks from which nothing is waited for.
+    void move(bool keeps, bool from_all = false) {
+        bool halted = false, full = false;
         for (int peer = 0; peer < size(); ++peer) {
             if (!socket(peer)) continue;
-            if (exchange_.expects(peer)) read(peer, keeps);
+            if (from_all || exchange_.expects(peer)) read(peer, keeps || from_all);
             halted = halted || (socket(peer) && exchange_.link_to(peer)->halted());
             write(peer);
+            full = full || (socket(peer) && exchange_.link_to(peer)->has_output());
         }
         if (halted && !halted_) halted_at_ = now();
+        if ((full && !full_) || from_all) full_at_ = now();
         halted_ = halted;
+        full_ = full;
     }
 
     /// The same; what no receive waits for is taken only if there is nothing else.
@@ -378,20 +394,23 @@ private:
     }
 
     /// Moves bytes until `done`; throws at the deadline, or when a rank failed. `settles`: what is
-    /// waited for is decided even if a rank failed.
+    /// waited for is decided even if a rank failed, one that is late at the deadline included: who
+    /// gave up by its own clock might miss what the others have seen complete. For that, too, there
+    /// is as much time again.
     template <class Done, class Whom, class Describe, class Check>
     void block(Done done, Whom whom, Describe describe_it, Check check, bool settles = false) {
         if (move_until(done)) return;
         const time_point started = now();
-        const time_point deadline = started + options_.timeout;
+        time_point deadline = started + options_.timeout;
         bool slept = false;
-        while (true) {
+        for (bool late = false; true;) {
             if (control_.failed() && !settles) raise();
             check();
             const time_point present = now();
             if (present >= deadline) {
-                be_late(whom(), describe_it());
-                raise();
+                if (!control_.failed()) be_late(whom(), describe_it());
+                if (!settles || std::exchange(late, true)) raise();
+                deadline = present + options_.timeout;
             }
             if (present - started < patience) {
                 std::this_thread::yield();
@@ -427,11 +446,9 @@ private:
     void be_late(int peer, const std::string& what) {
         control_.with([&](detail::net::membership& m) {
             const int late = m.end_of_chain(peer);
-            std::string text = "nothing from it for ";
+            std::string text = "it was late: rank " + std::to_string(rank()) + " waited ";
             detail::append_number(text, in_seconds(options_.timeout));
-            m.fail(late,
-                   text + " s while rank " + std::to_string(rank()) + " waited for " + what +
-                       "; tcp_options::timeout sets the limit",
+            m.fail(late, text + " s for " + what + "; tcp_options::timeout sets the limit",
                    errc::timed_out);
         });
     }
@@ -450,6 +467,7 @@ private:
     }
 
     static constexpr duration patience = std::chrono::microseconds(50);
+    static constexpr duration full_max = std::chrono::milliseconds(10);
     // For word of a rank whose connection for messages ended.
     static constexpr duration grace = std::chrono::milliseconds(500);
 
@@ -462,8 +480,9 @@ private:
     ballot* everyone_ = nullptr;
     bool withdrawn_ = false;
     occasion occasion_;
-    time_point moved_at_{}, lost_at_{}, halted_at_{};
-    bool halted_ = false;  // some link, before a message that no receive waits for
+    time_point moved_at_{}, lost_at_{}, halted_at_{}, full_at_{};
+    bool halted_ = false;       // some link, before a message that no receive waits for
+    bool full_ = false;         // some connection took not all there was to write
     int cut_short_ = any_rank;  // the rank whose connection ended inside a message
     std::vector<pollfd> waits_;
     std::vector<int> waiting_ranks_;  // whose they are

@@ -5,7 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "sotto/wire/frame.hpp"
@@ -25,6 +27,17 @@ struct tcp_connections {
         return ranks;
     }
 
+    /// A rank to which a connection of rank `own` is missing, but for those to or from rank 0 that
+    /// wait for its word; none if all are there.
+    std::optional<int> lacking(int own) const noexcept {
+        for (int rank = 0; rank < static_cast<int>(data.size()); ++rank) {
+            if (rank == own) continue;
+            if (!data[static_cast<std::size_t>(rank)]) return rank;
+            if (rank != 0 && own != 0 && !control[static_cast<std::size_t>(rank)]) return rank;
+        }
+        return std::nullopt;
+    }
+
     /// Of the digests from one rank to another.
     std::uint64_t seed(int from, int to, std::uint64_t purpose) const noexcept {
         const std::uint64_t words[] = {incarnations[static_cast<std::size_t>(from)],
@@ -34,5 +47,12 @@ struct tcp_connections {
         return wire::frame_digest(std::as_bytes(std::span(words)), purpose);
     }
 };
+
+/// Ranks as 1, 2, 3.
+inline std::string listed(const std::vector<int>& ranks) {
+    std::string list;
+    for (const int rank : ranks) list += (list.empty() ? "" : ", ") + std::to_string(rank);
+    return list;
+}
 
 }  // namespace sotto::detail::net

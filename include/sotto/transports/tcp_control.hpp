@@ -113,8 +113,7 @@ private:
         } catch (...) {
             // Without memory this rank cannot take part; that its connections end tells the others.
             const std::lock_guard lock(mutex_);
-            for (auto& socket : sockets_)
-                if (socket) socket->close();
+            for (auto& socket : sockets_) socket.reset();
             failed_.store(true, std::memory_order_release);
             news_.fetch_add(1, std::memory_order_release);
             to_user_->ring();

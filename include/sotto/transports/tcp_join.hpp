@@ -152,8 +152,8 @@ private:
         const time_point present = now();
         if (present - said_alive_ >= options_.heartbeat) {
             said_alive_ = present;
-            // Behind "ready" rank 0 may read frames already.
-            if (!said_ready_)
+            // Behind "ready" rank 0 may read frames already, and behind "go" the others.
+            if (!said_ready_ && !releases_)
                 for_each_met([&](tcp_opening& o) { say(o, {.what = saying::alive}); });
         }
         if (options_.dead_after <= duration::zero()) return;
@@ -177,7 +177,9 @@ private:
     bool step(tcp_opening& o) {
         if (o.at == stage::done) return false;
         if (o.at == stage::resting) {
-            if (now() >= o.until) o.connect(*io_, now(), options_.handshake);
+            if (now() < o.until) return true;
+            o.connect(*io_, now(), options_.handshake);
+            if (o.purpose == rendezvous && !o.no_socket().empty()) last_try_ = o.no_socket();
             return true;
         }
         if (o.at == stage::connecting && !finish_connecting(o)) return true;
@@ -246,9 +248,7 @@ private:
         const result<wire::word> said = wire::read_word(whole.data());
         if (!said) {
             if (options_.rank == 0) lose(o.peer, "it sent what is no word: " + said.why().text());
-            throw malformed("tcp: a word of " + o.place().address().to_string() + " port " +
-                                std::to_string(o.place().port()),
-                            said.why());
+            throw malformed("tcp: a word of " + described(o.place()), said.why());
         }
         if (said->what == saying::refused) raise(*said, options_.rank, options_.job);
         if (o.at == stage::welcome_due) return be_greeted(o, *said);
@@ -263,6 +263,10 @@ private:
             if (o.purpose == rendezvous) last_try_ = how;
             try_again(o);
             return true;
+        }
+        if (releases_) {  // it has all it needs: how it ended is the job's to find out
+            place_of(o) = o.taken_over();
+            return false;
         }
         lose(o.peer, how);
     }
@@ -323,7 +327,9 @@ private:
     }
 
     bool be_greeted(tcp_opening& o, const wire::word& said) {
-        made_.incarnations[index(o.peer)] = said.incarnation;
+        std::uint64_t& known = made_.incarnations[index(o.peer)];
+        require_welcome(said, o.peer, known, described(o.place()));
+        known = said.incarnation;
         if (o.purpose == rendezvous) {
             o.at = stage::parked;
             o.heard = now();
@@ -378,17 +384,6 @@ private:
             if (o.at == stage::parked || o.at == stage::table_due) visit(o);
     }
 
-    /// A rank below or above that has not connected yet; none if all have, but for those to or
-    /// from rank 0 that wait for its word.
-    std::optional<int> lacking() const noexcept {
-        for (int rank = 0; rank < options_.size; ++rank) {
-            if (rank == options_.rank) continue;
-            if (!made_.data[index(rank)]) return rank;
-            if (rank != 0 && options_.rank != 0 && !made_.control[index(rank)]) return rank;
-        }
-        return std::nullopt;
-    }
-
     /// Rank 0.
     void lead() {
         if (!all_met_) {
@@ -405,23 +400,29 @@ private:
             deadline_ = now() + 2 * options_.join;
         }
         const bool all_ready = std::find(ready_.begin(), ready_.end(), false) == ready_.end();
-        if (all_ready && !lacking()) release();
+        if (!all_ready || made_.lacking(options_.rank)) return;
+        if (!std::exchange(releases_, true))
+            for_each_met([](tcp_opening& o) { o.say(wire::written_word({.what = saying::go})); });
+        release();
     }
 
+    /// From here on a rank that is lost is found by those that listen to it, as in the job.
     void release() {
-        for_each_met([&](tcp_opening& o) {
-            o.say(wire::written_word({.what = saying::go}));
-            if (const auto why = o.flush()) lose(o.peer, *why);
-            place_of(o) = o.taken_over();
-        });
         released_ = true;
+        for_each_met([&](tcp_opening& o) {
+            if (!o.flush() && o.has_output())
+                released_ = false;
+            else
+                place_of(o) = o.taken_over();
+        });
     }
 
     /// The others.
     void follow() {
         if (said_ready_ || !connects_until_) return;
-        const std::optional<int> lacks = lacking();
+        const std::optional<int> lacks = made_.lacking(options_.rank);
         if (lacks && now() < *connects_until_) return;
+        if (lacks) require_sockets(openings_, *lacks, options_);
         for_each_met([&](tcp_opening& o) {
             if (lacks)
                 say(o, {.what = saying::lacks, .ours = static_cast<std::uint64_t>(*lacks)});
@@ -467,14 +468,11 @@ private:
               .why = wire::refusal::absent,
               .ours = static_cast<std::uint64_t>(absent.front()),
               .theirs = absent.size()});
-        std::string list;
-        for (const int rank : absent) list += (list.empty() ? "" : ", ") + std::to_string(rank);
-        const tcp::endpoint here = listener_.place();
         throw error(errc::timed_out,
                     "tcp: " + std::to_string(absent.size()) + " of " +
-                        std::to_string(options_.size) + " ranks, " + list +
-                        ", did not come to rank 0 at " + here.address().to_string() + " port " +
-                        std::to_string(here.port()) + " within " + limit_of_join(options_) +
+                        std::to_string(options_.size) + " ranks, " + listed(absent) +
+                        ", did not come to rank 0 at " + described(listener_.place()) + " within " +
+                        limit_of_join(options_) +
                         (turned_away_.empty() ? "" : "; turned away: " + turned_away_));
     }
 
@@ -486,6 +484,7 @@ private:
     time_point said_alive_{};
     std::optional<time_point> connects_until_;   // the others: since all are there
     bool all_met_ = false;                       // rank 0
+    bool releases_ = false;                      // rank 0
     std::vector<wire::listening_place> places_;  // rank 0: of all
     std::vector<bool> ready_;                    // rank 0: who has all its connections
     bool said_ready_ = false;

@@ -15,6 +15,8 @@
 
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/clock.hpp"
+#include "sotto/core/errors.hpp"
+#include "sotto/transports/tcp_options.hpp"
 #include "sotto/wire/hello.hpp"
 
 namespace sotto::detail::net {
@@ -65,6 +67,8 @@ public:
 
     const asio::ip::tcp::endpoint& place() const noexcept { return place_; }
     tcp_socket* socket() const noexcept { return socket_.get(); }
+    /// Why the system gave none for the last attempt; empty if it did.
+    const std::string& no_socket() const noexcept { return no_socket_; }
     bool has_output() const noexcept { return !out_.empty(); }
     bool is_stranger() const noexcept { return at == stage::knock_due || at == stage::hello_due; }
 
@@ -78,6 +82,7 @@ public:
         asio::ip::tcp::socket socket(io);
         boost::system::error_code why;
         socket.open(place_.protocol(), why);
+        no_socket_ = why ? why.message() : "";
         if (why) {
             until = now + std::chrono::milliseconds(100);
             return;
@@ -136,9 +141,27 @@ private:
 
     std::unique_ptr<tcp_socket> socket_;
     asio::ip::tcp::endpoint place_{};
+    std::string no_socket_{};
     bytes in_{};
     bytes out_{};
 };
+
+inline std::string described(const asio::ip::tcp::endpoint& place) {
+    return place.address().to_string() + " port " + std::to_string(place.port());
+}
+
+/// That a rank could not be reached is not its fault where this process had no socket left.
+///   errors  io_failure: it had none
+inline void require_sockets(const std::list<tcp_opening>& openings, int peer,
+                            const tcp_options& options) {
+    for (const tcp_opening& o : openings)
+        if (o.peer == peer && !o.no_socket().empty())
+            throw io_failure("tcp: rank " + std::to_string(options.rank) +
+                             " has no socket for its connections to rank " + std::to_string(peer) +
+                             ": " + o.no_socket() + "; a job of " + std::to_string(options.size) +
+                             " ranks takes " + std::to_string(2 * options.size - 1) +
+                             " descriptors at each (ulimit -n)");
+}
 
 /// Strangers may hold only so many connections, and one address not all of them: the oldest goes.
 inline void make_room_for_stranger(std::list<tcp_opening>& openings, const std::string& address,

@@ -42,6 +42,8 @@ public:
         boost::system::error_code ignored;
         socket_.non_blocking(true, ignored);
         socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
+        buffers_in_.reserve(pieces_max);  // reading and writing take no memory
+        buffers_out_.reserve(pieces_max);
         ::fcntl(socket_.native_handle(), F_SETFD, FD_CLOEXEC);
     }
 
@@ -151,6 +153,8 @@ private:
         return {0, true, "the connection broke: " + why.message()};
     }
 
+    static constexpr std::size_t pieces_max = 16;
+
     asio::ip::tcp::socket socket_;
     bool refused_ = false;
     std::unique_ptr<secure_session> secret_;
@@ -169,8 +173,10 @@ inline void wait_for_any(std::span<pollfd> of, duration most) noexcept {
 
 /// Closes connections once all that was written has arrived, so that the last words of a rank that
 /// leaves are heard: a system that closes on bytes it has not sent yet, or not read, may drop them.
-inline void close_when_heard(std::span<const std::unique_ptr<tcp_socket>> sockets,
-                             duration most) noexcept {
+/// At once if `worthwhile` is no longer true.
+template <class Worthwhile>
+void close_when_heard(std::span<const std::unique_ptr<tcp_socket>> sockets, duration most,
+                      Worthwhile worthwhile) noexcept {
     const time_point until = std::chrono::steady_clock::now() + most;
     for (const auto& s : sockets)
         if (s && s->is_open()) s->end_output();
@@ -183,11 +189,16 @@ inline void close_when_heard(std::span<const std::unique_ptr<tcp_socket>> socket
             else
                 all = false;
         }
-        if (all || std::chrono::steady_clock::now() >= until) break;
+        if (all || !worthwhile() || std::chrono::steady_clock::now() >= until) break;
         wait_for_any({}, std::chrono::milliseconds(1));
     }
     for (const auto& s : sockets)
         if (s) s->close();
+}
+
+inline void close_when_heard(std::span<const std::unique_ptr<tcp_socket>> sockets,
+                             duration most) noexcept {
+    close_when_heard(sockets, most, [] { return true; });
 }
 
 }  // namespace sotto::detail::net

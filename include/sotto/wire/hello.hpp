@@ -101,8 +101,8 @@ inline std::array<std::byte, hello_bytes> written_hello(const hello& h) noexcept
 }
 
 /// Reads a hello; requires hello_bytes at `from`.
-///   errors  refuses other magic bytes, an unknown purpose and a damaged one. Versions are read
-///           whatever they are, so that an answer can name both sides'
+///   errors  refuses other magic bytes, an unknown purpose, incarnation 0 and a damaged one.
+///           Versions are read whatever they are, so that an answer can name both sides'
 inline result<hello> read_hello(const std::byte* from) noexcept {
     const auto magic = load_little_endian<std::uint32_t>(from);
     if (magic != hello_magic) return fault{0, "a hello, which starts with SOLo", magic};
@@ -123,6 +123,7 @@ inline result<hello> read_hello(const std::byte* from) noexcept {
     h.listens.port = load_little_endian<std::uint16_t>(from + 20);
     std::memcpy(h.listens.address.data(), from + 24, 16);
     h.incarnation = load_little_endian<std::uint64_t>(from + 40);
+    if (h.incarnation == 0) return fault{40, "an incarnation, which is not 0", 0};
     h.job = load_little_endian<std::uint64_t>(from + 48);
     load_little_endian(from + 56, std::span<std::uint64_t>(h.agreed));
     return h;

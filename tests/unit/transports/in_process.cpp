@@ -64,8 +64,8 @@ TEST_CASE("a deadline names the rank waited for, the one who waited and the occa
                 CHECK(e.code() == errc::timed_out);
                 CHECK(e.rank() == 1);
                 CHECK(e.cause() ==
-                      "nothing from it for 0.02 s while rank 0 waited for a message (channel 4, "
-                      "item 5, round 6); in_process_options::timeout sets the limit");
+                      "it was late: rank 0 waited 0.02 s for a message (channel 4, item 5, round "
+                      "6); in_process_options::timeout sets the limit");
                 CHECK(e.when().round == 7);
                 noticed = true;
                 throw;

@@ -116,7 +116,7 @@ TEST_CASE("a rank that is late is named, and what for") {
                              } catch (const peer_failure& e) {
                                  CHECK(e.code() == errc::timed_out);
                                  CHECK(e.rank() == 2);
-                                 CHECK(e.cause().find("for 2 s") != std::string::npos);
+                                 CHECK(e.cause().find("waited 2 s") != std::string::npos);
                                  CHECK(e.cause().find("packets_options::timeout") !=
                                        std::string::npos);
                                  ++told;

@@ -2,15 +2,22 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
+#include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <stdexcept>
+#include <thread>
 #include <vector>
 
+#include "sotto/core/random.hpp"
 #include "support/over_tcp.hpp"
 
 using namespace sotto;
 using namespace sotto::testing;
+using namespace std::chrono_literals;
 
 namespace {
 
@@ -56,4 +63,77 @@ TEST_CASE("a rank that does not receive is sent its budget, and the rest once it
         }
         t.agree(true);
     });
+}
+
+TEST_CASE("ranks that only poll for what they send each other both get rid of it") {
+    constexpr std::size_t size = 40 << 20;  // more than the system keeps on its way
+    run_over_tcp(2, {.budget = std::int64_t{2} * size}, [&](tcp& t) {
+        const int other = 1 - t.rank();
+        const std::vector<std::byte> content = content_of(1, size);
+        const request send = t.send(other, {16, 0, 0}, content);
+        while (!t.poll(send)) {}
+        std::vector<std::byte> room(size);
+        t.wait(t.receive(other, {16, 0, 0}, room));
+        CHECK(room == content);
+    });
+}
+
+TEST_CASE("what a rank sent arrives though it left, and its receiver comes late and talks back") {
+    constexpr std::size_t size = 3 << 20;  // the system takes it, and has not got rid of it
+    const std::vector<std::byte> content = content_of(2, size);
+    tcp_options options{.size = 2, .port = 0};
+    tcp::meeting meeting(options);
+    options.port = meeting.port();
+    options.rank = 1;
+    std::atomic<bool> leaves = false;
+    const std::jthread other([&] {
+        tcp t = tcp::join(options);
+        const request send = t.send(0, {16, 0, 0}, content);
+        while (!t.poll(send)) {}
+        leaves = true;
+    });
+    tcp t = meeting.join();
+    while (!leaves) {}
+    const auto began = std::chrono::steady_clock::now();
+    while (std::chrono::steady_clock::now() - began < 700ms) {}  // it computes
+    const std::array<std::byte, 8> answer{};
+    (void)t.send(1, {16, 0, 1}, answer);
+    std::vector<std::byte> room(size);
+    t.wait(t.receive(1, {16, 0, 0}, room));
+    CHECK(room == content);
+}
+
+TEST_CASE("what ranks vote at somebody's deadline counts for all that are left, or for none") {
+    enum class end { completed, gave_up, other };
+    random_stream random(3);
+    int completed = 0, gave_up = 0;
+    for (int trial = 0; trial < 60; ++trial) {
+        std::array<std::atomic<end>, 2> ends{end::other, end::other};
+        const auto late = std::chrono::microseconds(28000 + random.below(4000));
+        try {
+            run_over_tcp(3, {.timeout = 30ms}, [&](tcp& t) {
+                const auto began = std::chrono::steady_clock::now();
+                if (t.rank() == 2)
+                    while (std::chrono::steady_clock::now() - began < late) {}
+                try {
+                    t.agree(true);
+                    if (t.rank() < 2) ends[static_cast<std::size_t>(t.rank())] = end::completed;
+                } catch (const peer_failure& e) {
+                    if (t.rank() < 2) ends[static_cast<std::size_t>(t.rank())] = end::gave_up;
+                    throw;
+                }
+            });
+        } catch (const peer_failure&) {}
+        CHECK(ends[0] != end::other);
+        CHECK(ends[0] == ends[1]);
+        (ends[0] == end::completed ? completed : gave_up) += 1;
+    }
+    MESSAGE(completed << " completed, " << gave_up << " gave up");
+}
+
+TEST_CASE("a meeting is joined once") {
+    tcp::meeting meeting(tcp_options{.size = 1, .port = 0});
+    (void)meeting.join();
+    CHECK_THROWS_AS((void)meeting.join(), std::logic_error);
+    CHECK_THROWS_AS((void)meeting.port(), std::logic_error);
 }

@@ -1,6 +1,8 @@
 #include "sotto/transports/tcp_join.hpp"
 
 #include <doctest/doctest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <array>
 #include <boost/asio/connect.hpp>
@@ -20,6 +22,7 @@
 #include <vector>
 
 #include "sotto/transports/tcp.hpp"
+#include "support/processes.hpp"
 
 using namespace sotto;
 using namespace sotto::detail::net;
@@ -140,6 +143,77 @@ TEST_CASE("a follower without a leader says where it looked") {
     CHECK(alone.code == errc::timed_out);
     CHECK(has(alone.text, "rank 1 waited for rank 0 at 127.0.0.1 port 1"));
     CHECK(has(alone.text, "nobody answered there"));
+}
+
+TEST_CASE("who answers as another rank, or says nothing of who it is, is not taken for rank 0") {
+    const std::vector<std::pair<wire::word, const char*>> answers{
+        {{.what = wire::saying::welcome, .rank = 3, .incarnation = 7}, "answers as rank 3"},
+        {{.what = wire::saying::go, .rank = 0, .incarnation = 7}, "answers with something else"},
+        {{.what = wire::saying::welcome, .rank = 0, .incarnation = 0}, "another process"},
+    };
+    for (const auto& row : answers) {
+        const char* const complaint = row.second;
+        asio::io_context io;
+        asio::ip::tcp::acceptor acceptor(io, {asio::ip::address_v4::loopback(), 0});
+        const std::jthread impostor([&] {
+            asio::ip::tcp::socket socket = acceptor.accept();
+            std::array<std::byte, wire::hello_bytes> hello;
+            asio::read(socket, asio::buffer(hello));
+            asio::write(socket, asio::buffer(wire::written_word(row.first)));
+            boost::system::error_code ended;  // until the other end goes
+            asio::read(socket, asio::buffer(hello), ended);
+        });
+        const outcome refused = join_as(1, quick(2), acceptor.local_endpoint().port());
+        CHECK(refused.code == errc::mismatch);
+        CHECK(has(refused.text, complaint));
+        CHECK(has(refused.text, "expected rank 0"));
+    }
+}
+
+TEST_CASE("a hello of no incarnation is no hello") {
+    wire::hello h;
+    CHECK_FALSE(wire::read_hello(wire::written_hello(h).data()));
+    h.incarnation = 1;
+    CHECK(wire::read_hello(wire::written_hello(h).data()));
+}
+
+TEST_CASE("a rank without descriptors says so, and blames nobody") {
+    // How many joining takes besides the connections is Asio's affair: the first limit that lets
+    // rank 2 meet rank 0 and go no further.
+    bool went_so_far = false;
+    for (unsigned spare = 6; spare < 16 && !went_so_far; ++spare) {
+        tcp_options options = quick(3);
+        options.join = 1s;
+        tcp::meeting meeting(options);
+        const std::uint16_t port = meeting.port();
+        testing::processes ranks;
+        using line = std::array<char, 300>;
+        for (const int rank : {1, 2})
+            ranks.start([&, rank](auto say) {
+                if (rank == 2) {
+                    const int next = ::dup(0);
+                    const rlim_t most = static_cast<rlim_t>(next) + spare;
+                    const rlimit few{most, most};
+                    ::setrlimit(RLIMIT_NOFILE, &few);
+                    ::close(next);
+                }
+                line text{};
+                join_as(rank, options, port).text.copy(text.data(), text.size() - 1);
+                say(text);
+            });
+        const outcome first = outcome_of([&] { meeting.join(); });
+        line second{}, third{};
+        REQUIRE(ranks.hear(0, second));
+        REQUIRE(ranks.hear(1, third));
+        CAPTURE(std::string(third.data()));
+        CHECK(has(third.data(), "Too many open files"));
+        went_so_far = has(third.data(), "rank 2 has no socket for its connections to rank ");
+        if (!went_so_far) continue;
+        CHECK(has(third.data(), "a job of 3 ranks takes 5 descriptors"));
+        CHECK(first.named == 2);
+        CHECK(has(second.data(), "rank 2 failed"));
+    }
+    CHECK(went_so_far);
 }
 
 TEST_CASE("whatever must be alike and is not is named at once, with both values") {

@@ -146,6 +146,33 @@ TEST_CASE("who shares the secret is heard, and shown to be the rank that it is")
     CHECK(end.shown == 3);
 }
 
+TEST_CASE("keys are renewed on the way, in both directions, and every byte arrives") {
+    const wired pair;
+    const auto secret = secret_of(one_secret);
+    const auto client = secret->connect(pair.client, "job", 1, 0);
+    const auto server = secret->accept(pair.server, "job", 0, {});
+    const std::array<secure_session*, 2> ends{client.get(), server.get()};
+    for (secure_session* end : ends) static_cast<tls_session*>(end)->records_per_key = 3;
+    random_stream random(4);
+    std::array<bytes, 2> sent{bytes(1 << 20), bytes(1 << 20)}, got = sent;
+    for (bytes& content : sent)
+        for (std::byte& b : content) b = static_cast<std::byte>(random.below(256));
+    std::array<std::size_t, 2> written{}, read{};
+    for (int turns = 0; turns < 10000 && (read[0] < got[0].size() || read[1] < got[1].size());
+         ++turns)
+        for (std::size_t e : {0u, 1u}) {
+            if (const byte_view rest = byte_view(sent[e]).subspan(written[e]); !rest.empty())
+                written[e] += ends[e]->write(std::span(&rest, 1)).bytes;
+            const mutable_byte_view room = mutable_byte_view(got[e]).subspan(read[e]);
+            const moved m = ends[e]->read(std::span(&room, 1));
+            REQUIRE_FALSE(m.closed);
+            read[e] += m.bytes;
+        }
+    CHECK(got[0] == sent[1]);
+    CHECK(got[1] == sent[0]);
+    for (secure_session* end : ends) CHECK(static_cast<tls_session*>(end)->keys_renewed() > 10);
+}
+
 TEST_CASE("who has another secret, job, rank or role is not heard") {
     const auto key = secret_of(one_secret), wrong = secret_of(another_secret);
     const auto refused = [](const meeting_of_two& end) {
