@@ -144,15 +144,16 @@ TEST_CASE_TEMPLATE_DEFINE(
 TEST_CASE_TEMPLATE_DEFINE(
     "all_gather divides a block into messages of 256 KiB; it ends with a shorter one or its bound",
     Over, gathers_long_blocks) {
-    constexpr std::size_t message = 262144, bound = 4 * message;
+    constexpr std::size_t message = 262144,
+                          bound = 12 * message;  // more than are under way at once
     const auto content = [](int rank, std::size_t size) {
         bytes made(size);
         for (std::size_t i = 0; i < size; ++i)
             made[i] = std::byte(i * 31 + i / message * 7 + static_cast<std::size_t>(rank));
         return made;
     };
-    const std::vector<std::size_t> lengths{bound, 0,           message,     message - 1,
-                                           1,     message + 1, 3 * message, bound - 1};
+    const std::vector<std::size_t> lengths{bound, 0,           message,      message - 1,
+                                           1,     message + 1, 11 * message, bound - 1};
     for (const int world : {2, 3})
         for (const route way : {route::direct, route::ring})
             Over::run(world, [&](auto& t) {

@@ -53,13 +53,14 @@ public:
         const bool around = way == route::ring || (way == route::automatic && bytes_max > 32768);
         const int streams = around ? std::min(world_ - 1, 1) : world_ - 1;
         const int blocks = around ? world_ - 1 : 1;
+        const int sends = around ? sends_to_one : sends_to_each;
         incoming_.reserve(static_cast<std::size_t>(streams));
         outgoing_.reserve(static_cast<std::size_t>(streams));
         for (int hop = 1; hop <= streams; ++hop) {
             incoming_.emplace_back(through, rank_at(-hop), hop, blocks, 1);
-            outgoing_.emplace_back(through, rank_at(hop), 0, blocks, sends_max);
+            outgoing_.emplace_back(through, rank_at(hop), 0, blocks, sends);
         }
-        through.reserve(std::int64_t{streams} * (1 + sends_max));
+        through.reserve(std::int64_t{streams} * (1 + sends));
     }
 
     std::int64_t bytes_max() const noexcept { return bytes_max_; }
@@ -109,9 +110,9 @@ public:
 
 private:
     static constexpr std::int64_t message_max = 262144;
-    /// Messages under way to a rank: enough that its link always has something to send, and less
-    /// than it takes unasked.
-    static constexpr int sends_max = 8;
+    /// Messages under way to a rank, alone or as one of many: enough that this rank's link always
+    /// has something to send, and less than the other takes unasked.
+    static constexpr int sends_to_one = 8, sends_to_each = 2;
 
     struct block {
         bytes room;         // none for this rank's own

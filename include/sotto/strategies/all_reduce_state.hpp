@@ -348,10 +348,9 @@ private:
         ++round_;
     }
 
-    /// A lane has a window of segments under way each way, or a message from and to every rank,
-    /// and of one more exchange those that have not left.
+    /// A lane has windows of segments under way, or up to three messages from and to every rank.
     std::int64_t transfers_max() const noexcept {
-        constexpr std::int64_t windows = 8;
+        constexpr std::int64_t windows = 9;  // of all_gather_v around a ring
         return static_cast<std::int64_t>(lanes_.size()) *
                std::max(windows, 3 * std::int64_t{through_->size()});
     }
