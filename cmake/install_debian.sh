@@ -6,6 +6,7 @@
 set -eu
 
 missing=
+peers=
 
 # need PACKAGE PLACE...: the package, unless one of the places exists; a bare name is a command.
 # Files, not packages, are looked for: sotto takes a library from wherever it comes, and installing
@@ -25,6 +26,17 @@ need() {
 # need_header PACKAGE HEADER
 need_header() {
     need "$1" "/usr/include/$2" /usr/include/*-linux-gnu/"$2" "/usr/local/include/$2"
+}
+
+# need_peer PACKAGE PLACE...: as need; but benchmarks leave a peer out that is not there, so that
+# one that Debian does not have, or nobody may install, ends nothing.
+need_peer() {
+    before=$missing
+    need "$@"
+    if [ "$missing" != "$before" ]; then
+        missing=$before
+        peers="$peers $1"
+    fi
 }
 
 need g++ g++
@@ -47,6 +59,16 @@ case ${1:-} in
     bench)
         need_header libbenchmark-dev benchmark/benchmark.h
         need jq jq
+        need_header libssl-dev openssl/ssl.h
+        need python3 python3
+        need iproute2 tc /sbin/tc /usr/sbin/tc
+        need procps sysctl /sbin/sysctl /usr/sbin/sysctl
+        need util-linux nsenter
+        need_peer libgloo-dev /usr/include/gloo/allreduce.h
+        need_peer libopenmpi-dev mpicxx.openmpi
+        need_peer openmpi-bin mpirun.openmpi
+        need_peer python3-numpy /usr/lib/python3/dist-packages/numpy
+        need_peer python3-torch /usr/lib/python3/dist-packages/torch
         ;;
     tests)
         need clang clang++
@@ -54,6 +76,8 @@ case ${1:-} in
         need_header doctest-dev doctest/doctest.h
         need_header libbenchmark-dev benchmark/benchmark.h
         need pkg-config pkg-config
+        need python3 python3
+        need jq jq
         need_header libssl-dev openssl/ssl.h
         need libopenmpi-dev mpicxx
         need openmpi-bin mpirun
@@ -71,17 +95,21 @@ case ${1:-} in
         ;;
 esac
 
-if [ -z "$missing" ]; then
+if [ -z "$missing$peers" ]; then
     exit 0
 fi
 if [ "${SOTTO_INSTALL:-yes}" = no ] || ! command -v apt-get > /dev/null; then
-    echo "not installed, by Debian's names:$missing" >&2
+    echo "not installed, by Debian's names:$missing$peers" >&2
     exit 0
 fi
 
 as_root=
 if [ "$(id -u)" -ne 0 ]; then
     if ! command -v sudo > /dev/null; then
+        if [ -z "$missing" ]; then
+            echo "not installed, by Debian's names:$peers" >&2
+            exit 0
+        fi
         echo "missing packages:$missing" >&2
         echo "install them as root (apt-get install$missing), or install sudo" >&2
         exit 1
@@ -102,7 +130,17 @@ apt() {
     fi
 }
 
-echo "installing:$missing"
+echo "installing:$missing$peers"
 apt update
+for peer in $peers; do
+    if apt-cache show "$peer" > /dev/null 2>&1; then
+        missing="$missing $peer"
+    else
+        echo "Debian has no $peer here" >&2
+    fi
+done
+if [ -z "$missing" ]; then
+    exit 0
+fi
 # shellcheck disable=SC2086  # a list of names
 apt install --no-install-recommends $missing

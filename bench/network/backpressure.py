@@ -6,33 +6,43 @@ import json
 
 import rows
 from namespaces import Namespaces
+from programs import tell_errors
 
 WORK = ("messages", "sums")
+SECONDS = 60
+BUDGET = 16 << 20  # tcp_options::budget, by default
+ABOUT = ("A receiver is stopped and goes on later; all then arrives as it was sent. One run each; "
+         "memory is what is resident, 20 times a second.")
 
 
-def measure(bench, work):
-    seconds = 3 if bench.options.quick else 60
-    command = [bench.programs.path("backpressure"), "--work", work, "--seconds", seconds]
+def measure(bench, work, seconds):
+    command = [bench.programs.path("backpressure"), "--work", work, "--seconds", seconds,
+               "--budget", BUDGET]
     with Namespaces(1, "loopback") as network:
-        ended = network.run(command, tell=lambda _, stream, line: stream == "stderr" and print(
-            f"    {line}", end="", flush=True))
+        ended = network.run(command, tell=tell_errors)
     if ended[0].status != 0:
         raise SystemExit(f"bench_network_backpressure ended with {ended[0].status}")
-    return json.loads(ended[0].lines[0]) | {"times": {}}
+    return json.loads(ended[0].lines[0])
 
 
 def backpressure_rows(bench):
+    seconds = 3 if bench.options.quick else SECONDS
     for work in WORK:
-        yield work, functools.partial(measure, bench, work)
+        yield rows.Row(work, {"work": work, "seconds": seconds, "budget": BUDGET},
+                       functools.partial(measure, bench, work, seconds))
+
+
+def growth(row, since):
+    return (row["most"] - row[since]) / 1e6 if rows.is_measured(row) else None
 
 
 def backpressure_lines(found):
+    """What is bounded is all that the sender took since its first message: once it is blocked it
+    can take no more."""
     for name, row in found.items():
-        case = f"receiver stopped for {row['seconds']:g} s"
-        line = functools.partial(rows.line, name, case)
-        yield line("growth of the sender meanwhile, beside its budget",
-                   (row["most"] - row["before"]) / 1e6, row["budget"] / 1e6, True, " MB")
-        yield line("growth since its first message", (row["most"] - row["at_first"]) / 1e6,
-                   unit=" MB")
-        yield line("sent meanwhile, to the system's buffers", row["sent_meanwhile"] / 1e6,
-                   unit=" MB")
+        line = functools.partial(rows.line, name, f"receiver stopped for {row['seconds']:g} s")
+        yield line("growth of the sender since its first message, beside its budget",
+                   growth(row, "at_first"), row["budget"] / 1e6, True, " MB")
+        yield line("growth while the receiver was stopped", growth(row, "before"), unit=" MB")
+        yield line("sent meanwhile, to the system's buffers",
+                   rows.scaled(1e-6, row.get("sent_meanwhile")), unit=" MB")

@@ -10,10 +10,15 @@ from namespaces import Namespaces
 from table import digits
 
 LIMITS = {"KILL": 0.1, "STOP": 2.5}
+# In the order of trial.hpp.
+PHASES = ("rendezvous", "handshake", "idle", "compute", "send", "reduce", "agree", "apply",
+          "checkpoint")
+ABOUT = ("A rank is killed or stopped in a phase of a job, and the phases take turns; all others "
+         "see to it that they name it, stand as after the same round, and hold nothing more than "
+         "before. Seconds are of the last of them, over all trials that went right.")
 
 
 def measure(bench, ranks, how):
-    """The phases take turns in the program."""
     times = rows.Times()
     wrong = []
 
@@ -35,14 +40,15 @@ def measure(bench, ranks, how):
         ended = network.run(command, {"OPENBLAS_NUM_THREADS": "1"}, tell=tell)
     if ended[0].status != 0:
         raise SystemExit(f"bench_network_detection ended with {ended[0].status}")
-    return {"ranks": ranks, "signal": how, "trials": bench.options.trials, "wrong": wrong,
-            "times": times.times}
+    return {"wrong": wrong, "times": times.times}
 
 
 def detection_rows(bench):
     for how in LIMITS:
         for ranks in (2, 4, 8):
-            yield f"SIG{how}, {ranks} ranks", functools.partial(measure, bench, ranks, how)
+            yield rows.Row(f"SIG{how}, {ranks} ranks",
+                           {"ranks": ranks, "signal": how, "trials": bench.options.trials},
+                           functools.partial(measure, bench, ranks, how))
 
 
 def percentile(values, share):
@@ -52,14 +58,20 @@ def percentile(values, share):
 
 def detection_lines(found):
     for name, row in found.items():
+        asked = functools.partial(rows.line, name, at_most=True, unit=" ms",
+                                  asked=1000 * LIMITS[row["signal"]])
         done = 0
-        for phase, of_phase in row["times"].items():
+        for phase in PHASES:
+            of_phase = row.get("times", {}).get(phase)
+            if not of_phase:
+                yield asked(case=phase, what="99 % noticed within", value=None)
+                continue
             ms = [1000 * seconds for seconds in of_phase[f"{row['ranks']} ranks"]]
             done += len(ms)
-            yield rows.line(name, phase,
-                            f"99 % of {len(ms)} noticed within (half of them within "
-                            f"{digits(percentile(ms, 0.5))} ms, all within {digits(max(ms))} ms)",
-                            percentile(ms, 0.99), 1000 * LIMITS[row["signal"]], True, " ms")
+            yield asked(case=phase, value=percentile(ms, 0.99),
+                        what=f"99 % of {len(ms)} noticed within (half of them within "
+                             f"{digits(percentile(ms, 0.5))} ms, all within {digits(max(ms))} ms)")
+        tried = done + len(row.get("wrong", ()))
         yield rows.line(name, "all phases",
                         "named rightly, all after one round, nothing lost or left open",
-                        100.0 * done / max(1, done + len(row["wrong"])), 100.0, unit=" %")
+                        100.0 * done / tried if tried else None, 100.0, unit=" %")

@@ -2,13 +2,13 @@
 DGC's warm-up, validation loss, and from which bandwidth on compressing no longer pays."""
 
 import functools
-import math
 import os
 import pathlib
 import statistics
 
 import rows
-from namespaces import Namespaces, bits_per_second
+from crossover import crossover_lines
+from namespaces import Namespaces
 from programs import HERE, PYTHON, run_on_all, run_quietly
 
 RANKS = 4
@@ -16,9 +16,20 @@ RANKS = 4
 MODELS = {"mlp": (64, 0.05, 235), "residual_cnn": (64, 0.05, 40),
           "character_lstm": (32, 0.5, 123)}
 CROSSOVER_RATES = ("100mbit", "300mbit", "1gbit", "3gbit", "10gbit")
+SEEDS = (1, 2, 3)
+# Of what DDP and sotto compute in their first steps, relative.
+LOSSES_APART = 1e-3
 # Steps that count in no median: of DGC's warm-up, of which each of four stages has at least one;
 # and the first of all, which take memory.
 WARM_UP_STEPS, FIRST_STEPS = 8, 2
+
+ABOUT = (f"{RANKS} ranks of one thread each. Steps a second: programs took turns; a turn's figure "
+         "is the median of rank 0's steps, without the first and without DGC's warm-up, and the "
+         "median over turns is here. Whole runs and losses are of one run each; DDP's whole run "
+         "is as many times its median step, as all of them take as long. DDP and sotto begin "
+         "with the same values, read the same batches and compute the same first losses, within "
+         f"{LOSSES_APART:g}. Where dgc pays is found between two rates, over the bytes a second "
+         "that the trainer measures there; predictions are its advice's, of both rates.")
 
 
 def environment():
@@ -38,10 +49,10 @@ def shared_arguments(model, steps):
 def exported(bench, model, seed, steps):
     """Where ddp.py finds what training.cpp begins with."""
     folder = bench.options.build / "export" / f"{model}_{seed}_{steps}"
-    if not (folder / "about.json").exists():
+    program, last = bench.programs.path("training"), folder / "about.json"
+    if not last.exists() or last.stat().st_mtime < program.stat().st_mtime:
         folder.mkdir(parents=True, exist_ok=True)
-        run_quietly(bench.programs.path("training"), *shared_arguments(model, steps), "--seed",
-                    seed, "--export", folder)
+        run_quietly(program, *shared_arguments(model, steps), "--seed", seed, "--export", folder)
     return folder
 
 
@@ -61,10 +72,31 @@ def step_seconds(record, skipped):
     return statistics.median(record["step_seconds"][skipped:])
 
 
-def require_same_blas(kernels):
-    if len(kernels) > 1:
-        raise SystemExit(f"OpenBLAS computes as {' and as '.join(sorted(kernels))}: set "
-                         "OPENBLAS_CORETYPE to what all versions of it know")
+class Agreement:
+    """What all programs of a row must agree in: the kernels that OpenBLAS chose, and the losses of
+    the first steps where they train the same."""
+
+    def __init__(self):
+        self.blas, self.losses = set(), {}
+
+    def add(self, record):
+        self.blas.add(record["blas"])
+        if len(self.blas) > 1:
+            raise SystemExit(f"OpenBLAS computes as {' and as '.join(sorted(self.blas))}: set "
+                             "OPENBLAS_CORETYPE to what all versions of it know")
+        if record["contestant"] in ("sotto none", "DDP"):
+            self.losses[record["contestant"]] = record["losses"]
+        require_same_losses(self.losses)
+        return record
+
+    def found(self):
+        return {"blas": min(self.blas), "first_losses": self.losses}
+
+
+def require_same_losses(losses):
+    for of_step in zip(*losses.values(), strict=True):
+        if max(of_step) - min(of_step) > LOSSES_APART * min(of_step):
+            raise SystemExit(f"the first losses differ by more than {LOSSES_APART:g}: {losses}")
 
 
 def contestants(bench, network, model, steps):
@@ -82,168 +114,139 @@ def contestants(bench, network, model, steps):
 
 
 def measure_speed(bench, model, rate, steps):
-    times = rows.Times()
-    kernels = set()
+    times, agreement = rows.Times(), Agreement()
     with Namespaces(RANKS, rate, bench.options.burst) as network:
         def run(name, skipped, function):
             return name, skipped, function()
         taking_turns = [functools.partial(run, *c)
                         for c in contestants(bench, network, model, steps)]
         for name, skipped, record in rows.in_turns(bench.options.rounds, taking_turns):
-            times.add("step", name, step_seconds(record, skipped))
-            kernels.add(record["blas"])
-            require_same_blas(kernels)
-    return {"model": model, "rate": rate, "steps": steps, "blas": kernels.pop(),
-            "times": times.times}
+            times.add("step", name, step_seconds(agreement.add(record), skipped))
+    return {"times": times.times} | agreement.found()
 
 
 def measure_whole(bench, model, rate, steps):
     """With the warm-up that the losses were reached with, of one epoch."""
-    times = rows.Times()
+    times, agreement = rows.Times(), Agreement()
     with Namespaces(RANKS, rate, bench.options.burst) as network:
-        record = run_sotto(bench, network, model, steps, "dgc", "--warm-up-epochs", 1)
+        record = agreement.add(run_sotto(bench, network, model, steps, "dgc", "--warm-up-epochs",
+                                         1))
         times.add("whole run", "sotto dgc", record["seconds"])
-    return {"model": model, "rate": rate, "steps": steps, "times": times.times}
+    return {"times": times.times} | agreement.found()
 
 
 def measure_loss(bench, model, seed, steps):
     """What rates change is time alone, so that this runs over loopback."""
-    losses = {}
+    losses, agreement = {}, Agreement()
     with Namespaces(RANKS, "loopback") as network:
         for name in ("dgc", "none"):
             record = run_sotto(bench, network, model, steps, name, "--seed", seed, "--evaluate")
-            losses[f"sotto {name}"] = record["validation_loss"]
+            losses[f"sotto {name}"] = agreement.add(record)["validation_loss"]
         if bench.programs.has_torch:
             record = run_ddp(bench, network, model, steps, "none", "--evaluate", seed=seed)
-            losses["DDP"] = record["validation_loss"]
-    return {"model": model, "seed": seed, "steps": steps, "losses": losses, "times": {}}
+            losses["DDP"] = agreement.add(record)["validation_loss"]
+    return {"losses": losses} | agreement.found()
 
 
 def measure_crossover(bench, model, rate, steps):
-    times = rows.Times()
-    advice = []
+    times, agreement = rows.Times(), Agreement()
+    advices = []
     soon = ["--warm-up-epochs", WARM_UP_STEPS / MODELS[model][2]]
     skipped = WARM_UP_STEPS + FIRST_STEPS
     with Namespaces(RANKS, rate, bench.options.burst) as network:
         own = functools.partial(run_sotto, bench, network, model, skipped + steps)
-        taking_turns = [functools.partial(own, "none", "--advise", *soon),
+        taking_turns = [functools.partial(own, "none", "--advise", "--first-steps", skipped, *soon),
                         functools.partial(own, "dgc", *soon)]
         for record in rows.in_turns(bench.options.rounds, taking_turns):
-            times.add("step", record["contestant"], step_seconds(record, skipped))
+            times.add("step", record["contestant"], step_seconds(agreement.add(record), skipped))
             if "advice" in record:
-                advice.append(record["advice"])
-    return {"model": model, "rate": rate, "steps": steps, "times": times.times,
-            "advice": {name: statistics.median(a[name] for a in advice)
-                       for name in advice[0] if name != "sentence"},
-            "sentence": advice[-1]["sentence"]}
+                advices.append(record["advice"])
+    return {"times": times.times, "advices": advices} | agreement.found()
 
 
 def end_to_end_rows(bench):
     quick = bench.options.quick
     steps = 4 if quick else 30
-    slow_steps = 2 if quick else 8
+    slow_steps = 3 if quick else 8
     whole_steps = 20 if quick else bench.options.steps
-    yield "mlp, 1gbit", functools.partial(measure_speed, bench, "mlp", "1gbit", steps)
-    yield "mlp, 100mbit", functools.partial(measure_speed, bench, "mlp", "100mbit", slow_steps)
+
+    def row(name, kind, measure, model, what, of_steps):
+        key = "seed" if kind == "loss" else "rate"
+        return rows.Row(f"{model}, {name}",
+                        {"kind": kind, "model": model, key: what, "steps": of_steps},
+                        functools.partial(measure, bench, model, what, of_steps))
+    yield row("1gbit", "speed", measure_speed, "mlp", "1gbit", steps)
+    yield row("100mbit", "speed", measure_speed, "mlp", "100mbit", slow_steps)
     for model in ("residual_cnn", "character_lstm"):
-        yield f"{model}, 1gbit", functools.partial(measure_speed, bench, model, "1gbit",
-                                                   slow_steps)
+        yield row("1gbit", "speed", measure_speed, model, "1gbit", slow_steps)
     for rate in ("1gbit", "100mbit"):
-        yield f"mlp, {rate}, whole run", functools.partial(measure_whole, bench, "mlp", rate,
-                                                           whole_steps)
-    for seed in (1,) if quick else (1, 2, 3):
-        yield f"mlp, loss, seed {seed}", functools.partial(measure_loss, bench, "mlp", seed,
-                                                           whole_steps)
+        yield row(f"{rate}, whole run", "whole", measure_whole, "mlp", rate, whole_steps)
+    for seed in SEEDS[:1] if quick else SEEDS:
+        yield row(f"loss, seed {seed}", "loss", measure_loss, "mlp", seed, whole_steps)
     for model in MODELS:
         for rate in CROSSOVER_RATES[:2] if quick else CROSSOVER_RATES:
-            yield f"{model}, crossover, {rate}", functools.partial(
-                measure_crossover, bench, model, rate, slow_steps)
+            yield row(f"crossover, {rate}", "crossover", measure_crossover, model, rate,
+                      slow_steps)
 
 
 def speed_lines(name, row):
     median = rows.medians(row, "step")
     line = functools.partial(rows.line, name, f"{row['model']}, {row['rate']}")
-    best, seconds = rows.least(median, "DDP")
-    own, own_seconds = rows.least(median, "sotto")
     if row["model"] == "mlp":
         asked = 3.0 if row["rate"] == "1gbit" else 20.0
-        yield line("DDP / sotto dgc, a step", rows.ratio(median.get("DDP"), median["sotto dgc"]),
-                   asked, unit="x")
-        yield line("DDP fp16 / sotto dgc, a step",
-                   rows.ratio(median.get("DDP fp16"), median["sotto dgc"]), asked, unit="x")
+        for peer in ("DDP", "DDP fp16"):
+            yield line(f"{peer} / sotto dgc, a step",
+                       rows.quotient(median.get(peer), median.get("sotto dgc")), asked, unit="x")
     else:
-        yield line(f"{best} / {own}, a step", rows.ratio(seconds, own_seconds), 1.0, unit="x")
+        best, seconds = rows.least(median, "DDP")
+        own, own_seconds = rows.least(median, "sotto")
+        yield line(f"{best or 'DDP'} / {own or 'sotto'}, a step",
+                   rows.quotient(seconds, own_seconds), 1.0, unit="x")
 
 
 def whole_lines(name, row, found):
     """DDP has no warm-up: its steps all take as long."""
-    speed = found.get(f"{row['model']}, {row['rate']}")
+    if not rows.is_measured(row):
+        return
+    speed = found.get(f"{row['model']}, {row['rate']}", {})
     own = row["times"]["whole run"]["sotto dgc"][0]
     line = functools.partial(rows.line, name, f"{row['steps']} steps, {row['rate']}")
     yield line("sotto dgc, with its warm-up", own, unit=" s")
+    if not rows.comparable(row, speed) or row["blas"] != speed["blas"]:
+        return
     for peer in ("DDP", "DDP fp16"):
-        if speed and peer in speed["times"]["step"]:
-            whole = row["steps"] * rows.medians(speed, "step")[peer]
-            yield line(f"{peer} (steps x its median) / sotto dgc", whole / own, unit="x")
+        step = rows.medians(speed, "step").get(peer)
+        yield line(f"{peer} (steps x its median) / sotto dgc",
+                   rows.quotient(rows.scaled(row["steps"], step), own), unit="x")
 
 
 def loss_lines(losses):
-    """The mean over seeds of sotto's loss above DDP's."""
+    """Sotto's loss above DDP's: the mean over all seeds, and the worst of them."""
     for name in ("sotto dgc", "sotto none"):
-        above = [100 * (row["losses"][name] / row["losses"]["DDP"] - 1)
-                 for row in losses if "DDP" in row["losses"]]
-        if above:
-            asked = 1.0 if name == "sotto dgc" else None
-            yield rows.line("mlp, loss", f"{losses[0]['steps']} steps, {len(above)} seeds",
-                            f"validation loss, {name} above DDP (each: "
-                            f"{', '.join(f'{a:+.2f}' for a in above)})",
-                            statistics.mean(above), asked, True, " %")
-
-
-def crossover(measured):
-    """Bits a second where both take equally long, between two rates on a logarithmic scale; of
-    [(rate, dense seconds, dgc seconds)]; None where that is outside of the rates."""
-    for (low, dense, sparse), (high, later_dense, later_sparse) in zip(measured, measured[1:]):
-        first, second = math.log(dense / sparse), math.log(later_dense / later_sparse)
-        if first > 0 >= second:
-            part = first / (first - second)
-            return low * (high / low) ** part
-    return None
-
-
-def crossover_lines(model, found):
-    found = sorted(found, key=lambda row: bits_per_second(row["rate"]))
-    measured = []
-    for row in found:
-        median = rows.medians(row, "step")
-        dense, sparse = median["sotto none"], median["sotto dgc"]
-        measured.append((bits_per_second(row["rate"]), dense, sparse))
-        line = functools.partial(rows.line, f"{model}, crossover", row["rate"])
-        yield line("dense / dgc, a step", dense / sparse, unit="x")
-        for name, seconds in (("dense", dense), ("dgc", sparse)):
-            yield line(f"predicted / measured {name} step",
-                       row["advice"][f"{name}_step_seconds"] / seconds)
-    at = crossover(measured)
-    line = functools.partial(rows.line, f"{model}, crossover", f"{RANKS} ranks")
-    if at is None:
-        yield line("dgc pays on all of these" if measured[-1][1] > measured[-1][2]
-                   else "dgc pays on none of these", measured[-1][0] / 1e6, unit=" Mbit/s")
-        return
-    nearest = min(found, key=lambda row: abs(math.log(bits_per_second(row["rate"]) / at)))
-    predicted = 8 * nearest["advice"]["pays_below_bytes_per_second"]
-    yield line("dgc pays below", at / 1e6, unit=" Mbit/s")
-    yield line(f"predicted at {nearest['rate']}", predicted / 1e6, unit=" Mbit/s")
-    yield line("predicted off by", 100 * abs(predicted / at - 1), 25.0, True, " %")
+        of_rows = [row.get("losses", {}) for row in losses]
+        above = [100 * (of_row[name] / of_row["DDP"] - 1) for of_row in of_rows if "DDP" in of_row]
+        has_all = len(above) == len(losses)
+        line = functools.partial(rows.line, "mlp, loss",
+                                 f"{losses[0]['steps']} steps, seeds "
+                                 f"{', '.join(str(row['seed']) for row in losses)}",
+                                 at_most=True, unit=" %")
+        each = f" (each: {', '.join(f'{a:+.2f}' for a in above)})" if has_all else ""
+        is_asked = name == "sotto dgc"
+        yield line(what=f"validation loss, {name} above DDP, mean{each}",
+                   value=statistics.mean(above) if has_all else None,
+                   asked=1.0 if is_asked else None)
+        yield line(what=f"validation loss, {name} above DDP, worst",
+                   value=max(above) if has_all else None, asked=2.0 if is_asked else None)
 
 
 def end_to_end_lines(found):
     losses, crossovers = [], {}
     for name, row in found.items():
-        if "losses" in row:
+        if row["kind"] == "loss":
             losses.append(row)
-        elif "advice" in row:
+        elif row["kind"] == "crossover":
             crossovers.setdefault(row["model"], []).append(row)
-        elif "whole run" in row["times"]:
+        elif row["kind"] == "whole":
             yield from whole_lines(name, row, found)
         else:
             yield from speed_lines(name, row)

@@ -88,7 +88,10 @@ class Holder:
         return self.room.command(["nsenter", "--target", self.pid, "--net", "--uts", *words])
 
     def run(self, line, **values):
-        subprocess.run(self.command(line.format(**values).split()), check=True)
+        # Who is root in a namespace alone may not have the path of root.
+        path = f"{os.environ.get('PATH', os.defpath)}:/usr/sbin:/sbin"
+        subprocess.run(self.command(line.format(**values).split()), check=True,
+                       env=os.environ | {"PATH": path})
 
     def close(self):
         self.process.wait()

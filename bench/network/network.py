@@ -5,12 +5,12 @@ PyTorch's DistributedDataParallel.
     network.py [--sections NAME...] [--rows TEXT] [--rounds N] [--results FOLDER] [--resume]
                [--table] [--quick]
 
-One JSON file for each row goes to the results' folder, so that a run that was ended early goes on
-with --resume; --table makes bench/results/network.md of them. Peers that are not installed are
-left out: apt-get install --no-install-recommends libgloo-dev libopenmpi-dev openmpi-bin
-python3-torch python3-numpy. The section end_to_end needs SOTTO_DATA, a folder with mnist/,
-cifar10-sample/ and tinyshakespeare/. What it measures depends on what else the machine does:
-nothing else should run."""
+What is missing cmake/install_debian.sh installs; peers that are not there then are left out. One
+JSON file for each row goes to bench/results/network, so that a run that was ended early goes on
+with --resume; --table makes bench/results/network.md of those that were measured with the options
+it is given, and names what is asked and was not measured. The section end_to_end needs SOTTO_DATA,
+a folder with mnist/, cifar10-sample/ and tinyshakespeare/. What it measures depends on what else
+the machine does: nothing else should run."""
 
 import argparse
 import datetime
@@ -21,6 +21,8 @@ import pathlib
 import platform
 import shlex
 import subprocess
+import sys
+from typing import Callable, NamedTuple
 
 import backpressure
 import collectives
@@ -33,28 +35,31 @@ import table
 from programs import ROOT, Programs
 
 
-class Section:
-    """`rows(bench)` yields (name, function that measures it); `lines(found)` what became of them
-    beside what is asked."""
+class Section(NamedTuple):
+    """`rows(bench)` yields rows.Row; `lines(found)` what became of them beside what is asked, of
+    {name: what is known of the row, and what was found if it was measured}."""
 
-    def __init__(self, about, rows_of, lines):
-        self.about, self.rows, self.lines = about, rows_of, lines
+    about: str
+    rows: Callable
+    lines: Callable
 
 
 SECTIONS = {
-    "loopback": Section("Dense all-reduce on loopback.", collectives.loopback_rows,
-                        collectives.loopback_lines),
-    "wire": Section("Dense all-reduce and all-gather on shaped links, beside the wire's floor.",
-                    collectives.wire_rows, collectives.wire_lines),
-    "dgc": Section("Select, encode, send, receive, decode, apply, beside the dense ring.",
-                   exchange.dgc_rows, exchange.dgc_lines),
-    "end_to_end": Section("Training, four ranks of one thread each.", end_to_end.end_to_end_rows,
+    "loopback": Section(
+        f"Dense all-reduce on loopback. {collectives.TURNS} {collectives.CHECKED} "
+        f"{collectives.LEFT_OUT}", collectives.loopback_rows, collectives.loopback_lines),
+    "wire": Section(
+        "Dense all-reduce and all-gather on shaped links, beside the wire's floor. "
+        f"{collectives.TURNS} {collectives.CHECKED} {collectives.LEFT_OUT} Of Open MPI's "
+        "all-gathers linear, a gather and then a broadcast, and two_proc are left out. Its ranks "
+        "are bound to no processor, and let others work while they wait (mpi_yield_when_idle).",
+        collectives.wire_rows, collectives.wire_lines),
+    "dgc": Section(exchange.ABOUT, exchange.dgc_rows, exchange.dgc_lines),
+    "end_to_end": Section(end_to_end.ABOUT, end_to_end.end_to_end_rows,
                           end_to_end.end_to_end_lines),
-    "detection": Section("A rank is killed or stopped in a phase of a job; all others see to it "
-                         "that they name it, stand as after the same round, and hold nothing more.",
-                         detection.detection_rows, detection.detection_lines),
-    "backpressure": Section("A receiver is stopped and goes on later; all then arrives.",
-                            backpressure.backpressure_rows, backpressure.backpressure_lines),
+    "detection": Section(detection.ABOUT, detection.detection_rows, detection.detection_lines),
+    "backpressure": Section(backpressure.ABOUT, backpressure.backpressure_rows,
+                            backpressure.backpressure_lines),
 }
 
 
@@ -76,7 +81,7 @@ def arguments():
     parser.add_argument("--sections", nargs="+", choices=SECTIONS, default=list(SECTIONS))
     parser.add_argument("--rows", help="only those whose names hold this")
     parser.add_argument("--rounds", type=int, help="turns of every program; 5, or 2 if quick")
-    parser.add_argument("--trials", type=int, 
+    parser.add_argument("--trials", type=int,
                         help="of each phase in detection; 100, or 3 if quick")
     parser.add_argument("--steps", type=int, default=705, help="of whole training runs")
     parser.add_argument("--weights", type=int, help="of the DGC exchange; else 25 million")
@@ -85,44 +90,79 @@ def arguments():
     parser.add_argument("--quick", action="store_true", help="small sizes, to see that it works")
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build" / "bench_network")
     parser.add_argument("--own", type=pathlib.Path, help="folder of sotto's programs, built")
-    parser.add_argument("--results", type=pathlib.Path)
+    parser.add_argument("--results", type=pathlib.Path,
+                        help="folder; bench/results/network, or of the build if quick")
     parser.add_argument("--resume", action="store_true", help="leaves out what has a result")
     parser.add_argument("--table", action="store_true",
                         help="measures nothing: makes a table of the results' folder")
-    parser.add_argument("--table-file", type=pathlib.Path,
-                        default=ROOT / "bench" / "results" / "network.md")
+    parser.add_argument("--table-file", type=pathlib.Path, help="beside the results' folder")
     options = parser.parse_args()
     options.rounds = options.rounds or (2 if options.quick else 5)
     options.trials = options.trials or (3 if options.quick else 100)
     options.build = options.build.resolve()
-    options.results = options.results or options.build / "results"
+    # What was only tried is not to be taken for what was measured.
+    kept = options.build if options.quick else ROOT / "bench" / "results"
+    options.results = (options.results or kept / "network").resolve()
+    options.table_file = options.table_file or kept / "network.md"
     if "end_to_end" in options.sections and not options.table and "SOTTO_DATA" not in os.environ:
         parser.error("set SOTTO_DATA to a folder that holds mnist/, cifar10-sample/ and "
                      "tinyshakespeare/, or leave out the section end_to_end")
     return options
 
 
-def command_of(options, section):
-    words = ["bench/network/network.py", "--sections", section, "--rounds", options.rounds]
-    matter = {"wire": ("rate", "burst"), "dgc": ("rate", "burst", "weights"),
-              "end_to_end": ("burst", "steps"), "detection": ("trials",)}
-    for name in matter.get(section, ()):
+# The options that a section's rows depend on.
+MATTER = {"wire": ("rate", "burst"), "dgc": ("rate", "burst", "weights"),
+          "end_to_end": ("burst", "steps"), "detection": ("trials",)}
+
+
+def command_of(options, section=None):
+    """That measures a section; without one, that makes the table of all. Folders of this machine
+    are nobody else's."""
+    environment = [f"{name}={os.environ[name]}" for name in ("OPENBLAS_CORETYPE",)
+                   if section and name in os.environ]
+    if section == "end_to_end":
+        environment.insert(0, "SOTTO_DATA=FOLDER")
+    words = ["bench/network/network.py"]
+    words += ["--sections", section, "--rounds", options.rounds] if section else ["--table"]
+    matter = MATTER.get(section, ()) if section else sum(MATTER.values(), ())
+    for name in dict.fromkeys(matter):
         if getattr(options, name) is not None:
             words += [f"--{name}", getattr(options, name)]
-    return shlex.join(map(str, words + (["--quick"] if options.quick else [])))
+    if section and options.own:
+        words += ["--own", "FOLDER"]
+    return " ".join([*environment, shlex.join(map(str, words + (["--quick"] if options.quick
+                                                                 else [])))])
+
+
+def git(*words):
+    """Its answer; None outside of a clone."""
+    done = subprocess.run(["git", "-C", ROOT, *words], capture_output=True, text=True, check=False)
+    return done.stdout.strip() if done.returncode == 0 else None
+
+
+def commit():
+    """That programs are built of; the results themselves may be another one's."""
+    changed = git("status", "--porcelain", "--untracked-files=no", "--", ".", ":!bench/results")
+    return (git("rev-parse", "--short=10", "HEAD") or "unknown") + ("-dirty" if changed else "")
 
 
 @functools.cache
 def machine():
+    """See rows.MACHINE."""
     with open("/proc/cpuinfo") as file:
-        names = [line.split(":", 1)[1].strip() for line in file if line.startswith("model name")]
+        facts = {}
+        for line in file:
+            name, _, value = line.partition(":")
+            facts.setdefault(name.strip(), value.strip())
 
     def version(package):
         told = subprocess.run(["dpkg-query", "-W", "-f", "${Version}", package],
                               capture_output=True, text=True, check=False)
         return told.stdout if told.returncode == 0 else "none"
-    return {"processor": names[0] if names else "unknown", "processors": os.cpu_count(),
-            "kernel": platform.release(),
+    # A virtual machine's processor may have a name that says little.
+    return {"processor": f"{facts.get('model name', platform.machine())} (family "
+                         f"{facts.get('cpu family', '?')}, model {facts.get('model', '?')})",
+            "processors": os.cpu_count(), "kernel": platform.release(),
             "peers": f"Gloo {version('libgloo-dev')}, Open MPI {version('openmpi-bin')}, "
                      f"PyTorch {version('python3-torch')}"}
 
@@ -131,50 +171,76 @@ def row_path(options, section, name):
     return options.results / f"{section}, {name}.json".replace(", ", "_").replace(" ", "_")
 
 
+def read(options, section, row):
+    """What is stored of a row; None where nothing is, or of something else than what is asked."""
+    path = row_path(options, section, row.name)
+    if not path.exists():
+        return None
+    found = json.loads(path.read_text())
+    if rows.is_of(found, row.about | {"quick": options.quick}):
+        return found
+    print(f"  {path.name} was measured with other options: {found['command']}", file=sys.stderr)
+    return None
+
+
+def tell(lines):
+    """Figures alone: what a row is compared with may come later."""
+    for line in lines:
+        if line and line["value"] is not None:
+            print(f"    {line['case']:34} {line['what']:52} {table.figure(line)}  "
+                  f"{table.bound(line)}  {table.verdict(line)}".rstrip(), flush=True)
+
+
 def measure(options):
     bench = Bench(options)
     options.results.mkdir(parents=True, exist_ok=True)
     for section in options.sections:
         print(f"{section}:  {command_of(options, section)}", flush=True)
-        for name, function in SECTIONS[section].rows(bench):
-            path = row_path(options, section, name)
-            if (options.rows and options.rows not in name) or (options.resume and path.exists()):
+        for row in SECTIONS[section].rows(bench):
+            if options.rows and options.rows not in row.name:
                 continue
-            print(f"  {datetime.datetime.now():%H:%M:%S} {name}", flush=True)
-            load = os.getloadavg()[0]
-            found = function()
-            rows.write(path, machine() | {
-                "section": section, "row": name, "load": load,
-                "date": datetime.date.today().isoformat(),
-                "command": command_of(options, section)} | found)
-            # Of this row alone: what a later one will be compared with may not be there yet.
-            for line in SECTIONS[section].lines({name: found}):
-                if line:
-                    verdict = {None: "", True: "  met", False: "  MISSED"}[line["met"]]
-                    print(f"    {line['case']:34} {line['what']:52} "
-                          f"{table.digits(line['ratio'])}{line['unit']}  {table.bound(line)}"
-                          f"{verdict}", flush=True)
+            known = read(options, section, row) if options.resume else None
+            if known:
+                print(f"  there already, of commit {known['commit']}: {row.name}", flush=True)
+                continue
+            print(f"  {datetime.datetime.now():%H:%M:%S} {row.name}", flush=True)
+            provenance = machine() | {
+                "section": section, "row": row.name, "quick": options.quick, "load": os.getloadavg()[0],
+                "commit": commit(), "date": datetime.date.today().isoformat(),
+                "command": command_of(options, section)}
+            found = row.measure()
+            if found is None:
+                continue
+            found = provenance | row.about | found
+            rows.write(row_path(options, section, row.name), found)
+            tell(SECTIONS[section].lines({row.name: found}))
 
 
 def stored(options):
-    """{section: {row: what was found}}, in the order in which they are measured."""
+    """{section: {row: what is known of it, and what was found}}, in the order in which they are
+    measured."""
     bench = Bench(options)
-    found = {}
-    for section, what in SECTIONS.items():
-        found[section] = {}
-        for name, _ in what.rows(bench):
-            path = row_path(options, section, name)
-            if path.exists():
-                found[section][name] = json.loads(path.read_text())
-    return found
+    return {section: {row.name: read(options, section, row) or row.about
+                      for row in what.rows(bench)}
+            for section, what in SECTIONS.items()}
+
+
+def install():
+    """What is missing, where that is possible: before this program makes itself root of nothing but
+    a namespace, in which nothing can be installed."""
+    script = ROOT / "cmake" / "install_debian.sh"
+    if subprocess.run([script, "bench"], check=False).returncode != 0:
+        sys.exit("with SOTTO_INSTALL=no it measures what it can without them")
+    os.environ["SOTTO_INSTALL"] = "no"
 
 
 def main():
     options = arguments()
     if options.table:
-        missed = table.write(options.table_file, SECTIONS, stored(options))
-        print(f"{options.table_file}: {missed} missed")
+        others = table.write(options.table_file, SECTIONS, stored(options), command_of(options))
+        print(f"{options.table_file}: {others} missed or not measured")
         return
+    install()
     namespaces.own_user_namespace()
     namespaces.end_on_signals()
     measure(options)

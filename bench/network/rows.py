@@ -2,6 +2,19 @@
 
 import json
 import statistics
+from typing import Any, Callable, NamedTuple
+
+# What must be the same where figures of two rows are compared.
+MACHINE = ("processor", "processors", "kernel", "peers")
+
+
+class Row(NamedTuple):
+    """`about` holds what is known before anything is measured; `measure()` returns the rest of the
+    row, or None where this machine cannot."""
+
+    name: str
+    about: dict[str, Any]
+    measure: Callable[[], Any]
 
 
 def slowest_ranks(records):
@@ -10,7 +23,7 @@ def slowest_ranks(records):
     by_case = {}
     for record in records:
         by_case.setdefault((record["contestant"], record["bytes"]), []).append(record["seconds"])
-    return {case: statistics.median(max(seconds) for seconds in zip(*of_ranks))
+    return {case: statistics.median(max(seconds) for seconds in zip(*of_ranks, strict=True))
             for case, of_ranks in by_case.items()}
 
 
@@ -37,9 +50,25 @@ class Times:
             self.add(f"{operation} {count}", contestant, seconds)
 
 
+def is_of(row, about):
+    """Whether a stored row is one of what `about` says."""
+    return all(row.get(name) == value for name, value in about.items())
+
+
+def is_measured(row):
+    return "date" in row
+
+
+def comparable(*measured):
+    """Whether all rows were measured, on the same machine."""
+    return (all(is_measured(row) for row in measured) and
+            len({tuple(row.get(name) for name in MACHINE) for row in measured}) == 1)
+
+
 def medians(row, case):
-    """{contestant: median of its turns}."""
-    return {name: statistics.median(seconds) for name, seconds in row["times"][case].items()}
+    """{contestant: median of its turns}; empty where nothing was measured."""
+    return {name: statistics.median(seconds)
+            for name, seconds in row.get("times", {}).get(case, {}).items()}
 
 
 def least(found, prefix):
@@ -49,22 +78,29 @@ def least(found, prefix):
     return best, of_them.get(best)
 
 
-def line(row, case, what, ratio, asked=None, at_most=False, unit=""):
-    """A figure, and whether it is what is asked; None where there is no figure."""
-    if ratio is None:
+def line(row, case, what, value, asked=None, at_most=False, unit=""):
+    """A figure, and whether it is what is asked. Where there is none, something asked stays: a line
+    without a figure, which is neither met nor missed."""
+    if value is None and asked is None:
         return None
-    met = None if asked is None else (ratio <= asked if at_most else ratio >= asked)
-    return {"row": row, "case": case, "what": what, "ratio": ratio, "asked": asked,
+    met = None
+    if value is not None and asked is not None:
+        met = value <= asked if at_most else value >= asked
+    return {"row": row, "case": case, "what": what, "value": value, "asked": asked,
             "at_most": at_most, "unit": unit, "met": met}
 
 
-def ratio(over, under):
+def quotient(over, under):
     return None if over is None or under is None else over / under
+
+
+def scaled(factor, value):
+    return None if value is None else factor * value
 
 
 def write(path, row):
     part = path.with_suffix(".part")
-    part.write_text(json.dumps(row, indent=1) + "\n")
+    part.write_text(json.dumps(row, indent=1, allow_nan=False) + "\n")
     part.rename(path)
 
 

@@ -12,10 +12,20 @@ def digits(value):
     return f"{value:.{2 if abs(value) >= 1 else 3}f}"
 
 
+def figure(line):
+    return "not measured" if line["value"] is None else f"{digits(line['value'])}{line['unit']}"
+
+
 def bound(line):
     if line["asked"] is None:
         return ""
     return f"{'<=' if line['at_most'] else '>='} {line['asked']:g}"
+
+
+def verdict(line):
+    if line["asked"] is None:
+        return ""
+    return {True: "met", False: "missed", None: "not measured"}[line["met"]]
 
 
 def times_text(found):
@@ -23,7 +33,7 @@ def times_text(found):
     one first."""
     text = []
     for name, row in found.items():
-        cases = list(row["times"])
+        cases = list(row.get("times", {}))
         if not cases:
             continue
         by_case = {case: rows.medians(row, case) for case in cases}
@@ -40,54 +50,97 @@ def times_text(found):
 
 def blas_text(found):
     kernels = sorted({row["blas"] for row in found.values() if "blas" in row})
-    return f" OpenBLAS with the kernels of {' and '.join(kernels)} for all." if kernels else ""
+    return [f"OpenBLAS with the kernels of {' and '.join(kernels)}.", ""] if kernels else []
 
 
-def section_text(name, section, found):
-    about = next(iter(found.values()))
-    dates = sorted({row["date"] for row in found.values()})
-    commands = list(dict.fromkeys(row["command"] for row in found.values()))
-    text = [f"## {name}", "", f"{section.about} {dates[0]}"
-            f"{'' if len(dates) == 1 else ' to ' + dates[-1]}, load "
-            f"{about['load']:.2f} at first.{blas_text(found)}",
-            *(f"Command: `{command}`" for command in commands), "",
+def machine_of(row):
+    return (f"{row['processor']}, {row['processors']} cores, Linux {row['kernel']}. "
+            f"{row['peers']}.")
+
+
+def measured_text(found, machines):
+    """When, where and with what each row was measured."""
+    head = ["row", "date", "load before", "commit"] + (["machine"] if len(machines) > 1 else [])
+    text = ["| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
+    for name, row in found.items():
+        cells = [name, row["date"], f"{row['load']:.2f}", row["commit"]]
+        if len(machines) > 1:
+            cells.append(str(1 + machines.index(machine_of(row))))
+        text.append("| " + " | ".join(cells) + " |")
+    return text + [""]
+
+
+def section_text(name, section, found, lines, machines):
+    measured = {row: what for row, what in found.items() if rows.is_measured(what)}
+    text = [f"## {name}", "", section.about, "", *blas_text(measured),
             "| row | case | what | found | asked |", "|---|---|---|---|---|"]
-    lines = [line for line in section.lines(found) if line]
-    text += [f"| {line['row']} | {line['case']} | {line['what']} | "
-             f"{digits(line['ratio'])}{line['unit']} | {bound(line)}"
-             f"{': missed' if line['met'] is False else ''} |" for line in lines]
-    return text + ["", *times_text(found)], lines
+    for line in lines:
+        missed = ": missed" if line["met"] is False else ""
+        text.append(f"| {line['row']} | {line['case']} | {line['what']} | {figure(line)} | "
+                    f"{bound(line)}{missed} |")
+    return text + ["", *measured_text(measured, machines), *times_text(measured)]
 
 
-def write(target, sections, stored):
-    """`stored` is {section: {row: what was found}}. Returns how many figures are not what is
-    asked."""
-    body, lines = [], []
-    for name, section in sections.items():
-        if stored[name]:
-            text, of_section = section_text(name, section, stored[name])
-            body += text
-            lines += of_section
-    if not body:
+def summary(lines):
+    """`lines` is {section: those for which something is asked}. What came of them, in a sentence,
+    and those that are not as asked."""
+    asked = [(section, line) for section, of_section in lines.items() for line in of_section]
+    count = {what: sum(verdict(line) == what for _, line in asked)
+             for what in ("met", "missed", "not measured")}
+    text = [f"Of the {len(asked)} figures for which something is asked {count['met']} are as "
+            f"asked, {count['missed']} are not, and {count['not measured']} were not measured.", ""]
+    if count["met"] < len(asked):
+        text += ["| not as asked: section | row | case | what | found | asked |",
+                 "|---|---|---|---|---|---|"]
+        others = {what: [(section, line) for section, line in asked if verdict(line) == what]
+                  for what in ("missed", "not measured")}
+        text += [f"| {section} | {line['row']} | {line['case']} | {line['what']} | "
+                 f"{figure(line)} | {bound(line)} |" for section, line in others["missed"]]
+        by_row = {}
+        for section, line in others["not measured"]:
+            by_row.setdefault((section, line["row"]), []).append(line)
+        for (section, row), of_row in by_row.items():
+            if len(of_row) > 3:
+                text.append(f"| {section} | {row} | {len(of_row)} figures | | not measured | |")
+                continue
+            text += [f"| {section} | {row} | {line['case']} | {line['what']} | not measured | "
+                     f"{bound(line)} |" for line in of_row]
+        text.append("")
+    return text, len(asked) - count["met"]
+
+
+def commands_text(stored, command):
+    """How to repeat all of it; `command` makes the table."""
+    of_rows = [row["command"] for found in stored.values() for row in found.values()
+               if rows.is_measured(row)]
+    return ["", "```", *dict.fromkeys(of_rows), command, "```", ""]
+
+
+def write(target, sections, stored, command):
+    """`stored` is {section: {row: what is known of it, and what was found if it was measured}}.
+    Returns how many figures are not what is asked."""
+    measured = [row for found in stored.values() for row in found.values() if rows.is_measured(row)]
+    if not measured:
         raise SystemExit("no results")
-    first = next(row for found in stored.values() for row in found.values())
-    asked = [line for line in lines if line["met"] is not None]
-    missed = [line for line in asked if not line["met"]]
+    machines = list(dict.fromkeys(machine_of(row) for row in measured))
+    lines = {name: [line for line in section.lines(stored[name]) if line]
+             for name, section in sections.items()}
+    asked = {name: [line for line in of_section if line["asked"] is not None]
+             for name, of_section in lines.items()}
+    summed_up, others = summary(asked)
     head = ["# The network beside its limits and peers", "",
-            f"{first['processor']}, {first['processors']} cores, Linux {first['kernel']}, TCP's "
-            f"congestion control reno. {first['peers']}.",
+            *(f"{text}" if len(machines) == 1 else f"{number}. {text}"
+              for number, text in enumerate(machines, 1)), "",
             "Ranks are processes in network namespaces: one on loopback, or one each on a bridge "
             "whose links are shaped by tbf in both",
-            "directions. Programs took turns; a turn's figure is the median over its rounds of the "
-            "slowest rank, and the median over",
-            "turns is here. Every answer was checked.", "",
-            f"{len(asked) - len(missed)} of the {len(asked)} figures for which something is asked "
-            "are as asked.", ""]
-    if missed:
-        head += ["| missed: row | case | what | found | asked |", "|---|---|---|---|---|"]
-        head += [f"| {line['row']} | {line['case']} | {line['what']} | "
-                 f"{digits(line['ratio'])}{line['unit']} | {bound(line)} |" for line in missed]
-        head.append("")
+            "directions. TCP's congestion control is reno. Each section says how it measures and "
+            "what it checks. The load before",
+            "a row is of a minute, the row before it included. Repeated by",
+            *commands_text(stored, command), *summed_up]
+    body = []
+    for name, section in sections.items():
+        if any(rows.is_measured(row) for row in stored[name].values()):
+            body += section_text(name, section, stored[name], lines[name], machines)
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text("\n".join(head + body))
-    return len(missed)
+    return others

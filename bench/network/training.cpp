@@ -12,8 +12,10 @@
 #include <sotto/sotto.hpp>
 #include <sotto/trainer/advice_calibration.hpp>
 #include <sotto/trainer/advice_link.hpp>
+#include <sotto/trainer/run_recorder.hpp>
 
 #include <CLI/CLI.hpp>
+#include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
@@ -36,7 +38,7 @@ struct settings {
     std::filesystem::path data, folder;
     std::string model = "mlp", compressor = "dgc";
     double rate = 0.05, density = 0.001, warm_up_epochs = 1.0, mask_from = 0.99;
-    std::int64_t steps = 100, batch_size = 64;
+    std::int64_t steps = 100, batch_size = 64, first_steps = 0;
     std::uint64_t seed = 1;
     bool evaluate = false, advise = false;
 };
@@ -88,6 +90,23 @@ void write_order(const settings& s, std::int64_t examples) {
     write(s.folder / "order.i64", std::span<const std::int64_t>(order));
 }
 
+/// What the advice is given, as a report would: all but the first steps, which take memory or are
+/// of a warm-up.
+class settled_steps {
+public:
+    explicit settled_steps(std::int64_t first) : first_(first) {}
+
+    void on_begin(const sotto::run_info& info) { recorder_.on_begin(info); }
+    void on_step(const sotto::step_report& step) {
+        if (step.step > first_) recorder_.on_step(step);
+    }
+    double computing_seconds() const { return sotto::computing_seconds(recorder_.log()); }
+
+private:
+    std::int64_t first_;
+    sotto::run_recorder recorder_;
+};
+
 template <class Model>
 nlohmann::json train(const settings& s, sotto::tcp& through, Model& model, auto strategy,
                      const auto& examples, const auto& unseen) {
@@ -100,15 +119,15 @@ nlohmann::json train(const settings& s, sotto::tcp& through, Model& model, auto 
         std::ofstream(s.folder / "about.json") << about.dump() << '\n';
         return about;
     }
-    std::vector<double> step_seconds, busy_seconds;
+    std::vector<double> step_seconds, losses;
     double before = 0.0;
     const auto keep = [&](const sotto::step_report& step) {
-        const sotto::round_report& r = step.round;
         step_seconds.push_back(step.seconds - before);
-        busy_seconds.push_back(sotto::in_seconds(r.load + r.compute + r.apply));
+        if (losses.size() < 5) losses.push_back(step.round.loss);
         before = step.seconds;
     };
-    const auto whole = trainer.fit(examples, sotto::steps{s.steps}, keep);
+    settled_steps settled(s.first_steps);
+    const auto whole = trainer.fit(examples, sotto::steps{s.steps}, keep, settled);
     const sotto::round_report& total = whole.total;
     nlohmann::json found{{"contestant", "sotto " + s.compressor},
                          {"model", s.model},
@@ -117,7 +136,8 @@ nlohmann::json train(const settings& s, sotto::tcp& through, Model& model, auto 
                          {"steps", whole.steps},
                          {"seconds", whole.seconds},
                          {"step_seconds", step_seconds},
-                         {"busy_seconds", busy_seconds},
+                         {"losses", losses},
+                         {"computing_seconds", settled.computing_seconds()},
                          {"load", sotto::in_seconds(total.load)},
                          {"compute", sotto::in_seconds(total.compute)},
                          {"compress", sotto::in_seconds(total.compress)},
@@ -141,19 +161,14 @@ nlohmann::json advise(const settings& s, sotto::tcp& through, const sotto::layou
     through.agree(true);
     ways.push_back(sotto::calibrate("dgc", deep_gradient_compression(s), tensors, through.size()));
     const sotto::advice found = sotto::advise(compute_seconds, link, through.size(), ways);
+    const double below = found.steps[1].pays_below_bytes_per_second;
     return {{"bytes_per_second", link.bytes_per_second},
             {"latency_seconds", link.latency_seconds},
             {"compute_seconds", compute_seconds},
             {"dense_step_seconds", found.steps[0].step_seconds},
             {"dgc_step_seconds", found.steps[1].step_seconds},
-            {"pays_below_bytes_per_second", found.steps[1].pays_below_bytes_per_second},
+            {"pays_below_bytes_per_second", std::isfinite(below) ? nlohmann::json(below) : "any"},
             {"sentence", found.sentence}};
-}
-
-double median(std::vector<double> values) {
-    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-    std::nth_element(values.begin(), middle, values.end());
-    return *middle;
 }
 
 template <class Model>
@@ -172,7 +187,7 @@ nlohmann::json by_compressor(const settings& s, sotto::tcp& through, Model model
     else
         found = run(sotto::all_reduce{with_momentum});
     if (s.advise && s.folder.empty())
-        found["advice"] = advise(s, through, model.layout(), median(found["busy_seconds"]));
+        found["advice"] = advise(s, through, model.layout(), found["computing_seconds"]);
     return found;
 }
 
@@ -221,6 +236,8 @@ int main(int count, char** arguments) try {
     app.add_option("--mask-from", s.mask_from, "Sparsity from which dgc masks");
     app.add_flag("--evaluate", s.evaluate, "Tell the validation loss at the end");
     app.add_flag("--advise", s.advise, "Tell what the trainer advises");
+    app.add_option("--first-steps", s.first_steps, "That the advice takes no account of")
+        ->check(CLI::NonNegativeNumber);
     app.add_option("--export", s.folder, "Write what ddp.py needs there, and end");
     CLI11_PARSE(app, count, arguments);
     sotto::tcp through = sotto::tcp::join(bench::tcp_options());

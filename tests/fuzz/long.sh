@@ -29,7 +29,6 @@ slice_executions=$((executions < 10000000 ? executions : 10000000))
 slices=$(((executions + slice_executions - 1) / slice_executions))
 
 "$root/cmake/install_debian.sh" tests
-"$root/cmake/install_debian.sh" bench
 cmake --preset fuzz -S "$root" -B "$build" > /dev/null
 # shellcheck disable=SC2046,SC2086  # the targets' names hold no blanks
 cmake --build "$build" --target $(printf 'fuzz_%s ' $targets) > /dev/null
