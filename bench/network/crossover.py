@@ -7,8 +7,10 @@ from typing import NamedTuple
 
 import rows
 
-# What is asked of predictions, in percent.
+# What is asked of predictions, in percent: of bandwidths where compressing breaks even, and where
+# it does so beyond all rates.
 OFF, OFF_MOST = "predicted off by (the worse of two rates)", 25.0
+RIGHT, RIGHT_LEAST = "rates at which it is predicted whether it pays", 100.0
 
 
 class Point(NamedTuple):
@@ -49,27 +51,24 @@ def crossover(points):
 
 
 def crossover_figures(points):
-    """[(what, value, whether it is the one that is asked)] of points by bytes a second; percent
-    where asked, else bytes a second. The value is None where the points do not show it."""
+    """[(what, value)] of points by bytes a second: OFF or RIGHT in percent, all else in bytes a
+    second. The value is None where the points do not show it."""
     found = crossover(points)
     if found:
         at, around = found
-        return [("dgc pays below", at, False),
-                *((f"predicted at {point.rate}", point.pays_below, False) for point in around),
-                (OFF, 100 * max(abs(point.pays_below / at - 1) for point in around), True)]
-    # Beyond the slowest or the fastest, and how far is not known: a prediction on this side of it
-    # is off by at least what it is off the edge.
+        return [("dgc pays below", at),
+                *((f"predicted at {point.rate}", point.pays_below) for point in around),
+                (OFF, 100 * max(abs(point.pays_below / at - 1) for point in around))]
     if all(point.gain > 0 for point in points):
         edge, what = points[-1], "dgc pays on all of these, up to"
-        least = 1 - edge.pays_below / edge.bytes_per_second
     elif all(point.gain <= 0 for point in points):
         edge, what = points[0], "dgc pays on none of these, from"
-        least = edge.pays_below / edge.bytes_per_second - 1
     else:
-        return [(OFF, None, True)]
-    return [(what, edge.bytes_per_second, False),
-            (f"predicted at {edge.rate}", edge.pays_below, False),
-            (OFF, 100 * least if least > OFF_MOST / 100 else None, True)]
+        return [(OFF, None)]
+    right = sum((point.pays_below > point.bytes_per_second) == (point.gain > 0)
+                for point in points)
+    return [(what, edge.bytes_per_second), (f"predicted at {edge.rate}", edge.pays_below),
+            (RIGHT, 100 * right / len(points))]
 
 
 def crossover_lines(model, of_model):
@@ -88,8 +87,10 @@ def crossover_lines(model, of_model):
         yield line(OFF, None, OFF_MOST, True, " %")
         return
     points = sorted(map(point_of, of_model), key=lambda point: point.bytes_per_second)
-    for what, value, is_asked in crossover_figures(points):
-        if is_asked:
+    for what, value in crossover_figures(points):
+        if what == OFF:
             yield line(what, value, OFF_MOST, True, " %")
+        elif what == RIGHT:
+            yield line(what, value, RIGHT_LEAST, unit=" %")
         else:
             yield line(what, 8 * value / 1e6, unit=" Mbit/s")

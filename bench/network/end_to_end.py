@@ -15,7 +15,12 @@ RANKS = 4
 # Batch of a rank, learning rate, steps a rank has in an epoch.
 MODELS = {"mlp": (64, 0.05, 235), "residual_cnn": (64, 0.05, 40),
           "character_lstm": (32, 0.5, 123)}
-CROSSOVER_RATES = ("100mbit", "300mbit", "1gbit", "3gbit", "10gbit")
+DENSITY = 0.001
+RATES = ("100mbit", "300mbit", "1gbit", "3gbit", "10gbit")
+# Models and densities of DGC, and rates to look for a crossover at. At the published density it
+# pays on all that shaped links of a machine can be; where more is sent it does not.
+CROSSOVERS = [(model, DENSITY, RATES) for model in MODELS] + [
+    ("mlp", 0.1, RATES[2:]), ("mlp", 0.25, RATES[1:])]
 SEEDS = (1, 2, 3)
 # Of what DDP and sotto compute in their first steps, relative.
 LOSSES_APART = 1e-3
@@ -148,15 +153,16 @@ def measure_loss(bench, model, seed, steps):
     return {"losses": losses} | agreement.found()
 
 
-def measure_crossover(bench, model, rate, steps):
+def measure_crossover(bench, model, rate, steps, density):
     times, agreement = rows.Times(), Agreement()
     advices = []
     soon = ["--warm-up-epochs", WARM_UP_STEPS / MODELS[model][2]]
     skipped = WARM_UP_STEPS + FIRST_STEPS
     with Namespaces(RANKS, rate, bench.options.burst) as network:
         own = functools.partial(run_sotto, bench, network, model, skipped + steps)
-        taking_turns = [functools.partial(own, "none", "--advise", "--first-steps", skipped, *soon),
-                        functools.partial(own, "dgc", *soon)]
+        dgc = ["--density", density, *soon]
+        taking_turns = [functools.partial(own, "none", "--advise", "--first-steps", skipped, *dgc),
+                        functools.partial(own, "dgc", *dgc)]
         for record in rows.in_turns(bench.options.rounds, taking_turns):
             times.add("step", record["contestant"], step_seconds(agreement.add(record), skipped))
             if "advice" in record:
@@ -183,10 +189,13 @@ def end_to_end_rows(bench):
         yield row(f"{rate}, whole run", "whole", measure_whole, "mlp", rate, whole_steps)
     for seed in SEEDS[:1] if quick else SEEDS:
         yield row(f"loss, seed {seed}", "loss", measure_loss, "mlp", seed, whole_steps)
-    for model in MODELS:
-        for rate in CROSSOVER_RATES[:2] if quick else CROSSOVER_RATES:
-            yield row(f"crossover, {rate}", "crossover", measure_crossover, model, rate,
-                      slow_steps)
+    for model, density, rates in CROSSOVERS:
+        for rate in rates[:2] if quick else rates:
+            found = row(f"density {density:g}, crossover, {rate}", "crossover",
+                        functools.partial(measure_crossover, density=density), model, rate,
+                        slow_steps)
+            found.about["density"] = density
+            yield found
 
 
 def speed_lines(name, row):
@@ -245,12 +254,12 @@ def end_to_end_lines(found):
         if row["kind"] == "loss":
             losses.append(row)
         elif row["kind"] == "crossover":
-            crossovers.setdefault(row["model"], []).append(row)
+            crossovers.setdefault((row["model"], row["density"]), []).append(row)
         elif row["kind"] == "whole":
             yield from whole_lines(name, row, found)
         else:
             yield from speed_lines(name, row)
     if losses:
         yield from loss_lines(losses)
-    for model, of_model in crossovers.items():
-        yield from crossover_lines(model, of_model)
+    for (model, density), rows_of in crossovers.items():
+        yield from crossover_lines(f"{model}, density {density:g}", rows_of)

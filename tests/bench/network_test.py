@@ -127,7 +127,7 @@ class Crossover(unittest.TestCase):
         figures = crossover.crossover_figures(
             [point(1.0, 9.0, 1.0, 1e9), point(10.0, 2.0, 1.0, 110.0),
              point(1000.0, 1.0, 2.0, 70.0)])
-        self.assertAlmostEqual(dict((f[0], f[1]) for f in figures)[crossover.OFF], 30.0)
+        self.assertAlmostEqual(dict(figures)[crossover.OFF], 30.0)
 
     def test_a_prediction_on_any_link_where_it_ends_is_missed(self):
         for pays_below in (0.0, math.inf):
@@ -136,18 +136,20 @@ class Crossover(unittest.TestCase):
             self.assertGreaterEqual(figures[-1][1], 100.0)
             table.digits(figures[-1][1])
 
-    def test_beyond_all_rates_a_prediction_may_be_wrong_but_not_right(self):
-        def off(*points):
-            what, value, is_asked = crossover.crossover_figures(points)[-1]
-            self.assertEqual((what, is_asked), (crossover.OFF, True))
+    def test_beyond_all_rates_it_must_be_predicted_at_each_whether_it_pays(self):
+        def right(*points):
+            what, value = crossover.crossover_figures(points)[-1]
+            self.assertEqual(what, crossover.RIGHT)
             return value
-        self.assertIsNone(off(point(1.0, 2.0, 1.0, 5.0), point(2.0, 2.0, 1.0, math.inf)))
-        self.assertIsNone(off(point(1.0, 2.0, 1.0, 5.0), point(2.0, 2.0, 1.0, 1.6)))
-        self.assertAlmostEqual(off(point(1.0, 2.0, 1.0, 5.0), point(2.0, 2.0, 1.0, 1.0)), 50.0)
-        self.assertIsNone(off(point(1.0, 1.0, 2.0, 0.0), point(2.0, 1.0, 2.0, 9.0)))
-        self.assertAlmostEqual(off(point(1.0, 1.0, 2.0, 3.0), point(2.0, 1.0, 2.0, 9.0)), 200.0)
-        self.assertEqual(off(point(1.0, 1.0, 2.0, math.inf), point(2.0, 1.0, 2.0, 9.0)), math.inf)
-        self.assertIsNone(off(point(1.0, 1.0, 2.0), point(2.0, 2.0, 1.0)))
+        pays, costs = (2.0, 1.0), (1.0, 2.0)
+        self.assertEqual(right(point(1.0, *pays, 5.0), point(2.0, *pays, math.inf)), 100.0)
+        self.assertEqual(right(point(1.0, *pays, 5.0), point(2.0, *pays, 1.6)), 50.0)
+        self.assertEqual(right(point(1.0, *costs, 0.0), point(2.0, *costs, 1.9)), 100.0)
+        self.assertEqual(right(point(1.0, *costs, math.inf), point(2.0, *costs, 9.0)), 0.0)
+
+    def test_where_it_pays_and_costs_in_no_order_there_is_nothing_to_predict(self):
+        figures = crossover.crossover_figures([point(1.0, 1.0, 2.0), point(2.0, 2.0, 1.0)])
+        self.assertEqual(figures, [(crossover.OFF, None)])
 
     def test_advice_of_any_link_is_infinite(self):
         advices = [{"pays_below_bytes_per_second": value} for value in (3.0, "any", "any")]
