@@ -52,7 +52,8 @@ concept decodes = requires(state_of<C>& state, const tensor& t, byte_view messag
 /// That is all a compressor must have. It may have more, each with the default given:
 ///   message_bytes_max(tensor)   the longest message encode can append; 4 bytes an element and 64
 ///                               more
-///   begin_round(round_info)     called before the first encode of a round; nothing
+///   begin_round(round_info)     called before the first encode of a round; nothing. What is
+///                               packed may have another share than what is encoded
 ///   commit(), rollback()        the round took place on all ranks, or on none: then what encode
 ///                               took from memory is put back, and memory stands as before the
 ///                               round; nothing

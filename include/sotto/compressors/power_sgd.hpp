@@ -81,7 +81,7 @@ public:
     }
 
     void begin_round(const round_info& where) noexcept {
-        weight_ = static_cast<float>(where.weight());
+        weight_ = static_cast<float>(where.packed_weight());
         round_ = random_.split(static_cast<std::uint64_t>(where.step));
     }
 

@@ -374,8 +374,10 @@ private:
         return total;
     }
 
-    /// Whose gradient is compressed: this rank's or, in a hierarchy, all of its host.
+    /// Whose gradient is compressed: what is packed is this rank's, what is encoded this rank's or,
+    /// in a hierarchy, all of its host's.
     round_info as_worker(round_info where) const {
+        where.packed_share = where.share;
         if constexpr (hierarchical) {
             const collectives::hierarchical hosts{ranks_per_worker_};
             const collectives::range host = hosts.host_of(where.rank, where.world_size);
