@@ -43,8 +43,9 @@ concept decodes = requires(state_of<C>& state, const tensor& t, byte_view messag
 /// What of a gradient is sent, and what is remembered of the rest. One state serves all tensors of
 /// the layout it was bound to: what it remembers of a tensor it keeps at the tensor's `offset` or
 /// under its `index`. It is never called by two threads at a time; in a round each tensor is
-/// encoded at most once, in whatever order gradients become ready, and decoded after all were
-/// encoded. Messages may lie at any address.
+/// encoded at most once, in whatever order gradients become ready. Its messages, its own among
+/// them, are decoded after that, but perhaps before other tensors are encoded, and its own twice.
+/// Messages may lie at any address.
 ///
 /// A state that remembers something needs commit and rollback: a round that fails must be as if it
 /// had never been.
