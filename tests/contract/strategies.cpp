@@ -166,6 +166,29 @@ TEST_CASE("at density 1 without masking Deep Gradient Compression is momentum SG
     }
 }
 
+TEST_CASE("at density 1 memories of ranks whose data are used up go on as one momentum does") {
+    const momentum_corrected memory{.momentum = 0.5, .mask = false};
+    const momentum_sgd dense{.learning_rate = 0.0625, .momentum = 0.5};
+    const dgc everything{.density = 1.0, .momentum = 0.5, .mask = false, .warm_up_epochs = 0};
+    // Shares of one half and one quarter in every round.
+    for (const auto& own : {std::vector<std::int64_t>{8, 0}, {8, 4}, {8, 8, 4, 4}, {4, 8, 8, 4}}) {
+        const exercise work{.batch_size = 4, .length = epochs{2}, .own = own};
+        const int world = static_cast<int>(own.size());
+        const trained expected = train(world, all_reduce{dense}, work)[0];
+        const auto same = [&](const auto& compressor, auto collective) {
+            const auto ranks = train(world, all_reduce{plain(), compressor, collective}, work);
+            CHECK(agree(ranks));
+            CHECK(ranks[0].same_parameters(expected));
+        };
+        same(everything, collectives::fitting{});
+        same(everything, collectives::sparse_reduce_scatter{});
+        same(everything, collectives::hierarchical{.ranks_per_host = 2});
+        const sparsified shared{random_k{.density = 1.0}, memory};
+        same(shared, collectives::ring{});
+        same(shared, collectives::all_gather{});
+    }
+}
+
 TEST_CASE("with masking at density 1 it is SGD without momentum, where tensors are matrices") {
     layout matrices;
     matrices.add("first", {20, 10}).add("second", {10, 5});
@@ -384,8 +407,10 @@ TEST_CASE("ranks with unequal shares take the mean over all examples of a round"
         std::int64_t count = 0;
         for (const auto& round : together.rounds)
             for (const std::int64_t example : round) loss += static_cast<double>(example), ++count;
-        for (const auto& ranks : {train(world, all_reduce{plain()}, work),
-                                  train(world, all_reduce{plain(), top_k{.density = 1.0}}, work)}) {
+        for (const auto& ranks :
+             {train(world, all_reduce{plain()}, work),
+              train(world, all_reduce{plain(), top_k{.density = 1.0}}, work),
+              train(world, all_reduce{plain(), ef21{top_k{.density = 1.0}}}, work)}) {
             CHECK(agree(ranks));
             for (const trained& rank : ranks) {
                 CHECK(rank.report.steps == static_cast<std::int64_t>(together.rounds.size()));

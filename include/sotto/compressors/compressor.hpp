@@ -48,7 +48,8 @@ concept decodes = requires(state_of<C>& state, const tensor& t, byte_view messag
 /// Messages may lie at any address.
 ///
 /// A state that remembers something needs commit and rollback: a round that fails must be as if it
-/// had never been.
+/// had never been. One that says so, see `remembers`, gets a gradient of zeros of share 0 where a
+/// rank has no data in a round, so that what waits is sent all the same; others then send nothing.
 ///
 /// That is all a compressor must have. It may have more, each with the default given:
 ///   message_bytes_max(tensor)   the longest message encode can append; 4 bytes an element and 64
@@ -98,8 +99,8 @@ concept compressor = binds_to_layout<C> && encodes<C> && decodes<C>;
 ///                                     takes in the sum of the payload before and makes number 1,
 ///                                     2, ...; unpack gets the sum of the last. Between them other
 ///                                     tensors are packed
-/// A rank that has no gradient in a round packs none: it sends zeros, whatever pack_next makes for
-/// it, and unpacks like all others.
+/// A rank that has no gradient in a round, and whose compressor does not remember, packs none: it
+/// sends zeros, whatever pack_next makes for it, and unpacks like all others.
 template <class C>
 concept packs = compressor<C> &&
     requires(state_of<C>& state, const state_of<C>& fixed, const tensor& t,

@@ -150,11 +150,8 @@ private:
         round_report report{.examples = job.examples, .dense_bytes = 4 * tensors_.size()};
         if (job.examples > 0)
             report.loss = compute(job, parameters, static_cast<float>(where.share), watch);
-        for (auto t = tensors_.tensors().rbegin(); t != tensors_.tensors().rend(); ++t)
-            if (progress_[slot(*t)] == progress::at_rest) {
-                lane_of(*t).send_nothing(compressor_, step_);
-                has_left(*t);
-            }
+        else
+            take_part();
         report.compress += watch.lap();
 
         at("exchange");
@@ -241,6 +238,17 @@ private:
         for (auto t = tensors_.tensors().rbegin(); t != tensors_.tensors().rend(); ++t)
             if (progress_[slot(*t)] == progress::computed) send(*t, weight);
         return loss;
+    }
+
+    /// Without data.
+    void take_part() {
+        std::fill(gradient_.begin(), gradient_.end(), 0.0f);
+        for (const tensor& t : tensors_) compressing::measured(compressor_, t, 0.0);
+        for (auto t = tensors_.tensors().rbegin(); t != tensors_.tensors().rend(); ++t) {
+            const auto zeros = t->of(std::span<const float>(gradient_));
+            tensor_bytes_[slot(*t)] = lane_of(*t).send_nothing(compressor_, zeros, step_);
+            has_left(*t);
+        }
     }
 
     void is_ready(const tensor& t) {
