@@ -68,6 +68,13 @@ public:
 
     data::share share() const noexcept { return {through_->rank(), through_->size()}; }
 
+    int sender_for(int rank) const {
+        if constexpr (hierarchical)
+            return static_cast<int>(
+                collectives::hierarchical{ranks_per_worker_}.host_of(rank, through_->size()).begin);
+        return rank;
+    }
+
     epoch_agreement begin_epoch(const epoch_plan& plan) {
         collectives::all_gather_values(*through_, plan, std::span(plans_),
                                        {channels::epochs, 0, epochs_++});
