@@ -245,6 +245,30 @@ TEST_CASE_TEMPLATE_DEFINE("a round that failed after some tensors only leaves no
 }
 TEST_CASE_TEMPLATE_APPLY(rolls_back_in_part, testing::every_compressor);
 
+TEST_CASE_TEMPLATE_DEFINE("messages can be decoded before other tensors are encoded, and twice", C,
+                          decodes_in_between) {
+    worker<C> one, twin;
+    for (std::int64_t step = 0; step < 2 * rounds_an_epoch; ++step) {
+        const floats gradient = integers(step);
+        const messages sent = twin.encode(step, gradient);
+        const floats expected = twin.decode(sent);
+        floats sum(gradient.size());
+        compressing::begin_round(one.state, place_of(step));
+        for (const tensor& t : one.tensors) {
+            bytes message;
+            one.state.encode(t, t.of(std::span<const float>(gradient)), message);
+            CHECK(message == sent[static_cast<std::size_t>(t.index)]);
+            one.state.decode_add(t, message, t.of(std::span(sum)));
+        }
+        CHECK(same_bits(sum, expected));
+        CHECK(same_bits(one.decode(sent), expected));
+        compressing::commit(one.state);
+        compressing::commit(twin.state);
+        CHECK(testing::snapshot(one.state) == testing::snapshot(twin.state));
+    }
+}
+TEST_CASE_TEMPLATE_APPLY(decodes_in_between, testing::every_compressor);
+
 TEST_CASE_TEMPLATE_DEFINE("what is not sent is remembered once the round is committed", C,
                           remembers) {
     worker<C> one, fresh;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <tuple>
+#include <type_traits>
 
 #include "sotto/collectives/all_gather_v.hpp"
 #include "sotto/collectives/halving_doubling.hpp"
@@ -65,16 +66,25 @@ using every_strategy = std::tuple<
     all_reduce<momentum_sgd, power_sgd>, all_reduce<adamw, error_feedback<scaled_sign>>,
     all_reduce<sgd, ef21<top_k>>, all_reduce<momentum_sgd, qsgd>,
     all_reduce<sgd, dgc, collectives::sparse_reduce_scatter>,
-    all_reduce<sgd, dgc, collectives::hierarchical>>;
+    all_reduce<sgd, dgc, collectives::hierarchical>,
+    all_reduce<momentum_sgd, power_sgd, collectives::hierarchical>>;
 
 /// One for each way to exchange: sums, sums of chosen entries, sums that depend on each other,
-/// gathered messages, differences of them, entries that are selected again. Where every strategy
-/// would say no more, over transports of one kind, and takes minutes to compile.
+/// gathered messages, differences of them, entries that are selected again, messages of hosts.
+/// Where every strategy would say no more, over transports of one kind, and takes minutes to
+/// compile.
 using strategies_of_each_kind = std::tuple<
     all_reduce<sgd, none>, all_reduce<momentum_sgd, none, collectives::ring>,
     all_reduce<scheduled<sgd, cosine>, fp16>, all_reduce<sgd, dgc>,
     all_reduce<sgd, sparsified<random_k, momentum_corrected, warm_up>, collectives::ring>,
     all_reduce<momentum_sgd, power_sgd>, all_reduce<sgd, ef21<top_k>>,
-    all_reduce<sgd, dgc, collectives::sparse_reduce_scatter>>;
+    all_reduce<sgd, dgc, collectives::sparse_reduce_scatter>,
+    all_reduce<sgd, dgc, collectives::hierarchical>>;
+
+/// Whether it makes groups of its own: these can be two deep, so that it goes into a group, but not
+/// into a group of a group.
+template <class Strategy>
+inline constexpr bool makes_groups =
+    std::is_same_v<decltype(Strategy::collective), collectives::hierarchical>;
 
 }  // namespace sotto::testing

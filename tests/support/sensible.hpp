@@ -10,7 +10,8 @@
 namespace sotto::testing {
 
 /// Options of a policy that make sense for tensors of some hundred small integers: one entry in
-/// eight is sent, warm-up takes one epoch, learning rates are powers of two. Defaults otherwise.
+/// eight is sent, warm-up takes one epoch, learning rates are powers of two, hosts have two ranks.
+/// Defaults otherwise.
 template <class Policy>
 struct sensible {
     static Policy options() {
@@ -19,6 +20,7 @@ struct sensible {
         if constexpr (requires { policy.warm_up_epochs; }) policy.warm_up_epochs = 1.0;
         if constexpr (requires { policy.limit = 5.0; }) policy.limit = 5.0;
         if constexpr (requires { policy.learning_rate; }) policy.learning_rate = 0.0625;
+        if constexpr (requires { policy.ranks_per_host; }) policy.ranks_per_host = 2;
         return policy;
     }
 };
@@ -48,7 +50,8 @@ struct sensible<clipped<Optimizer>> {
 template <class Optimizer, class Compressor, class Collective>
 struct sensible<all_reduce<Optimizer, Compressor, Collective>> {
     static all_reduce<Optimizer, Compressor, Collective> options() {
-        return {sensible<Optimizer>::options(), sensible<Compressor>::options(), Collective{}};
+        return {sensible<Optimizer>::options(), sensible<Compressor>::options(),
+                sensible<Collective>::options()};
     }
 };
 

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "sotto/collectives/hierarchical.hpp"
 #include "sotto/compressors/dgc.hpp"
 #include "sotto/compressors/residual.hpp"
 #include "sotto/compressors/sparsified.hpp"
@@ -127,6 +128,22 @@ TEST_CASE("residuals and velocities keep their sums in any other number of ranks
                      dgc{.density = 0.125, .momentum = 0.5, .warm_up_epochs = 0}});
     check(all_reduce{momentum_sgd{.learning_rate = 1.0, .momentum = 0.5},
                      sparsified{top_k{.density = 0.125}, residual{}}});
+}
+
+TEST_CASE("in a hierarchy residuals come to first ranks of hosts, which send them") {
+    const all_reduce strategy{sgd{.learning_rate = 1.0},
+                              sparsified{top_k{.density = 0.125}, residual{}},
+                              collectives::hierarchical{.ranks_per_host = 3}};
+    memory_files files;
+    const holdings before = run(8, strategy, files, false, 5);
+    for (const int world : {1, 2, 4, 5, 7, 11}) {
+        CAPTURE(world);
+        const holdings after = run(world, strategy, files, true, 0);
+        CHECK(after.sums == before.sums);
+        for (const auto& [name, parts] : after.parts)
+            for (std::size_t rank = 0; rank < parts.size(); ++rank)
+                if (rank % 3 != 0) CHECK(parts[rank] == std::vector<float>(parts[rank].size()));
+    }
 }
 
 TEST_CASE("an epoch goes on after the examples that the old ranks had read of it") {

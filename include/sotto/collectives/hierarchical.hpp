@@ -18,8 +18,9 @@ namespace sotto::collectives {
 /// of other hosts, and the result is spread inside. Of N ranks on H hosts only H compress, and what
 /// crosses the network is a host's message instead of one for each rank.
 ///
-/// To compressors a host is a worker: only its first rank remembers anything, and local clipping
-/// counts hosts. What is summed anyway (dense vectors) is summed over all ranks as without hosts.
+/// To compressors a host is a worker: only its first rank remembers anything of what goes so, and
+/// local clipping counts hosts. What is summed anyway (dense vectors, low-rank factors) is packed,
+/// clipped, summed and remembered by every rank as without hosts.
 /// The clipping of a whole model's norm needs all tensors before any is added up: it is refused.
 ///   shape   ranks 0 to m-1 are the first host, m to 2m-1 the second; the last may have fewer
 struct hierarchical {

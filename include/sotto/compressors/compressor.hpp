@@ -43,16 +43,19 @@ concept decodes = requires(state_of<C>& state, const tensor& t, byte_view messag
 /// What of a gradient is sent, and what is remembered of the rest. One state serves all tensors of
 /// the layout it was bound to: what it remembers of a tensor it keeps at the tensor's `offset` or
 /// under its `index`. It is never called by two threads at a time; in a round each tensor is
-/// encoded at most once, in whatever order gradients become ready, and decoded after all were
-/// encoded. Messages may lie at any address.
+/// encoded at most once, in whatever order gradients become ready. Its messages, its own among
+/// them, are decoded after that, but perhaps before other tensors are encoded, and its own twice.
+/// Messages may lie at any address.
 ///
 /// A state that remembers something needs commit and rollback: a round that fails must be as if it
-/// had never been.
+/// had never been. One that says so, see `remembers`, gets a gradient of zeros of share 0 where a
+/// rank has no data in a round, so that what waits is sent all the same; others then send nothing.
 ///
 /// That is all a compressor must have. It may have more, each with the default given:
 ///   message_bytes_max(tensor)   the longest message encode can append; 4 bytes an element and 64
 ///                               more
-///   begin_round(round_info)     called before the first encode of a round; nothing
+///   begin_round(round_info)     called before the first encode of a round; nothing. What is
+///                               packed may have another share than what is encoded
 ///   commit(), rollback()        the round took place on all ranks, or on none: then what encode
 ///                               took from memory is put back, and memory stands as before the
 ///                               round; nothing
@@ -96,8 +99,8 @@ concept compressor = binds_to_layout<C> && encodes<C> && decodes<C>;
 ///                                     takes in the sum of the payload before and makes number 1,
 ///                                     2, ...; unpack gets the sum of the last. Between them other
 ///                                     tensors are packed
-/// A rank that has no gradient in a round packs none: it sends zeros, whatever pack_next makes for
-/// it, and unpacks like all others.
+/// A rank that has no gradient in a round, and whose compressor does not remember, packs none: it
+/// sends zeros, whatever pack_next makes for it, and unpacks like all others.
 template <class C>
 concept packs = compressor<C> &&
     requires(state_of<C>& state, const state_of<C>& fixed, const tensor& t,

@@ -23,8 +23,8 @@ namespace sotto {
 ///   math    v_i = m v_i + (1 - m) g_i;  send c_i = C(v_i - h_i);  h_i += c_i;  h += sum of c_i;
 ///           the optimizer sees h, which is the sum of h_i. Gradients come in weighted by the
 ///           ranks' shares, and so h_i is of the weighted one: a share that changes is one more
-///           difference. A rank without data sends nothing, and its h_i stays part of h. All begin
-///           at 0. momentum m = 0 is EF21, m > 0 is EF21-SGDM, for stochastic gradients
+///           difference. So is one that falls to 0: a rank without data gives zeros. All begin at
+///           0. momentum m = 0 is EF21, m > 0 is EF21-SGDM, for stochastic gradients
 ///   wire    the inner compressor's, of differences
 ///   cost    16 bytes a weight, with momentum 24, 4 bytes a value of the largest tensor, and of its
 ///           own message another decoding. h and the sum of h_i are rounded apart: after T rounds

@@ -26,9 +26,9 @@ namespace sotto {
 /// the bytes sent do not grow with the number of ranks, and no index is sent.
 ///   math    M_i = g_i + e_i, m times k;  P = sum of M_i Q, made orthonormal;  Q = sum of M_i' P;
 ///           the optimizer sees G = P Q';  e_i = M_i - w_i G, where w_i is the rank's share of the
-///           round, and a rank without data keeps its e_i: so what was applied and the sum of all
-///           memories add up to what was given. A single memory also holds what sets its rank's
-///           gradients apart from the others', and only their sum has a meaning.
+///           round, 0 without data: so what was applied and the sum of all memories add up to what
+///           was given. A single memory also holds what sets its rank's gradients apart from the
+///           others', and only their sum has a meaning.
 ///           G is the projection of the sum of M_i to the columns of P: all of it where its rank is
 ///           at most r, to about 10^-6. Q begins with random numbers and is kept with orthonormal
 ///           columns, which changes nothing but its range; columns that vanish are drawn anew.
@@ -81,7 +81,7 @@ public:
     }
 
     void begin_round(const round_info& where) noexcept {
-        weight_ = static_cast<float>(where.weight());
+        weight_ = static_cast<float>(where.packed_weight());
         round_ = random_.split(static_cast<std::uint64_t>(where.step));
     }
 

@@ -143,6 +143,7 @@ public:
                                  std::to_string(densest_) + " in the first round to " +
                                  std::to_string(density_) + "; it must never be above the first");
         weight_ = where.weight();
+        packed_weight_ = where.packed_weight();
         forget_measures();
         selector_.begin_round(where);
     }
@@ -159,11 +160,12 @@ public:
     void encode(const tensor& t, std::span<const float> gradient, bytes& out) {
         if (dense(t)) {
             const auto values = std::span(values_).first(gradient.size());
-            pack(t, gradient, values);
+            clip(t, gradient, weight_, values);
             wire::encode_dense(values, wire::value_format::fp32, out);
             return;
         }
-        write(t, choose(t, gradient, clip_factor(t, gradient), options_.message.values), out);
+        write(t, choose(t, gradient, clip_factor(t, gradient, weight_), options_.message.values),
+              out);
     }
 
     using weighing = state;
@@ -237,12 +239,9 @@ public:
     std::int64_t payload_size(const tensor& t) const { return dense(t) ? t.size : entries_now(t); }
 
     void pack(const tensor& t, std::span<const float> gradient, std::span<float> payload) {
-        if (dense(t)) {
-            const float factor = clip_factor(t, gradient);
-            for (std::size_t i = 0; i < payload.size(); ++i) payload[i] = factor * gradient[i];
-            return;
-        }
-        const auto indices = choose(t, gradient, clip_factor(t, gradient), payload_format(t));
+        if (dense(t)) return clip(t, gradient, packed_weight_, payload);
+        const auto indices =
+            choose(t, gradient, clip_factor(t, gradient, packed_weight_), payload_format(t));
         const auto rest = std::copy_n(values_.begin(), indices.size(), payload.begin());
         std::fill(rest, payload.end(), 0.0f);
     }
@@ -299,11 +298,17 @@ private:
         return options_.message.dense_vectors && t.is_vector();
     }
 
-    float clip_factor(const tensor& t, std::span<const float> gradient) {
-        if (waits_for_all()) return options_.clipping.factor_of(model_squares(), weight_);
+    float clip_factor(const tensor& t, std::span<const float> gradient, double weight) {
+        if (waits_for_all()) return options_.clipping.factor_of(model_squares(), weight);
         const double squares = squares_[static_cast<std::size_t>(t.index)];
-        return squares == not_measured ? options_.clipping.factor(gradient, weight_)
-                                       : options_.clipping.factor_of(squares, weight_);
+        return squares == not_measured ? options_.clipping.factor(gradient, weight)
+                                       : options_.clipping.factor_of(squares, weight);
+    }
+
+    void clip(const tensor& t, std::span<const float> gradient, double weight,
+              std::span<float> clipped) {
+        const float factor = clip_factor(t, gradient, weight);
+        for (std::size_t i = 0; i < clipped.size(); ++i) clipped[i] = factor * gradient[i];
     }
 
     /// The whole gradient's, added in the order of tensors.
@@ -404,7 +409,8 @@ private:
     bound_memory memory_;
     double densest_;
     double density_;
-    double weight_ = 1.0;
+    double weight_ = 1.0;         // of a gradient that is encoded
+    double packed_weight_ = 1.0;  // of one that is packed
     static constexpr double not_measured = -1.0;
     std::vector<double> squares_;  // of each tensor's gradient in this round
     double model_squares_ = not_measured;

@@ -10,10 +10,17 @@ struct round_info {
     double epoch = 0.0;     // passes over the data completed before this one, with their fraction
     int rank = 0;
     int world_size = 1;
-    double share = 0.0;  // this rank's part of the round's examples; 0: the same as everybody's
+    double share = -1.0;  // this rank's part of the round's examples; below 0: as everybody's
+
+    // To a compressor in a hierarchy, rank, world_size and share are of hosts: what is encoded is a
+    // host's gradient. What is packed and summed is still a rank's own, of this share; below 0: of
+    // `share`.
+    double packed_share = -1.0;
 
     /// By how much this rank's mean gradient counts.
-    double weight() const noexcept { return share > 0.0 ? share : 1.0 / world_size; }
+    double weight() const noexcept { return share >= 0.0 ? share : 1.0 / world_size; }
+    /// The same where it is packed.
+    double packed_weight() const noexcept { return packed_share >= 0.0 ? packed_share : weight(); }
 };
 
 /// The momentum that gradients carry which went through a compressor's memory.

@@ -21,7 +21,7 @@ namespace sotto {
 /// layers still compute.
 ///   math    g = sum over ranks of (examples of the rank / examples of the round) * mean gradient
 ///           of the rank;  every rank then holds bit-identical parameters. A rank whose data are
-///           used up contributes nothing
+///           used up has no part in that mean; what its compressor remembers goes on being sent
 ///   wire    what can be summed is summed by the collective; other messages are gathered. By
 ///           default each tensor goes the way its compressor says. Tensors that are summed and
 ///           small share a sum, and so its latency, up to group_bytes; what each becomes is the

@@ -68,6 +68,13 @@ public:
 
     data::share share() const noexcept { return {through_->rank(), through_->size()}; }
 
+    int sender_for(int rank) const {
+        if constexpr (hierarchical)
+            return static_cast<int>(
+                collectives::hierarchical{ranks_per_worker_}.host_of(rank, through_->size()).begin);
+        return rank;
+    }
+
     epoch_agreement begin_epoch(const epoch_plan& plan) {
         collectives::all_gather_values(*through_, plan, std::span(plans_),
                                        {channels::epochs, 0, epochs_++});
@@ -150,11 +157,8 @@ private:
         round_report report{.examples = job.examples, .dense_bytes = 4 * tensors_.size()};
         if (job.examples > 0)
             report.loss = compute(job, parameters, static_cast<float>(where.share), watch);
-        for (auto t = tensors_.tensors().rbegin(); t != tensors_.tensors().rend(); ++t)
-            if (progress_[slot(*t)] == progress::at_rest) {
-                lane_of(*t).send_nothing(compressor_, step_);
-                has_left(*t);
-            }
+        else
+            take_part();
         report.compress += watch.lap();
 
         at("exchange");
@@ -241,6 +245,17 @@ private:
         for (auto t = tensors_.tensors().rbegin(); t != tensors_.tensors().rend(); ++t)
             if (progress_[slot(*t)] == progress::computed) send(*t, weight);
         return loss;
+    }
+
+    /// Without data.
+    void take_part() {
+        std::fill(gradient_.begin(), gradient_.end(), 0.0f);
+        for (const tensor& t : tensors_) compressing::measured(compressor_, t, 0.0);
+        for (auto t = tensors_.tensors().rbegin(); t != tensors_.tensors().rend(); ++t) {
+            const auto zeros = t->of(std::span<const float>(gradient_));
+            tensor_bytes_[slot(*t)] = lane_of(*t).send_nothing(compressor_, zeros, step_);
+            has_left(*t);
+        }
     }
 
     void is_ready(const tensor& t) {
@@ -373,8 +388,10 @@ private:
         return total;
     }
 
-    /// Whose gradient is compressed: this rank's or, in a hierarchy, all of its host.
+    /// Whose gradient is compressed: what is packed is this rank's, what is encoded this rank's or,
+    /// in a hierarchy, all of its host's.
     round_info as_worker(round_info where) const {
+        where.packed_share = where.share;
         if constexpr (hierarchical) {
             const collectives::hierarchical hosts{ranks_per_worker_};
             const collectives::range host = hosts.host_of(where.rank, where.world_size);

@@ -85,10 +85,11 @@ public:
         return 4 * tensor_.size;
     }
 
-    void send_nothing(state& compressor, std::int64_t round) {
-        if (flat_) return flat_->send_nothing(compressor, round);
+    std::int64_t send_nothing(state& compressor, std::span<const float> zeros, std::int64_t round) {
+        if (flat_) return flat_->send_nothing(compressor, zeros, round);
         std::fill(payload_.begin(), payload_.end(), 0.0f);
         start(0.0f, round);
+        return 0;
     }
 
     bool advance(state& compressor) {
@@ -157,8 +158,11 @@ private:
 
     /// What the compressor was told of this rank's own gradient holds for the host's no longer.
     void send_sum(state& compressor) {
-        if (payload_.back() == 0.0f) return between_->send_nothing(compressor, round_);
         const std::span<const float> sum = values();
+        if (payload_.back() == 0.0f) {
+            between_->send_nothing(compressor, sum, round_);
+            return;
+        }
         const double squares = kernels::sum_of_squares(sum);
         if (!kernels::is_finite(squares))
             throw error(errc::non_finite,

@@ -17,6 +17,7 @@
 #include "sotto/collectives/fitting.hpp"
 #include "sotto/collectives/sparse_all_reduce.hpp"
 #include "sotto/compressors/compressor.hpp"
+#include "sotto/compressors/contractive.hpp"
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/layout.hpp"
@@ -145,19 +146,25 @@ public:
         return send_message(compressor, round);
     }
 
-    /// Takes part without a gradient.
-    void send_nothing(state& compressor, std::int64_t round) {
-        if (way_ == way::nothing) return;
+    /// Takes part without a gradient. A compressor that remembers is given zeros, so that what
+    /// waits goes on being sent: this rank may never have data, and owns stripes all the same.
+    std::int64_t send_nothing(state& compressor, std::span<const float> zeros, std::int64_t round) {
+        if constexpr (remembers<Compressor>) return send(compressor, zeros, round);
+        if (way_ == way::nothing) return 0;
         if constexpr (packs<Compressor>)
             if (way_ == way::sum) {
                 const auto payload = first_payload(compressor, round, false);
                 std::fill(payload.begin(), payload.end(), 0.0f);
                 start_sum(round);
-                return;
+                return 0;
             }
         if constexpr (chooses)
-            if (!gathers_now(compressor)) return start_entries(compressor, {}, round);
+            if (!gathers_now(compressor)) {
+                start_entries(compressor, {}, round);
+                return 0;
+            }
         gather_->start({}, label(channels::messages, round));
+        return 0;
     }
 
     bool advance(state& compressor) {

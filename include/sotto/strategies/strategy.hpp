@@ -67,6 +67,9 @@ using strategy_state = decltype(std::declval<const S&>().bind(std::declval<const
 ///   start_group() -> std::int64_t              ranks with the same number start from the same
 ///                                              parameters and shuffle alike; 0 for all where it is
 ///                                              left out. The number must not change
+///   sender_for(rank) -> int                    which rank sends what `rank` remembers of its
+///                                              gradients: that a run resumed by another number of
+///                                              ranks puts it there. The same on all ranks; `rank`
 /// `static constexpr bool synchronous` in the options says that after a round all ranks hold the
 /// same parameters: an evaluation is then shared out among them. Otherwise a rank may be without
 /// data and rounds of its own, a server that only serves: its `fit` goes straight to `finish`.
@@ -92,6 +95,14 @@ template <class State>
 inline constexpr bool has_start_groups = requires(const State& state) {
     { state.start_group() } -> std::convertible_to<std::int64_t>;
 };
+
+template <class State>
+int sender_for(const State& state, int rank) {
+    if constexpr (requires { state.sender_for(rank); })
+        return state.sender_for(rank);
+    else
+        return rank;
+}
 
 }  // namespace conducting
 

@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "sotto/checkpoint/file_header.hpp"
@@ -34,8 +35,9 @@ namespace sotto::detail {
 /// rank its part.
 ///
 /// Another number of ranks than wrote it: what they held apart, parts of a sum, goes from old rank
-/// r to new rank r mod N and is added up there, other new ranks begin with zeros, so that the sum
-/// over all ranks stays what it was, exactly where the additions are exact. Buffers become the mean
+/// r to new rank r mod N, or whoever sends what that rank remembers, and is added up there, other
+/// new ranks begin with zeros, so that the sum over all ranks stays what it was, exactly where the
+/// additions are exact, and all of it is sent. Buffers become the mean
 /// over the old ranks on every new one, which is what an evaluation saw. An epoch goes on after
 /// the examples that all old ranks had read of it: where these are no whole number of the new
 /// ranks' rounds, fewer than a round of them are read again. Data that each rank had for its own
@@ -47,8 +49,9 @@ namespace sotto::detail {
 template <transport Transport>
 class run_reader {
 public:
-    run_reader(Transport& through, const saved_fields& fields)
-        : through_(through), fields_(fields) {}
+    /// `senders`: by rank, who sends what it remembers.
+    run_reader(Transport& through, const saved_fields& fields, std::vector<int> senders)
+        : through_(through), fields_(fields), senders_(std::move(senders)) {}
 
     /// `torn` is not empty while the state is filled, and afterwards says what that ended by.
     template <checkpoint::file_system Files>
@@ -279,7 +282,7 @@ private:
         for (const saved_field& field : fields_.apart)
             std::fill(field.memory.begin(), field.memory.end(), std::byte{0});
         for (int old = 0; old < static_cast<int>(found_.world); ++old) {
-            const int rank = old % through_.size();
+            const int rank = senders_[static_cast<std::size_t>(old % through_.size())];
             if (!file && rank != through_.rank()) continue;
             for (const saved_field& field : fields_.apart) {
                 room_.resize(field.memory.size());
@@ -343,6 +346,7 @@ private:
 
     Transport& through_;
     const saved_fields& fields_;
+    std::vector<int> senders_;
     found_place found_;
     std::vector<std::int64_t> shares_;  // examples of the data, then of each rank
     std::vector<checkpoint::refused_file> damaged_;

@@ -8,10 +8,12 @@
 #include <string>
 #include <system_error>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "sotto/checkpoint/file_system.hpp"
 #include "sotto/core/errors.hpp"
+#include "sotto/strategies/strategy.hpp"
 #include "sotto/trainer/callback.hpp"
 #include "sotto/trainer/checkpoints.hpp"
 #include "sotto/trainer/fit_progress.hpp"
@@ -111,7 +113,10 @@ public:
                           const resume_options& options, Files& files, run_place& place) {
         through_.at({.round = place.step, .phase = "resuming"});
         const auto fields = fields_of(model_, state_, parameters_, learnt_);
-        run_reader reader(through_, fields);
+        std::vector<int> senders;
+        for (int rank = 0; rank < through_.size(); ++rank)
+            senders.push_back(conducting::sender_for(state_, rank));
+        run_reader reader(through_, fields, std::move(senders));
         const resume_report report =
             reader.read(files, folder, required, configuration_, place, torn_);
         if (!report.found) return report;

@@ -193,16 +193,22 @@ TEST_CASE("opposite gradients of ranks cancel in the end, whatever is chosen of 
     CHECK(ranks.own[1] == gradient(1, 0));
 }
 
-TEST_CASE("a rank without data adds nothing new, and what it had said stays") {
+TEST_CASE("a rank without data takes back what it had said, so that the mean is that of others") {
     constexpr std::int64_t n = 16;
     const auto gradient = [](int rank, std::int64_t step) {
         if (rank == 1 && step > 0) return floats();
         return floats(n, static_cast<float>(1 + rank));
     };
-    const job ranks(2, n, ef21{none{}}, 4, gradient);
-    CHECK(ranks.own[0] == floats(n, 1.0f));
-    CHECK(ranks.own[1] == floats(n, 2.0f));
-    CHECK(ranks.moved == floats(n, 3.0f));
+    const job before(2, n, ef21{none{}}, 1, gradient);
+    CHECK(before.own[1] == floats(n, 2.0f));
+    CHECK(before.moved == floats(n, 3.0f));
+    const job at_once(2, n, ef21{none{}}, 2, gradient);
+    CHECK(at_once.own[1] == floats(n));
+    CHECK(at_once.moved == floats(n, 1.0f));
+    // A quarter of the entries a round.
+    const job by_parts(2, n, ef21{top_k{.density = 0.25}}, 9, gradient);
+    CHECK(by_parts.own[1] == floats(n));
+    CHECK(by_parts.moved == floats(n, 1.0f));
 }
 
 TEST_CASE("momentum averages the gradient before it is followed") {

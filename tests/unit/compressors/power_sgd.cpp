@@ -207,6 +207,23 @@ TEST_CASE("a rank without data keeps its memory and applies what all apply") {
     CHECK(std::ranges::equal(ranks[0].start_of(tensors[0]), ranks[1].start_of(tensors[0])));
 }
 
+TEST_CASE("what waits at a rank without data is applied when it gives zeros, and so is all of it") {
+    const layout tensors = matrix(12, 30);
+    auto ranks = ranks_of(2, {.rank = 2}, tensors);
+    const floats waiting = of_rank(2, 12, 30, 5), nothing(360);
+    ranks[1].visit([&](std::string_view name, std::span<float> values, kept) {
+        if (name == "residual/w") std::ranges::copy(waiting, values.begin());
+    });
+    ranks[0].begin_round({.step = 1, .rank = 0, .world_size = 2, .share = 1.0});
+    ranks[1].begin_round({.step = 1, .rank = 1, .world_size = 2, .share = 0.0});
+    const floats applied = round_of(ranks, tensors[0], std::vector<floats>{nothing, nothing});
+    CHECK(distance(applied, waiting) < 1e-5 * norm(waiting));
+    // Each keeps what it had, less its share of what was applied.
+    CHECK(std::ranges::equal(ranks[1].unsent(tensors[0]), waiting));
+    for (std::size_t i = 0; i < applied.size(); ++i)
+        CHECK(ranks[0].unsent(tensors[0])[i] == -applied[i]);
+}
+
 TEST_CASE("rounds go on from the last one, and so find the largest part of a constant gradient") {
     // One part of length 1 and a flat rest. The step of a cold start misses much of it.
     constexpr std::int64_t rows = 30, columns = 60;

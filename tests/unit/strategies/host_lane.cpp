@@ -12,6 +12,7 @@
 #include "sotto/collectives/hierarchical.hpp"
 #include "sotto/compressors/dgc.hpp"
 #include "sotto/compressors/none.hpp"
+#include "sotto/compressors/power_sgd.hpp"
 #include "sotto/compressors/residual.hpp"
 #include "sotto/compressors/top_k.hpp"
 #include "sotto/optimizers/momentum_sgd.hpp"
@@ -127,6 +128,45 @@ TEST_CASE("local clipping counts hosts, and takes the norm of what a host sends"
     CHECK_FALSE(
         host[0].same_parameters(train(4, all_reduce{plain, unclipped, hierarchical{4}}, four)[0]));
     CHECK(agree(train(4, all_reduce{plain, clipped, hierarchical{2}}, four)));
+}
+
+TEST_CASE("vectors are summed over ranks, and so clipped by the part that a rank is of all") {
+    layout vectors;
+    vectors.add("bias", {40}, tensor_kind::bias).add("scale", {30}, tensor_kind::normalisation);
+    exercise work{.model = number_model(vectors), .length = epochs{2}};
+    work.model.pull = 0.3f;
+    const dgc clipped{.momentum = 0.5, .warm_up_epochs = 0.0, .clip_norm = 2.0};
+    const auto check = [&] {
+        const int world = work.own.empty() ? 5 : static_cast<int>(work.own.size());
+        const auto flat = train(world, all_reduce{plain, clipped}, work);
+        for (const std::int64_t ranks_per_host : {1, 2, 4, 100}) {
+            const auto hosts =
+                train(world, all_reduce{plain, clipped, hierarchical{ranks_per_host}}, work);
+            for (std::size_t rank = 0; rank < flat.size(); ++rank)
+                CHECK(hosts[rank].same_state(flat[rank]));
+        }
+    };
+    check();
+    work.own = {7, 0, 3, 16};
+    check();
+}
+
+TEST_CASE("what is summed as low-rank factors is so over ranks, and remembered as without hosts") {
+    const momentum_sgd optimizer{.learning_rate = 0.0625, .momentum = 0.5};
+    exercise work{.length = epochs{3}};
+    work.model.pull = 0.3f;
+    const auto check = [&](int world) {
+        const auto flat = train(world, all_reduce{optimizer, power_sgd{}}, work);
+        for (const std::int64_t ranks_per_host : {1, 2, 4}) {
+            const auto hosts = train(
+                world, all_reduce{optimizer, power_sgd{}, hierarchical{ranks_per_host}}, work);
+            for (std::size_t rank = 0; rank < flat.size(); ++rank)
+                CHECK(hosts[rank].same_state(flat[rank]));
+        }
+    };
+    for (const int world : {2, 4, 5}) check(world);
+    work.own = {7, 0, 3, 16};
+    check(4);
 }
 
 TEST_CASE("only the first rank of a host remembers, and nothing is lost") {

@@ -47,7 +47,8 @@ layout matrix(std::int64_t n) {
     return tensors;
 }
 
-/// Rounds of given gradients, multiples of 1/4, by plain SGD of rate 1 from zero.
+/// Rounds of given gradients, multiples of 1/4, by plain SGD of rate 1 from zero; then `quiet`
+/// rounds in which all gradients are zero.
 struct history {
     std::vector<std::vector<float>> parameters, remembered;  // by rank
     std::vector<double> given;
@@ -56,7 +57,7 @@ struct history {
 
 template <class Strategy>
 history rounds(const Strategy& strategy, std::int64_t n, int count,
-               const std::vector<std::int64_t>& examples) {
+               const std::vector<std::int64_t>& examples, int quiet = 0) {
     const auto world = examples.size();
     std::int64_t total = 0;
     for (const std::int64_t e : examples) total += e;
@@ -80,9 +81,10 @@ history rounds(const Strategy& strategy, std::int64_t n, int count,
         number_model model(matrix(n));
         auto state = strategy.bind(model.layout(), t);
         std::vector<float> parameters(static_cast<std::size_t>(n));
-        for (int step = 0; step < count; ++step) {
+        for (int step = 0; step < count + quiet; ++step) {
             model.spoil = [&](std::span<float> g) {
-                std::ranges::copy(gradient_of(rank, step), g.begin());
+                std::ranges::fill(g, 0.0f);
+                if (step < count) std::ranges::copy(gradient_of(rank, step), g.begin());
             };
             state.begin_epoch({.examples = examples[rank], .batch_size = total});
             task<number_model> job{model, {0}, examples[rank], step, 10.0};
@@ -175,9 +177,30 @@ TEST_CASE("ranks without data own stripes all the same, and remember what is lef
         const history all = rounds(sparsely, n, 4, examples);
         CHECK(alike(all));
         CHECK(accounted(all) == all.given);
+        bool remembers = false;
         for (std::size_t rank = 0; rank < examples.size(); ++rank)
-            CHECK(all.remembered[rank] != std::vector<float>(n));
+            remembers |= examples[rank] == 0 && all.remembered[rank] != std::vector<float>(n);
+        CHECK(remembers);
     }
+}
+
+TEST_CASE("what waits is sent when no more comes, also by ranks that never have data") {
+    const auto check = [](const auto& strategy, std::int64_t n,
+                          const std::vector<std::int64_t>& examples) {
+        const history all = rounds(strategy, n, 4, examples, 60);
+        CHECK(alike(all));
+        CHECK(accounted(all) == all.given);
+        for (const auto& memory : all.remembered)
+            CHECK(std::ranges::all_of(memory, [](float waiting) { return waiting == 0.0f; }));
+    };
+    const auto compressor = sparsified{top_k{.density = 0.07}, residual{}};
+    for (const auto& examples :
+         {std::vector<std::int64_t>{0, 2}, {1, 0, 0, 1}, {0, 0, 4, 0, 0}, {1, 1, 1, 0, 1}}) {
+        check(all_reduce{plain, compressor, sparse_reduce_scatter{}}, 700, examples);
+        check(all_reduce{plain, without_momentum(0.07), sparse_reduce_scatter{}}, 700, examples);
+    }
+    // By default from nine ranks on.
+    check(all_reduce{plain, compressor}, 20'000, {1, 1, 1, 0, 1, 1, 1, 1, 1});
 }
 
 TEST_CASE("in halves nothing is lost either") {
