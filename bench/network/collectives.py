@@ -21,7 +21,7 @@ def contestants(bench, network, operation, sizes, rounds, slow=()):
 
     def without_slow(names):
         return ["--algorithms", ",".join(name for name in names if name not in slow)]
-    own = ["automatic", "ring", "tree", "halving_doubling"]
+    own = ["automatic", "ring", "tree", "halving_doubling", "recursive_doubling"]
     of_gloo = ["ring", "bcube", "ring_class", "ring_chunked", "halving_doubling", "bcube_class"]
     own_choice, gloo_choice = ((without_slow(own), without_slow(of_gloo))
                                if operation == "all_reduce" else ([], []))
