@@ -149,6 +149,7 @@ set(sotto_headers
     include/sotto/sotto.hpp
     include/sotto/strategies/all_reduce.hpp
     include/sotto/strategies/all_reduce_state.hpp
+    include/sotto/strategies/entry_route.hpp
     include/sotto/strategies/host_lane.hpp
     include/sotto/strategies/lane.hpp
     include/sotto/strategies/round_report.hpp
