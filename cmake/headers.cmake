@@ -162,6 +162,7 @@ set(sotto_headers
     include/sotto/trainer/advice.hpp
     include/sotto/trainer/advice_calibration.hpp
     include/sotto/trainer/advice_link.hpp
+    include/sotto/trainer/advice_mirror.hpp
     include/sotto/trainer/advice_transfer.hpp
     include/sotto/trainer/agreement.hpp
     include/sotto/trainer/callback.hpp

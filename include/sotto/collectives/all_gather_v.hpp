@@ -20,6 +20,11 @@ namespace sotto::collectives {
 /// suits their size.
 enum class route : std::uint8_t { automatic, direct, ring };
 
+/// Which of the two blocks of at most so many bytes take.
+constexpr bool goes_around_ring(std::int64_t bytes_max, route way = route::automatic) noexcept {
+    return way == route::ring || (way == route::automatic && bytes_max > 32768);
+}
+
 /// Gathers bytes of every rank on every rank. Lengths may differ and need not be known beforehand,
 /// only a bound.
 ///
@@ -50,7 +55,7 @@ public:
         blocks_.resize(static_cast<std::size_t>(world_));
         for (int hop = 1; hop < world_; ++hop)
             block_behind(hop).room.resize(static_cast<std::size_t>(bytes_max));
-        const bool around = way == route::ring || (way == route::automatic && bytes_max > 32768);
+        const bool around = goes_around_ring(bytes_max, way);
         const int streams = around ? std::min(world_ - 1, 1) : world_ - 1;
         const int blocks = around ? world_ - 1 : 1;
         incoming_.reserve(static_cast<std::size_t>(streams));

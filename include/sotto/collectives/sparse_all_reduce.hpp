@@ -92,6 +92,9 @@ public:
         through.reserve(4 * std::int64_t{world_});
     }
 
+    /// What bounds the sums that one rank sends to all, by all_gather_v.
+    std::int64_t sums_bytes_max() const noexcept { return gather_.bytes_max(); }
+
     /// `own` is copied. The result has at most about `kept` sums: ceil(kept / N) of each rank, and
     /// never more than were bound. `kept` is this rank's own affair: others may pass another one.
     void start(const kernels::sparse_values& own, std::int64_t kept, tag label) {
