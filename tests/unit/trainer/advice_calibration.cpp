@@ -14,6 +14,7 @@
 #include "sotto/compressors/none.hpp"
 #include "sotto/compressors/qsgd.hpp"
 #include "sotto/compressors/residual.hpp"
+#include "sotto/compressors/scaled_sign.hpp"
 #include "sotto/compressors/threshold.hpp"
 #include "sotto/compressors/top_k.hpp"
 #include "sotto/core/random.hpp"
@@ -103,6 +104,34 @@ TEST_CASE("what calibrated ways are to send is what the strategy sends, whicheve
         check("threshold", sparsified{threshold{0.03}, residual{}}, 100, world);
         check("qsgd", qsgd{.bits = 8}, 100, world);
     }
+}
+
+TEST_CASE("codes that are gathered cost more than whole gradients for more than 64 / bits ranks") {
+    layout weights;
+    weights.add("w", {512, 512});
+    const auto bytes_of = [&](const auto& compressor, int world) {
+        return calibrate("codes", compressor, weights, world, {.rounds = 1}).transfer.bytes;
+    };
+    const auto pays = [&](const auto& compressor, int world) {
+        return bytes_of(compressor, world) < 8.0 * (1.0 - 1.0 / world) * 512 * 512;
+    };
+    for (const int bits : {2, 4, 8}) {
+        const qsgd codes{.bits = bits, .bucket = 1 << 18};
+        CHECK(pays(codes, 64 / bits - 1));
+        CHECK_FALSE(pays(codes, 64 / bits + 1));
+    }
+    CHECK(pays(scaled_sign{}, 63));
+    CHECK_FALSE(pays(scaled_sign{}, 65));
+
+    std::vector ways{calibrate("whole gradients", none{}, weights, 16, {.rounds = 1}),
+                     calibrate("8 bits", qsgd{.bits = 8}, weights, 16, {.rounds = 1})};
+    ways[0].dense = true;
+    const advice found = advise(0.001, {.bytes_per_second = 1e6}, 16, ways);
+    CHECK(found.best == 0);
+    CHECK(found.steps[1].pays_below_bytes_per_second == 0.0);
+    CHECK(found.sentence.ends_with(
+        "8 bits, the fastest of the others, no less; its messages are shorter, but those of all 16 "
+        "workers go to everybody."));
 }
 
 TEST_CASE("entries that are selected again cost what they say, however many ranks there are") {
