@@ -37,7 +37,9 @@ constexpr bool goes_around_ring(std::int64_t bytes_max, route way = route::autom
 ///   cost    sent and received: (N-1)/N of all blocks together, either way. direct: 1 step; ring:
 ///           N-1, but never two senders on one receiver's link at a time. automatic: the ring if
 ///           bytes_max is above 32 KiB, which takes 0.25 ms at 1 Gbit/s, so that a step's latency
-///           matters less than links that collide
+///           matters less than links that collide. The route is settled with the bound, for all
+///           rounds: after a warm-up of DGC, in which messages are long, short ones go on around
+///           the ring, N-1 latencies a round
 ///   errors  start throws invalid_option: more than bytes_max; std::logic_error: started before it
 ///           was complete
 template <transport Transport>
