@@ -149,6 +149,7 @@ set(sotto_headers
     include/sotto/sotto.hpp
     include/sotto/strategies/all_reduce.hpp
     include/sotto/strategies/all_reduce_state.hpp
+    include/sotto/strategies/entry_route.hpp
     include/sotto/strategies/host_lane.hpp
     include/sotto/strategies/lane.hpp
     include/sotto/strategies/round_report.hpp
@@ -161,6 +162,7 @@ set(sotto_headers
     include/sotto/trainer/advice.hpp
     include/sotto/trainer/advice_calibration.hpp
     include/sotto/trainer/advice_link.hpp
+    include/sotto/trainer/advice_mirror.hpp
     include/sotto/trainer/advice_transfer.hpp
     include/sotto/trainer/agreement.hpp
     include/sotto/trainer/callback.hpp

@@ -35,7 +35,8 @@ void measure_all_reduce(const settings& s, sotto::tcp& through, std::int64_t byt
     for (const auto& [name, which] : {std::pair{"automatic", algorithm::automatic},
                                       {"ring", algorithm::ring},
                                       {"tree", algorithm::tree},
-                                      {"halving_doubling", algorithm::halving_doubling}}) {
+                                      {"halving_doubling", algorithm::halving_doubling},
+                                      {"recursive_doubling", algorithm::recursive_doubling}}) {
         if (!s.wants(name)) continue;
         auto& sum = sums.emplace_back(through, bytes / 4, which);
         contestants.push_back({std::string("sotto ") + name, [&] {

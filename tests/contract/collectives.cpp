@@ -32,7 +32,8 @@ using namespace sotto::testing;
 namespace {
 
 const auto worlds = {1, 2, 3, 4, 5, 8};
-const auto every_sum = std::tuple(ring{}, tree{}, halving_doubling{}, automatic{});
+const auto every_sum =
+    std::tuple(ring{}, tree{}, halving_doubling{}, recursive_doubling{}, automatic{});
 
 /// The bytes that a rank contributes in a round: another length and content each time, sometimes
 /// none.

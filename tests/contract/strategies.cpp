@@ -223,6 +223,7 @@ TEST_CASE("every collective gives the same sums of integers") {
         const trained by_ring = by(collectives::ring{});
         CHECK(by_ring.same_state(by(collectives::tree{})));
         CHECK(by_ring.same_state(by(collectives::halving_doubling{})));
+        CHECK(by_ring.same_state(by(collectives::recursive_doubling{})));
         CHECK(by_ring.same_state(by(collectives::automatic{})));
         CHECK(by_ring.same_state(by(collectives::all_gather{})));
         CHECK(by_ring.same_state(by(collectives::fitting{})));

@@ -20,6 +20,11 @@ namespace sotto::collectives {
 /// suits their size.
 enum class route : std::uint8_t { automatic, direct, ring };
 
+/// Which of the two blocks of at most so many bytes take.
+constexpr bool goes_around_ring(std::int64_t bytes_max, route way = route::automatic) noexcept {
+    return way == route::ring || (way == route::automatic && bytes_max > 32768);
+}
+
 /// Gathers bytes of every rank on every rank. Lengths may differ and need not be known beforehand,
 /// only a bound.
 ///
@@ -32,7 +37,9 @@ enum class route : std::uint8_t { automatic, direct, ring };
 ///   cost    sent and received: (N-1)/N of all blocks together, either way. direct: 1 step; ring:
 ///           N-1, but never two senders on one receiver's link at a time. automatic: the ring if
 ///           bytes_max is above 32 KiB, which takes 0.25 ms at 1 Gbit/s, so that a step's latency
-///           matters less than links that collide
+///           matters less than links that collide. The route is settled with the bound, for all
+///           rounds: after a warm-up of DGC, in which messages are long, short ones go on around
+///           the ring, N-1 latencies a round
 ///   errors  start throws invalid_option: more than bytes_max; std::logic_error: started before it
 ///           was complete
 template <transport Transport>
@@ -50,7 +57,7 @@ public:
         blocks_.resize(static_cast<std::size_t>(world_));
         for (int hop = 1; hop < world_; ++hop)
             block_behind(hop).room.resize(static_cast<std::size_t>(bytes_max));
-        const bool around = way == route::ring || (way == route::automatic && bytes_max > 32768);
+        const bool around = goes_around_ring(bytes_max, way);
         const int streams = around ? std::min(world_ - 1, 1) : world_ - 1;
         const int blocks = around ? world_ - 1 : 1;
         const int sends = around ? sends_to_one : sends_to_each;

@@ -18,7 +18,8 @@ inline constexpr std::int64_t step_bytes = 32768;
 
 /// Which of the two a tensor takes: a table, not a measurement, so that a run repeats bit for bit
 /// on any network. `entries`: what a rank sends of n elements at most. With B bytes a message of N
-/// ranks, gather sends (N-1) B in one step and reduce_scatter up to 2 (N-1)/N B in two:
+/// ranks, gather sends (N-1) B and reduce_scatter up to 2 (N-1)/N B, in a step more: two instead of
+/// one, or, around all_gather_v's ring, at most N instead of N-1.
 ///
 ///   up to 8 ranks   gather: all that is sent is applied, for up to 3.5 times the bytes
 ///   more            reduce_scatter, if the bytes that saves take longer than a step

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <string>
 #include <tuple>
@@ -24,23 +25,28 @@ namespace sotto::collectives {
 /// transport.
 ///   math    an algorithm's time on a rank is the least of its rounds, its time the greatest of all
 ///           ranks': a sum is there when the slowest has it. The least time wins, of equals the
-///           first of ring, tree, halving_doubling. Every rank decides on the same times
+///           first of ring, tree, halving_doubling and, in fp32, recursive_doubling: with two
+///           bytes a value it is halving_doubling again. Every rank decides on the same times
 ///   cost    rounds + 1 sums by each algorithm, and 4 size bytes until it returns
 ///   errors  invalid_option unless rounds is at least 1
 template <transport Transport>
 algorithm fastest_all_reduce(Transport& through, std::int64_t size, std::int64_t rounds = 3,
                              wire::value_format format = wire::value_format::fp32) {
-    constexpr std::array candidates{algorithm::ring, algorithm::tree, algorithm::halving_doubling};
+    constexpr std::array candidates{algorithm::ring, algorithm::tree, algorithm::halving_doubling,
+                                    algorithm::recursive_doubling};
     using seconds = std::array<double, std::tuple_size_v<decltype(candidates)>>;
     if (rounds < 1)
         throw invalid_option("measured: rounds is " + std::to_string(rounds) +
                              "; it must be at least 1");
     if (through.size() == 1 || size <= 0) return algorithm::automatic;
 
-    seconds own{};
+    seconds own;
+    own.fill(std::numeric_limits<double>::infinity());
     std::vector<float> values(static_cast<std::size_t>(size));
     std::uint64_t number = 0;
     for (std::size_t i = 0; i < candidates.size(); ++i) {
+        if (candidates[i] == algorithm::recursive_doubling && format != wire::value_format::fp32)
+            continue;
         all_reduce<Transport> sum(through, size, candidates[i], format);
         for (std::int64_t round = 0; round <= rounds; ++round) {
             const time_point start = through.now();

@@ -41,10 +41,11 @@ namespace sotto::collectives {
 ///   wire    to each owner a wire::sparse_block of its places, nothing if there are none; then its
 ///           sums likewise. In halves own values must be rounded already; what rounding takes away
 ///           from sums is left at the owner
-///   cost    2 steps. Sent: at most k + (N-1) ceil(kept / N) entries, and with entries wherever
-///           (N-1)/N of k + kept; received about as many. Work O(k + kept + n/N). Memory 20 n/N
-///           bytes, 12 for each entry and for each kept sum, and as messages min((N-1) k, n) and
-///           2 kept entries
+///   cost    2 steps, or N if the bound of one rank's sums is above 32 KiB: all_gather_v then takes
+///           them around a ring. Sent: at most k + (N-1) ceil(kept / N) entries, and with entries
+///           wherever (N-1)/N of k + kept; received about as many. Work O(k + kept + n/N). Memory
+///           20 n/N bytes, 12 for each entry and for each kept sum, and as messages min((N-1) k, n)
+///           and 2 kept entries
 ///   errors  invalid_option: a number below 0, n above 2^32, more entries than were bound, entries
 ///           that do not rise or reach n; std::logic_error: started before it was complete. advance
 ///           throws malformed
@@ -91,6 +92,9 @@ public:
             static_cast<std::size_t>(std::min(stripes_.places(), times_world(entries_max_))));
         through.reserve(4 * std::int64_t{world_});
     }
+
+    /// What bounds the sums that one rank sends to all, by all_gather_v.
+    std::int64_t sums_bytes_max() const noexcept { return gather_.bytes_max(); }
 
     /// `own` is copied. The result has at most about `kept` sums: ceil(kept / N) of each rank, and
     /// never more than were bound. `kept` is this rank's own affair: others may pass another one.

@@ -31,7 +31,9 @@ constexpr std::string_view name_of(bucket_norm norm) noexcept {
 ///           make E[Q(g)] = g;  E ||Q(g) - g||^2 <= min(d / L^2, sqrt(d) / L) ||g||^2 for buckets
 ///           of d values. Ranks draw apart: the error of a sum of N grows by their root alone
 ///   wire    see quantising_state: bits / 8 bytes a value and 4 bytes a bucket
-///   cost    encode reads a gradient once, decode reads a message once and adds
+///   cost    encode reads a gradient once, decode reads a message once and adds. Messages are
+///           gathered: for more than 64 / bits ranks they are more bytes than whole gradients that
+///           are summed, see collectives::fitting
 ///   errors  bind throws invalid_option: bits other than 2, 4 and 8, a bucket that is no power of
 ///           two from 256 to 2^20; encode throws non_finite; decode_add throws malformed
 ///   source  Alistarh et al. 2017, QSGD, arXiv:1610.02132

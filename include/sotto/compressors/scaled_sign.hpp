@@ -18,7 +18,9 @@ namespace sotto {
 ///   math    C(g) = (||g||_1 / n) sign(g), where 0 counts as positive and -0 as negative;
 ///           ||C(g) - g||^2 = (1 - d) ||g||^2 with d = ||g||_1^2 / (n ||g||_2^2), from 1 / n to 1
 ///   wire    a wire::sign_block a tensor: n / 8 + 4 bytes; with dense_vectors, vectors as they are
-///   cost    reads a gradient once; decode reads an eighth of a byte a value
+///   cost    reads a gradient once; decode reads an eighth of a byte a value. Messages are
+///           gathered: from 65 ranks on they are more bytes than whole gradients that are summed,
+///           see collectives::fitting
 ///   errors  encode throws non_finite when the mean is; decode_add throws malformed
 ///   source  Karimireddy, Rebjock, Stich, Jaggi 2019, Error feedback fixes SignSGD and other
 ///           gradient compression schemes, arXiv:1901.09847

@@ -23,7 +23,8 @@ namespace sotto {
 ///           sums of codes possible, where here messages are gathered
 ///   wire    see quantising_state: 2 bits a value and 4 bytes a bucket
 ///   cost    encode reads a gradient once, or twice where a bucket outgrows the processor's second
-///           cache; decode reads a message once and adds
+///           cache; decode reads a message once and adds. Messages are gathered: from 33 ranks on
+///           they are more bytes than whole gradients that are summed, see collectives::fitting
 ///   errors  bind throws invalid_option: a clip that is not above 0, a bucket that is no power of
 ///           two from 256 to 2^20; encode throws non_finite; decode_add throws malformed
 ///   source  Wen et al. 2017, TernGrad, arXiv:1705.07878

@@ -24,6 +24,7 @@
 #include "sotto/core/result.hpp"
 #include "sotto/kernels/arithmetic.hpp"
 #include "sotto/kernels/sparse_add.hpp"
+#include "sotto/strategies/entry_route.hpp"
 #include "sotto/strategies/shared_sum.hpp"
 #include "sotto/transports/transport.hpp"
 #include "sotto/wire/value_format.hpp"
@@ -45,14 +46,9 @@ class lane {
     using gathering = decltype(std::declval<gather_options>().bind(std::declval<Transport&>(), 0));
     using summing = decltype(std::declval<sum_options>().bind(std::declval<Transport&>(), 0));
 
-    static constexpr bool scatters = std::is_same_v<Collective, collectives::sparse_reduce_scatter>;
-    /// Whether entries may take another way than everybody's message to everybody.
-    static constexpr bool chooses =
-        sparse<Compressor> && (scatters || std::is_same_v<Collective, collectives::fitting>);
-    /// A sum of which a part waits is no sum to what ranks keep of all messages by themselves.
-    static constexpr bool reselects =
-        chooses && takes_back<Compressor> && !compressing::has_after_sum<state>;
-    static_assert(reselects || !scatters,
+    using route = entry_route<Compressor, Collective>;
+    static constexpr bool chooses = route::chooses, reselects = route::reselects;
+    static_assert(reselects || !route::scatters,
                   "all_reduce: collectives::sparse_reduce_scatter needs a sparse compressor that "
                   "takes entries back and does not keep the sum of all messages by itself");
     using reselection =
@@ -316,54 +312,29 @@ private:
     /// there can be any.
     template <class Options>
     void bind_entries(const Options& options, const state& compressor, Transport& through) {
-        using collectives::sparse_way;
-        scatter_ = chosen<collectives::sparse_reduce_scatter>(options);
-        const std::int64_t n = tensor_.size, most = compressor.entries_max(tensor_);
-        entry_format_ = compressing::entry_format(compressor, tensor_);
+        route_ =
+            route(tensor_, compressor, world_, chosen<collectives::sparse_reduce_scatter>(options));
         if constexpr (reselects)
-            if (scatters ||
-                collectives::choose_sparse(n, most, world_, compressing::plans_entries<state>,
-                                           entry_format_) == sparse_way::reduce_scatter) {
+            if (route_.while_sparse() == collectives::sparse_way::reduce_scatter) {
                 way_ = while_sparse_ = way::reselection;
-                reselection_.emplace(scatter_.bind(through, n, most, entry_format_));
+                reselection_.emplace(route_.bind(through));
             }
-        if (!dense_is_shorter(compressor, most)) return;
-        payloads_.resize(static_cast<std::size_t>(n));
-        sum_.emplace(chosen<sum_options>(options).bind(through, n));
-    }
-
-    bool dense_is_shorter([[maybe_unused]] const state& compressor, std::int64_t entries) const {
-        using collectives::sparse_way;
-        if (!compressing::plans_entries<state>) return false;
-        const sparse_way than =
-            while_sparse_ == way::reselection ? sparse_way::reduce_scatter : sparse_way::gather;
-        return collectives::is_dense_shorter(than, tensor_.size, entries,
-                                             scatter_.kept_of(entries, tensor_.size), world_,
-                                             entry_format_);
-    }
-
-    /// What a rank sends in this round at most.
-    std::int64_t entries_now(const state& compressor) const {
-        if constexpr (compressing::plans_entries<state>)
-            return compressor.entries_planned(tensor_);
-        else
-            return compressor.entries_max(tensor_);
+        if (!route_.may_be_dense()) return;
+        payloads_.resize(static_cast<std::size_t>(tensor_.size));
+        sum_.emplace(chosen<sum_options>(options).bind(through, tensor_.size));
     }
 
     bool gathers_now(const state& compressor) {
-        way_ = sum_ && dense_is_shorter(compressor, entries_now(compressor)) ? way::dense
-                                                                             : while_sparse_;
+        way_ = sum_ && route_.is_dense_now(compressor, tensor_) ? way::dense : while_sparse_;
         return way_ == way::gather;
     }
 
     void start_entries(const state& compressor, const sparse_view& entries, std::int64_t round) {
         if constexpr (reselects)
-            if (way_ == way::reselection) {
-                const std::int64_t now = entries_now(compressor);
+            if (way_ == way::reselection)
                 return reselection_->start({entries.indices, entries.values},
-                                           scatter_.kept_of(now, tensor_.size),
+                                           route_.kept_now(compressor, tensor_),
                                            label(channels::messages, round));
-            }
         payload_ = payloads_;
         std::fill(payload_.begin(), payload_.end(), 0.0f);
         for (std::size_t j = 0; j < entries.indices.size(); ++j)
@@ -423,8 +394,7 @@ private:
     int world_;
     way way_ = way::nothing;           // of this round
     way while_sparse_ = way::nothing;  // of rounds in which a dense sum is not shorter
-    collectives::sparse_reduce_scatter scatter_;
-    wire::value_format entry_format_ = wire::value_format::fp32;
+    route route_;
     std::vector<float> payloads_;  // of a round, one behind the other
     std::span<float> payload_;     // the one that is being summed, or was last
     int payload_count_ = 1;

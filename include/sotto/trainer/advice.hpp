@@ -124,6 +124,10 @@ inline std::string reason(const advice& found) {
               " of a step on " + network + ", but compressing costs " + seconds(paid) + " more";
     else
         why = spent + ", and " + next.way.name + ", the fastest of the others, no less";
+    if (saved <= 0.0 && next.way.message_bytes < dense.way.message_bytes &&
+        next.way.transfer.bytes > dense.way.transfer.bytes)
+        why += "; its messages are shorter, but those of all " + std::to_string(found.world_size) +
+               " workers go to everybody";
     return why + (below > 0.0 && below < 1e18
                       ? "; compression breaks even below " + reporting::bandwidth(below) + "."
                       : ".");

@@ -4,11 +4,18 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "sotto/collectives/all_gather_v.hpp"
+#include "sotto/collectives/choose_sparse.hpp"
+#include "sotto/collectives/fitting.hpp"
+#include "sotto/collectives/operation.hpp"
+#include "sotto/collectives/sparse_all_reduce.hpp"
+#include "sotto/collectives/stripes.hpp"
 #include "sotto/compressors/compressor.hpp"
 #include "sotto/compressors/dgc.hpp"
 #include "sotto/compressors/none.hpp"
@@ -19,7 +26,11 @@
 #include "sotto/core/layout.hpp"
 #include "sotto/core/random.hpp"
 #include "sotto/kernels/arithmetic.hpp"
+#include "sotto/kernels/sparse_add.hpp"
+#include "sotto/strategies/entry_route.hpp"
 #include "sotto/trainer/advice.hpp"
+#include "sotto/trainer/advice_mirror.hpp"
+#include "sotto/wire/value_format.hpp"
 
 namespace sotto {
 
@@ -33,18 +44,34 @@ struct calibration_options {
 
 namespace detail {
 
-/// One compressor at work on one rank: what it takes and what it sends, without a network.
+/// One compressor at work on one rank, as all_reduce does it with `fitting`: what it takes and what
+/// it sends, without a network.
 template <class Compressor>
 class calibration {
+    using route = entry_route<Compressor, collectives::fitting>;
+    using exchange = collectives::sparse_all_reduce<mirror>;
+
 public:
     calibration(const Compressor& options, const layout& tensors, int world)
         : tensors_(tensors),
           world_(world),
           state_(options.bind(tensors_)),
-          sum_(static_cast<std::size_t>(tensors.size())) {
+          sum_(static_cast<std::size_t>(tensors.size())),
+          others_(world) {
         std::int64_t largest = 0;
         for (const tensor& t : tensors_) largest = std::max(largest, t.size);
         payload_.resize(static_cast<std::size_t>(largest));
+        for (const tensor& t : tensors_) {
+            entries& e = entries_.emplace_back();
+            if (t.size == 0 || is_summed(t)) continue;
+            e.way = route(t, state_, world_);
+            // Of whole groups of stripes: what comes back are places that every rank has.
+            if constexpr (route::reselects)
+                if (e.way.while_sparse() == collectives::sparse_way::reduce_scatter)
+                    e.sums = std::make_unique<exchange>(e.way.bind(
+                        others_,
+                        collectives::stripes(t.size, world_).places() * std::int64_t{world_}));
+        }
     }
 
     /// One round as all_reduce does it; what it sent goes to `way`.
@@ -58,31 +85,90 @@ public:
             if (t.size == 0) continue;
             const auto part = t.of(gradient);
             const auto sum = t.of(std::span(sum_));
-            if constexpr (packs<Compressor>) {
-                if (state_.sums(t)) {
-                    sum_up(t, part, sum, way);
-                    continue;
-                }
-            }
-            gather(t, part, sum, way);
+            if (is_summed(t))
+                sum_up(t, part, sum, way);
+            else
+                exchange_message(t, part, sum, way);
         }
         compressing::commit(state_);
     }
 
 private:
-    void gather(const tensor& t, std::span<const float> part, std::span<float> sum,
-                way_to_send& way) {
+    /// How a tensor goes that is not summed.
+    struct entries {
+        route way;
+        std::unique_ptr<exchange> sums;  // where entries are selected from once more
+    };
+
+    bool is_summed(const tensor& t) const {
+        if constexpr (packs<Compressor>)
+            return state_.sums(t);
+        else
+            return false;
+    }
+
+    void exchange_message(const tensor& t, std::span<const float> part, std::span<float> sum,
+                          way_to_send& way) {
         message_.clear();
         encode(t, part);
         if constexpr (compressing::has_after_sum<state_of<Compressor>>)
             std::fill(sum.begin(), sum.end(), 0.0f);
-        for (int rank = 0; rank < world_; ++rank) state_.decode_add(t, message_, sum);
+        entries& e = entries_[static_cast<std::size_t>(t.index)];
+        if (e.way.is_dense_now(state_, t))
+            add_densely(t, sum, way);
+        else if (e.sums)
+            select_again(t, e, sum, way);
+        else
+            gather(t, sum, way);
         compressing::after_sum(state_, t, sum);
+    }
+
+    void gather(const tensor& t, std::span<float> sum, way_to_send& way) {
+        for (int rank = 0; rank < world_; ++rank) state_.decode_add(t, message_, sum);
         const auto size = static_cast<double>(message_.size());
-        // What collectives::all_gather_v decides by: the longest message of any round.
-        const bool around = compressing::message_bytes_max(state_, t) > 32768;
+        const std::int64_t size_max = compressing::message_bytes_max(state_, t);
         way.message_bytes += size;
-        way.transfer += all_gather_cost(size, world_, around);
+        way.transfer += all_gather_cost(size, world_, collectives::goes_around_ring(size_max));
+    }
+
+    void add_densely(const tensor& t, std::span<float> sum, way_to_send& way) {
+        if constexpr (sparse<Compressor>) {
+            const auto values = std::span(payload_).first(sum.size());
+            std::fill(values.begin(), values.end(), 0.0f);
+            const sparse_view own = state_.decode(t, message_);
+            for (std::size_t j = 0; j < own.indices.size(); ++j)
+                values[own.indices[j]] = own.values[j];
+            add_up(values, wire::value_format::fp32, sum, way);
+            std::copy(values.begin(), values.end(), sum.begin());
+        }
+    }
+
+    /// The others' entries are this rank's own, at places that their owners have.
+    void select_again(const tensor& t, entries& e, std::span<float> sum, way_to_send& way) {
+        if constexpr (route::reselects) {
+            const sparse_view own = state_.decode(t, message_);
+            const std::int64_t before = others_.counters().bytes_sent;
+            e.sums->start({own.indices, own.values}, e.way.kept_now(state_, t), {});
+            collectives::run(others_, *e.sums);
+            const auto within = [&](const kernels::sparse_values& found) {
+                const auto end =
+                    std::lower_bound(found.indices.begin(), found.indices.end(), sum.size());
+                return static_cast<std::size_t>(end - found.indices.begin());
+            };
+            for (int rank = 0; rank < world_; ++rank) {
+                const kernels::sparse_values kept = e.sums->sums_of(rank);
+                for (std::size_t j = 0, end = within(kept); j < end; ++j)
+                    sum[kept.indices[j]] += kept.values[j];
+            }
+            const kernels::sparse_values left = e.sums->left();
+            const std::size_t end = within(left);
+            state_.take_back(t, left.indices.first(end), left.values.first(end));
+            way.message_bytes += static_cast<double>(message_.size());
+            const bool around = collectives::goes_around_ring(e.sums->sums_bytes_max());
+            way.transfer +=
+                transfer_cost{static_cast<double>(others_.counters().bytes_sent - before),
+                              1.0 + all_gather_cost(0.0, world_, around).messages};
+        }
     }
 
     void encode(const tensor& t, std::span<const float> part) {
@@ -93,18 +179,21 @@ private:
 
     void sum_up(const tensor& t, std::span<const float> part, std::span<float> sum,
                 way_to_send& way) {
-        auto values = payload(t, 0, 0);
-        state_.pack(t, part, values);
-        add_up(t, values, sum, way);
-        std::size_t end = values.size();
-        for (int number = 1; number < compressing::payload_count(state_, t); ++number) {
-            const auto next = payload(t, number, end);
-            compressing::pack_next(state_, t, number, values, next);
-            add_up(t, next, sum, way);
-            end += next.size();
-            values = next;
+        if constexpr (packs<Compressor>) {
+            auto values = payload(t, 0, 0);
+            const wire::value_format format = compressing::payload_format(state_, t);
+            state_.pack(t, part, values);
+            add_up(values, format, sum, way);
+            std::size_t end = values.size();
+            for (int number = 1; number < compressing::payload_count(state_, t); ++number) {
+                const auto next = payload(t, number, end);
+                compressing::pack_next(state_, t, number, values, next);
+                add_up(next, format, sum, way);
+                end += next.size();
+                values = next;
+            }
+            state_.unpack(t, values, sum);
         }
-        state_.unpack(t, values, sum);
     }
 
     std::span<float> payload(const tensor& t, int number, std::size_t start) {
@@ -114,8 +203,8 @@ private:
 
     /// The arithmetic of a collective's sum: of all but one part in N, a rank adds what arrives;
     /// in two bytes a value, it also turns twice as many into halves and back.
-    void add_up(const tensor& t, std::span<float> values, std::span<float> sum, way_to_send& way) {
-        const wire::value_format format = compressing::payload_format(state_, t);
+    void add_up(std::span<float> values, wire::value_format format, std::span<float> sum,
+                way_to_send& way) {
         const auto passed =
             values.first(values.size() - values.size() / static_cast<std::size_t>(world_));
         if (world_ > 1) {
@@ -138,13 +227,17 @@ private:
     std::vector<float> sum_;
     std::vector<float> payload_;
     bytes message_;
+    mirror others_;
+    std::vector<entries> entries_;  // by the tensor's index; last: transfers end before the memory
 };
 
 }  // namespace detail
 
-/// Measures on this machine what a compressor costs a rank: encoding its own gradient, and decoding
-/// the messages of all N, for gradients of normally distributed numbers.
-///   cost    rounds + 2 rounds; 16 bytes a weight besides the compressor's own memory
+/// Measures on this machine what a compressor costs a rank that exchanges by collectives::fitting:
+/// encoding its own gradient, decoding the messages of all N or adding up its share of their
+/// entries, for gradients of normally distributed numbers.
+///   cost    rounds + 2 rounds; 16 bytes a weight besides the compressor's own memory, and where
+///           entries are selected again those of a sparse_all_reduce for each tensor
 ///   errors  invalid_option: no rounds, no ranks, no weights; what the compressor's bind throws
 template <compressor Compressor>
 way_to_send calibrate(std::string name, const Compressor& options, const layout& tensors,
@@ -155,7 +248,8 @@ way_to_send calibrate(std::string name, const Compressor& options, const layout&
     if (tensors.size() == 0) throw invalid_option("calibrate: the layout has no weights");
     std::vector<float> gradient(static_cast<std::size_t>(tensors.size()));
     random_stream random(how.seed);
-    for (float& g : gradient) g = static_cast<float>(0.01 * random.normal());
+    const double scale = 0.01 / world_size;  // a rank's share of the mean
+    for (float& g : gradient) g = static_cast<float>(scale * random.normal());
     way_to_send way{.name = std::move(name)};
     detail::calibration<Compressor> work(options, tensors, world_size);
     std::vector<double> seconds;

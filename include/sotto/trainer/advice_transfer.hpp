@@ -50,27 +50,24 @@ struct transfer_cost {
     }
 };
 
-/// Summing `values` floats over all ranks by the algorithm that the all_reduce takes.
-///   math    ring: 2(N-1)/N of the bytes, 2(N-1) messages. Halving-doubling: for N a power of two
-///           as many bytes in 2 log2 N messages; otherwise P is the one below, 2(P-1)/P of the
-///           bytes and two messages of all of them. Tree: all bytes at each of 2 ceil(log2 N)
-///           levels
+/// Summing `values` floats over all ranks as all_reduce does.
+///   math    messages: the steps of rank 0's plan; bytes: at each, what it sends or what it gets,
+///           whichever is more. No rank has more steps: rank 0 is the root of trees and stands for
+///           a rank beyond a power of two, if there is any. Another one has more bytes only by
+///           those of values that do not divide evenly
 inline transfer_cost all_reduce_cost(
     std::int64_t values, int world, wire::value_format format = wire::value_format::fp32,
     collectives::algorithm which = collectives::algorithm::automatic) {
     if (world < 2 || values < 1) return {};
-    const std::int64_t size = values * wire::bytes_per_value(format);
-    if (which == collectives::algorithm::automatic)
-        which = collectives::choose_all_reduce(size, world);
-    const auto all = static_cast<double>(size), ranks = static_cast<double>(world);
-    const auto levels_up = std::ceil(std::log2(ranks));
-    if (which == collectives::algorithm::tree) return {2.0 * levels_up * all, 2.0 * levels_up};
-    if (which == collectives::algorithm::ring)
-        return {2.0 * (ranks - 1.0) / ranks * all, 2.0 * (ranks - 1.0)};
-    const double levels = std::floor(std::log2(ranks)), core = std::exp2(levels);
-    const bool folds = core < ranks;
-    return {2.0 * (core - 1.0) / core * all + (folds ? 2.0 * all : 0.0),
-            2.0 * levels + (folds ? 2.0 : 0.0)};
+    collectives::all_reduce_plan plan(0, world, which, format);
+    plan.begin(values);
+    std::int64_t passed = 0;
+    for (int k = 0; k < plan.steps(); ++k) {
+        const collectives::step s = plan.at(k);
+        passed += std::max(s.out.size(), s.in.size());  // empty where there is nobody
+    }
+    return {static_cast<double>(passed * wire::bytes_per_value(format)),
+            static_cast<double>(plan.steps())};
 }
 
 /// Gathering a message of so many bytes from every rank on every rank.

@@ -31,8 +31,11 @@ struct chrome_trace_options {
 /// Draws when each tensor was computed, compressed, under way and added up: a file in Chrome's
 /// trace format, which chrome://tracing and ui.perfetto.dev open. One process for each rank, with a
 /// row for what its thread does and one for each tensor on the network, so that what overlaps is
-/// seen; where the worker's row is empty, it waits. Rank r > 0 writes to PATH.rankr; put together,
-/// the files of one machine show its ranks side by side, by one clock.
+/// seen; where the worker's row is empty, it waits. A single worker has no rows of the network.
+///
+/// Rank r > 0 writes to PATH.rankr. Put together, those of one machine show its ranks side by side,
+/// by one clock: the files one after the other, all but the first without their first line, a "[".
+/// As by `(cat trace.json; tail -qn +2 trace.json.rank*) > all.json`.
 ///
 /// Given to `fit` again, it goes on counting its steps; a run that is resumed by another process
 /// begins a new trace, and a call of `fit` that an earlier process had completed leaves the old
@@ -58,6 +61,7 @@ public:
         for (const tensor& t : *info.parameters) names_.push_back(t.name);
         if (begun_) return;
         rank_ = info.rank;
+        has_network_ = info.world_size > 1;
         if (rank_ != 0)
             file_ = detail::line_file(file_.path().string() + ".rank" + std::to_string(rank_));
         reason_to_stop(detail::make_folder_of(file_.path()), "opened for writing");
@@ -68,7 +72,7 @@ public:
                    {"pid", rank_},
                    {"args", {{"name", "rank " + std::to_string(rank_)}}}});
         name_row(text, worker_row, "worker");
-        for (std::size_t i = 0; i < names_.size(); ++i)
+        for (std::size_t i = 0; i < names_.size() && has_network_; ++i)
             name_row(text, row_of(i), "network: " + names_[i]);
         reason_to_stop(write(text), "written");
         begun_ = true;
@@ -86,7 +90,7 @@ public:
                      s.tensor == worker_span::no_tensor ? "step " + std::to_string(report.step)
                                                         : names_[s.tensor],
                      began, s.begin, s.end);
-        for (std::size_t i = 0; i < names_.size(); ++i)
+        for (std::size_t i = 0; i < names_.size() && has_network_; ++i)
             put_span(text, row_of(i), "exchange", names_[i], began, round_.tensors[i].left,
                      round_.tensors[i].arrived);
         const std::error_code reason = write(text);
@@ -147,6 +151,7 @@ private:
     chrome_trace_options options_;
     detail::complaint complaint_;
     int rank_ = 0;
+    bool has_network_ = false;
     bool begun_ = false;
     std::int64_t steps_ = 0;  // since then
     std::vector<std::string> names_;

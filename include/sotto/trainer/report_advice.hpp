@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "sotto/collectives/all_gather_v.hpp"
 #include "sotto/trainer/advice.hpp"
 #include "sotto/trainer/report_chart.hpp"
 #include "sotto/trainer/report_costs.hpp"
@@ -54,7 +55,9 @@ inline double messages_of(const run_log& run) noexcept {
             all += all_reduce_cost(t.size, run.about.world_size,
                                    halves ? wire::value_format::fp16 : wire::value_format::fp32);
         else if (t.size > 0)
-            all += all_gather_cost(message, run.about.world_size, longer * message > 32768.0);
+            all += all_gather_cost(
+                message, run.about.world_size,
+                collectives::goes_around_ring(static_cast<std::int64_t>(longer * message)));
     }
     return all.messages;
 }
@@ -252,9 +255,8 @@ inline std::string advice_section(const advice& found, bool link_known, const st
         const predicted_step& step = found.steps[i];
         out += "<tr><th>" + escaped(step.way.name, 60) +
                (link_known && i == found.best ? " <span class=\"soft\">(advised)</span>" : "") +
-               "</th><td>" +
-               seconds(step.way.compress_seconds) + "</td><td>" + bytes(step.way.transfer.bytes) +
-               "</td>";
+               "</th><td>" + seconds(step.way.compress_seconds) + "</td><td>" +
+               bytes(step.way.transfer.bytes) + "</td>";
         for (const column& c : columns) {
             bool fastest = true;
             for (std::size_t j = 0; j < found.steps.size(); ++j)

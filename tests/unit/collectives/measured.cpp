@@ -15,6 +15,7 @@
 #include "sotto/transports/metered.hpp"
 #include "sotto/transports/run_in_process.hpp"
 #include "support/generators.hpp"
+#include "support/throttled.hpp"
 
 using namespace sotto;
 using namespace sotto::collectives;
@@ -45,7 +46,8 @@ static_assert(summing<measured> && transport<counted>);
 
 TEST_CASE("where messages cost time and bytes do not, all ranks choose what has the fewest") {
     // The busiest rank sends by a ring 2(N-1) = 6 messages, by halves 2 log2 N = 4, by a tree as
-    // root or as rank 2 at most 2: one for each child, or for its child and its parent.
+    // root or as rank 2 at most 2: one for each child, or for its child and its parent. As few as
+    // by recursive doubling, but they come one after the other: see below.
     run_in_process(4, [](in_process& inner) {
         counted t(inner, 1000, 0);
         CHECK(fastest_all_reduce(t, 64) == algorithm::tree);
@@ -54,11 +56,24 @@ TEST_CASE("where messages cost time and bytes do not, all ranks choose what has 
 }
 
 TEST_CASE("where bytes cost time and messages do not, a tree loses and equals go to the first") {
-    // Ring and halves send 2 (N-1)/N of the values, the tree's root twice all of them.
+    // Ring and halves send 2 (N-1)/N of the values, the tree's root twice all of them, as do all
+    // ranks by recursive doubling.
     run_in_process(4, [](in_process& inner) {
         counted t(inner, 0, 10);
         CHECK(fastest_all_reduce(t, 64) == algorithm::ring);
     });
+}
+
+TEST_CASE("where steps cost time, recursive doubling is chosen, but not for halves") {
+    // Of 1 ms each by virtual time: 2 for four ranks by recursive doubling, 4 by tree and halves.
+    for (const auto format : {wire::value_format::fp32, wire::value_format::fp16}) {
+        testing::slow_network network(4, 1e9, 0.001);
+        run_in_process(4, [&](in_process& inner) {
+            testing::throttled t(inner, network);
+            const bool whole = format == wire::value_format::fp32;
+            CHECK((fastest_all_reduce(t, 64, 3, format) == algorithm::recursive_doubling) == whole);
+        });
+    }
 }
 
 TEST_CASE("ranks whose clocks differ choose alike: the slowest counts") {

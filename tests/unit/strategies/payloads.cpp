@@ -133,6 +133,7 @@ TEST_CASE("every summing collective carries them, and all_gather leaves them to 
     CHECK(same(all_reduce{plain(), part_by_part{}, collectives::ring{}}));
     CHECK(same(all_reduce{plain(), part_by_part{}, collectives::tree{}}));
     CHECK(same(all_reduce{plain(), part_by_part{}, collectives::halving_doubling{}}));
+    CHECK(same(all_reduce{plain(), part_by_part{}, collectives::recursive_doubling{}}));
     CHECK(same(all_reduce{plain(), part_by_part{}, collectives::all_gather{}}));
 }
 

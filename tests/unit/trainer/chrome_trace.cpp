@@ -32,12 +32,19 @@ using nlohmann::json;
 
 namespace {
 
-json events_of(const std::filesystem::path& path) {
+std::string text_of(const std::filesystem::path& path) {
     std::ifstream in(path, std::ios::binary);
-    std::string text{std::istreambuf_iterator<char>(in), {}};
+    return {std::istreambuf_iterator<char>(in), {}};
+}
+
+json events_in(std::string text) {
     REQUIRE(text.ends_with(",\n"));
     text.replace(text.size() - 2, 2, "]");
     return json::parse(text);
+}
+
+json events_of(const std::filesystem::path& path) {
+    return events_in(text_of(path));
 }
 
 /// Names of rows, by number.
@@ -73,7 +80,8 @@ layout two_tensors() {
 class made_up_steps {
 public:
     explicit made_up_steps(int rank = 0, std::int64_t before = 0)
-        : step_(before), info_{.rank = rank, .steps_before = before, .parameters = &tensors_} {}
+        : step_(before),
+          info_{.rank = rank, .world_size = 3, .steps_before = before, .parameters = &tensors_} {}
 
     run_info& info() { return info_; }
     void give(chrome_trace& trace, int steps) {
@@ -171,6 +179,42 @@ TEST_CASE("every rank of a training run traces every tensor, and no row does two
         CHECK(count(events, "apply") >= 4);
         CHECK(count(events, "compute") >= 4);
     }
+}
+
+TEST_CASE("files of ranks are one trace where all but the first lose their first line") {
+    const testing::scratch_folder folder("chrome_trace_joined");
+    const auto path = folder.path() / "trace.json";
+    std::string all;
+    json apart = json::array();
+    for (const int rank : {0, 1, 2}) {
+        chrome_trace trace(path, {.first_step = 1, .steps = 1});
+        made_up_steps steps(rank);
+        trace.on_begin(steps.info());
+        steps.give(trace, 1);
+        const std::string file = path.string() + (rank == 0 ? "" : ".rank" + std::to_string(rank));
+        const std::string text = text_of(file);
+        REQUIRE(text.starts_with("[\n"));
+        all += rank == 0 ? text : text.substr(2);
+        for (const json& e : events_of(file)) apart.push_back(e);
+    }
+    CHECK(events_in(all) == apart);
+    std::set<int> processes;
+    for (const json& e : apart) processes.insert(e.at("pid").get<int>());
+    CHECK(processes == std::set<int>{0, 1, 2});
+}
+
+TEST_CASE("a single worker has no network to draw") {
+    const testing::scratch_folder folder("chrome_trace_alone");
+    const auto path = folder.path() / "trace.json";
+    run_in_process(1, [&](in_process& transport) {
+        testing::number_model model;
+        trainer trainer{model, all_reduce{sgd{}, dgc{}}, transport, {.batch_size = 4}};
+        trainer.fit(testing::numbered{96}, epochs{1}, chrome_trace{path, {.steps = 4}});
+    });
+    const json events = events_of(path);
+    CHECK(rows_of(events) == std::map<int, std::string>{{0, "worker"}});
+    CHECK(count(events, "exchange") == 0);
+    CHECK(count(events, "compute") >= 4);
 }
 
 TEST_CASE("a trace that is given to fit again goes on; that of a resumed run begins with it") {

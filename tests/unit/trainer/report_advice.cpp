@@ -41,10 +41,10 @@ TEST_CASE("predictions come from what the runs measured") {
     const auto found = reporting::advice_from(runs, link);
     REQUIRE(found);
     CHECK(found->compute_seconds / 0.006 == doctest::Approx(1.0));
-    // 4000 bytes are summed by halves, 40 by a tree, in four messages each; 200 bytes go straight
-    // to everyone. The vote that ends a round takes two.
-    CHECK(1e3 * found->steps[0].step_seconds == doctest::Approx(6 + 60.6 + (4 + 2) * 1));
-    CHECK(1e3 * found->steps[1].step_seconds == doctest::Approx(7 + 7.2 + (4 + 2) * 1));
+    // 4000 bytes and 40 are summed by recursive doubling, in two messages each; 200 bytes go
+    // straight to everyone. The vote that ends a round takes two.
+    CHECK(1e3 * found->steps[0].step_seconds == doctest::Approx(6 + 60.6 + (2 + 2) * 1));
+    CHECK(1e3 * found->steps[1].step_seconds == doctest::Approx(7 + 7.2 + (2 + 2) * 1));
     CHECK(found->steps[0].way.run == 0);
     CHECK(found->steps[1].way.run == 1);
     // Alone, it is compared with what the cost model says of whole gradients.
@@ -90,7 +90,7 @@ TEST_CASE("messages that wait for each other are those of the collectives that c
     CHECK(messages({middle}, 1.0) == 6.0);         // halves, quarters, eighths
     CHECK(messages({large}, 0.5) == 14.0);         // fp16 is summed, too
     CHECK(messages({middle}, 0.01) == 1.0);        // straight to everyone
-    CHECK(messages({middle, bias}, 0.01) == 6.0);  // the bias is summed by a tree
+    CHECK(messages({middle, bias}, 0.01) == 3.0);  // the bias by recursive doubling
     CHECK(messages({large}, 0.01) == 7.0);         // around a ring
     CHECK(messages({middle}, 0.01, 0.25) == 7.0);  // the ring that its warm-up needed
 }
@@ -98,10 +98,10 @@ TEST_CASE("messages that wait for each other are those of the collectives that c
 TEST_CASE("where there is nothing to compare, a report says why") {
     run_log dense = made_up("dense", 40, 1.0, 0.9);
     CHECK(has(page({dense}), "There is nothing to compare: only whole gradients were sent."));
-    // 1.5 * 4040 bytes at 100 kB/s, and four messages and a vote of 1 ms; computing takes 6 ms.
+    // 1.5 * 4040 bytes at 100 kB/s, and two messages and a vote of 1 ms; computing takes 6 ms.
     CHECK(has(page({dense}, {.link = network_link{1e5, 0.001}}),
-              "Over this link, 800\u202fkbit/s, whole gradients take 66.6\u202fms of a step of "
-              "72.6\u202fms."));
+              "Over this link, 800\u202fkbit/s, whole gradients take 64.6\u202fms of a step of "
+              "70.6\u202fms."));
     run_log begun;
     begun.begin({.world_size = 4});
     CHECK(has(page({begun}), "There is nothing to compare yet"));
