@@ -74,8 +74,7 @@ public:
     /// Opens the port that others find rank 0 at, to know it where it was given as 0.
     std::uint16_t listen() {
         if (!listener_.is_open())
-            listen_on(
-                {find(options_.bind.empty() ? options_.address : options_.bind), options_.port});
+            listen_on({find_leader(*io_, options_, deadline_), options_.port});
         return listener_.place().port();
     }
 
@@ -87,7 +86,7 @@ public:
             ready_[0] = true;
             if (!options_.security) listener_.warn_of_strangers();
         } else {
-            const auto address = find(options_.address);
+            const auto address = find_leader(*io_, options_, deadline_);
             require_private(options_, address, "address");
             meeting_ = {address, options_.port};
             openings_.push_back(tcp_opening::to(meeting_, 0, rendezvous));
@@ -110,10 +109,6 @@ private:
     static time_point now() noexcept { return std::chrono::steady_clock::now(); }
     static std::size_t index(int rank) noexcept { return static_cast<std::size_t>(rank); }
     std::size_t own() const noexcept { return index(options_.rank); }
-
-    asio::ip::address find(const std::string& name) {
-        return find_address(*io_, options_, name, deadline_);
-    }
 
     void listen_on(const tcp::endpoint& at) {
         require_private(options_, at.address(), "bind");
@@ -207,7 +202,10 @@ private:
                                                           options_.rank, o.peer));
         const auto here = o.socket()->local_address();
         if (o.purpose == rendezvous && !listener_.is_open())
-            listen_on({options_.bind.empty() ? here : find(options_.bind), 0});
+            listen_on({options_.bind.empty()
+                           ? here
+                           : find_address(*io_, options_, options_.bind, deadline_),
+                       0});
         o.say(wire::written_hello(own_hello(o.purpose, here)));
         o.at = stage::welcome_due;
         return true;
