@@ -15,7 +15,7 @@ if [ -e .git ]; then
         case $entry in
             .ci | .clang-format | .gitignore | CHANGELOG.md | CMakeLists.txt | CMakePresets.json) ;;
             CONTRIBUTING.md | LICENSE | README.md | bench | cmake | conanfile.py | examples) ;;
-            include | ports | test_package | tests | vcpkg.json) ;;
+            include | launcher | ports | test_package | tests | vcpkg.json) ;;
             *)
                 echo "$entry: does not belong at the top level"
                 strays=1
@@ -24,7 +24,7 @@ if [ -e .git ]; then
     done
 fi
 
-files=$(find include/sotto tests examples bench \( -name '*.hpp' -o -name '*.cpp' \) 2>/dev/null | sort)
+files=$(find include/sotto tests examples bench launcher \( -name '*.hpp' -o -name '*.cpp' \) 2>/dev/null | sort)
 if [ -z "$files" ]; then
     echo "no sources under $1/include/sotto"
     exit 1
