@@ -63,6 +63,8 @@ case ${1:-} in
         need_header libssl-dev openssl/ssl.h
         need libopenmpi-dev mpicxx
         need openmpi-bin mpirun
+        need iproute2 ip /usr/sbin/ip
+        need python3 python3
         need qemu-user qemu-x86_64
         ;;
     neon)
