@@ -18,9 +18,10 @@ class SottoConan(ConanFile):
     topics = ("header-only", "machine-learning", "distributed-training", "gradient-compression")
     package_type = "header-library"
     settings = "os", "arch", "compiler", "build_type"
-    options = {"models": [True, False]}
-    default_options = {"models": False}
-    exports_sources = "CMakeLists.txt", "LICENSE", "cmake/*", "include/*", "tests/*"
+    # launcher: the package has the program sotto_launch too, and is one of its platform.
+    options = {"models": [True, False], "launcher": [True, False]}
+    default_options = {"models": False, "launcher": False}
+    exports_sources = "CMakeLists.txt", "LICENSE", "cmake/*", "include/*", "examples/launcher/*", "tests/*"
     no_copy_source = True
 
     def set_version(self):
@@ -59,6 +60,7 @@ class SottoConan(ConanFile):
 
     def generate(self):
         toolchain = CMakeToolchain(self)
+        toolchain.cache_variables["SOTTO_BUILD_LAUNCHER"] = bool(self.options.launcher)
         toolchain.cache_variables["SOTTO_BUILD_TESTS"] = self._runs_tests
         toolchain.cache_variables["SOTTO_BUILD_EXAMPLES"] = False
         toolchain.cache_variables["SOTTO_BUILD_BENCH"] = False
@@ -71,10 +73,10 @@ class SottoConan(ConanFile):
     def build(self):
         cmake = CMake(self)
         cmake.configure()
-        if self._runs_tests:
+        if self._runs_tests or self.options.launcher:
             cmake.build()
-            if can_run(self):
-                cmake.test()
+        if self._runs_tests and can_run(self):
+            cmake.test()
 
     def package(self):
         CMake(self).install()
@@ -83,7 +85,8 @@ class SottoConan(ConanFile):
         rmdir(self, os.path.join(self.package_folder, "share"))  # CMakeDeps writes its own configs
 
     def package_id(self):
-        self.info.clear()
+        if not self.info.options.launcher:
+            self.info.clear()
 
     def package_info(self):
         self.cpp_info.set_property("cmake_file_name", "sotto")
@@ -104,3 +107,8 @@ class SottoConan(ConanFile):
             models.set_property("pkg_config_name", "sotto-models")
             models.bindirs = models.libdirs = []
             models.requires = ["base", "openblas::openblas", "zlib::zlib"]
+
+        if self.options.launcher:
+            launcher = self.cpp_info.components["launcher"]
+            launcher.includedirs = launcher.libdirs = []
+            launcher.bindirs = ["bin"]

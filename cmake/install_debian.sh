@@ -55,7 +55,13 @@ need_header zlib1g-dev zlib.h
 need_header libcli11-dev CLI/CLI.hpp
 need_header nlohmann-json3-dev nlohmann/json.hpp
 case ${1:-} in
-    examples) ;;
+    examples)
+        need_header libssl-dev openssl/ssl.h
+        # Of MPIs the one whose mpirun there is.
+        case $(mpirun --version 2> /dev/null) in
+            *"Open MPI"*) need libopenmpi-dev mpicxx ;;
+        esac
+        ;;
     bench)
         need_header libbenchmark-dev benchmark/benchmark.h
         need jq jq
@@ -81,6 +87,8 @@ case ${1:-} in
         need_header libssl-dev openssl/ssl.h
         need libopenmpi-dev mpicxx
         need openmpi-bin mpirun
+        need iproute2 ip /usr/sbin/ip
+        need python3 python3
         need qemu-user qemu-x86_64
         ;;
     neon)

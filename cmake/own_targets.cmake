@@ -1,4 +1,4 @@
-# For our own tests, examples and benchmarks only: nothing here reaches a consumer.
+# For our own programs, tests, examples and benchmarks only: nothing here reaches a consumer.
 
 option(SOTTO_WERROR "Warnings in our tests and examples are errors" OFF)
 option(SOTTO_QUICK "Optimise our tests, examples and benchmarks less: they compile in half the time" OFF)

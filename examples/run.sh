@@ -79,7 +79,7 @@ say "build $name (the first time takes a minute or two)" \
 export OPENBLAS_NUM_THREADS=1
 command=("$build/examples/$name")
 if [ -n "$ranks" ]; then
-    command=("$build/examples/sotto_launch" -n "$ranks" "${command[@]}" --transport tcp)
+    command=("$build/launcher/sotto_launch" -n "$ranks" "${command[@]}" --transport tcp)
 fi
 echo "== run $name${ranks:+ as $ranks processes}${*:+ $*}"
 exec "${command[@]}" "$@"

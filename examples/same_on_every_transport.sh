@@ -1,11 +1,15 @@
 #!/bin/sh
-# same_on_every_transport.sh SOTTO_LAUNCH QUICKSTART [MPIRUN]
-# Whether the quickstart learns the same, to the last bit, from threads and from processes.
+# same_on_every_transport.sh SOTTO_LAUNCH QUICKSTART NAMESPACES TLS [MPIRUN]
+# Whether the quickstart learns the same, to the last bit, from threads and from processes: of this
+# machine, and, by bench/network/namespaces.py, started one by one in network namespaces, each a
+# machine of its own to them. TLS: whether it was built with OpenSSL, ON or OFF.
 set -eu
 
 launch=$1
 quickstart=$2
-mpirun=${3:-}
+namespaces=$3
+tls=$4
+mpirun=${5:-}
 
 # digests NAME COMMAND...: runs it, and prints the line of its output that has the digests.
 digests() {
@@ -35,6 +39,28 @@ compare() {
 
 expected=$(digests in-process "$quickstart" --quick --transport in-process --workers 4)
 compare tcp "$launch" -n 4 "$quickstart" --quick --transport tcp
+if [ "$tls" = ON ]; then
+    rm -f job.secret
+    (umask 077 && head -c 32 /dev/urandom > job.secret)
+    compare tcp-secret "$launch" -n 4 "$quickstart" --quick --transport tcp --secret job.secret
+fi
+if python3 "$namespaces" --ranks 2 -- true 2> namespaces.err; then
+    compare namespaces python3 "$namespaces" --ranks 4 -- \
+        "$quickstart" --quick --transport tcp --insecure-network
+    if [ "$tls" = ON ]; then
+        compare namespaces-secret python3 "$namespaces" --ranks 4 -- \
+            "$quickstart" --quick --transport tcp --secret job.secret
+    fi
+    # Without either, no rank goes beyond loopback.
+    if python3 "$namespaces" --ranks 4 -- "$quickstart" --quick --transport tcp \
+        > refused.out 2> refused.err || ! grep -q 'which other machines can reach' refused.err; then
+        cat refused.out refused.err >&2
+        echo "namespaces: neither secret nor --insecure-network, and that is not what it said" >&2
+        exit 1
+    fi
+else
+    echo "namespaces: skipped, none can be made here: $(tail -n 1 namespaces.err)"
+fi
 if [ -n "$mpirun" ]; then
     # Open MPI and its launcher want to be told that root may, and that there are few processors.
     export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1

@@ -7,6 +7,8 @@ set(VCPKG_BUILD_TYPE release) # header-only
 
 # Without the feature, a BLAS that happens to be installed must not add sotto::models to the package.
 vcpkg_check_features(OUT_FEATURE_OPTIONS feature_options
+    FEATURES
+        launcher SOTTO_BUILD_LAUNCHER
     INVERTED_FEATURES
         models CMAKE_DISABLE_FIND_PACKAGE_CBLAS
 )
@@ -23,6 +25,9 @@ vcpkg_cmake_configure(
         CMAKE_DISABLE_FIND_PACKAGE_CBLAS
 )
 vcpkg_cmake_install()
+if("launcher" IN_LIST FEATURES)
+    vcpkg_copy_tools(TOOL_NAMES sotto_launch AUTO_CLEAN)
+endif()
 vcpkg_cmake_config_fixup(CONFIG_PATH share/cmake/sotto)
 # Our .pc files lie in share/pkgconfig, which vcpkg allows only to files without a Libs line.
 vcpkg_fixup_pkgconfig()

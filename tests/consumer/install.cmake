@@ -13,3 +13,9 @@ foreach(file IN LISTS written)
         message(FATAL_ERROR "${file} names the folder it was installed into: ${scratch}")
     endif()
 endforeach()
+
+# Where it was built it is there, and works.
+if(launcher)
+    execute_process(COMMAND "${prefix}/${launcher}" -n 2 "${CMAKE_COMMAND}" -E true
+                    COMMAND_ERROR_IS_FATAL ANY)
+endif()

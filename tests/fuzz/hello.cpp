@@ -1,6 +1,11 @@
 #include "sotto/wire/hello.hpp"
 
+#include <algorithm>
+#include <cstddef>
+
 #include "fuzz/fuzz.hpp"
+#include "sotto/core/bytes.hpp"
+#include "sotto/wire/rank_table.hpp"
 #include "sotto/wire/word.hpp"
 
 using namespace sotto;
@@ -20,5 +25,16 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
             const auto same = wire::read_word(again.data());
             fuzz::require(same && *same == *read, "a word that was read comes back");
         }
+    // The table of as many ranks as there are bytes for.
+    if (size >= wire::rank_table_bytes(1)) {
+        const std::size_t world = (size - wire::rank_table_bytes(0)) / 18;
+        const byte_view table(from, wire::rank_table_bytes(world));
+        if (const auto read = wire::read_rank_table(table, world)) {
+            const bytes again = wire::written_rank_table(*read);
+            fuzz::require(again.size() == table.size() &&
+                              std::equal(again.begin(), again.end() - 8, table.begin()),
+                          "a table that was read is written again as it was");
+        }
+    }
     return 0;
 }

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -31,6 +32,8 @@ struct detection {
 };
 
 namespace detail {
+
+inline constexpr std::string_view slurm = "Slurm";
 
 /// The variables in which a launcher tells a process its place. Null: it does not tell.
 struct launcher {
@@ -64,8 +67,8 @@ inline constexpr launcher launchers[] = {
      {"OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS"},
      "SLURM_LOCALID",
      nullptr},
-    // Without SLURM_PROCID it is the shell of sbatch or salloc, where there is one process.
-    {"Slurm", "SLURM_PROCID", {"SLURM_STEP_NUM_TASKS", "SLURM_NTASKS"}, "SLURM_LOCALID", nullptr},
+    // Not SLURM_NTASKS: the shell of sbatch has it too, as rank 0, and there is one process.
+    {"Slurm", "SLURM_PROCID", {"SLURM_STEP_NUM_TASKS"}, "SLURM_LOCALID", nullptr},
 };
 
 inline std::int64_t read_number(const char* name, const std::string& text, std::int64_t lowest,
@@ -106,6 +109,26 @@ inline std::optional<placement> told_by(const launcher& by, const variables& get
     return place;
 }
 
+/// What srun tells, where it started this process.
+inline std::optional<placement> told_by_slurm(const variables& get) {
+    if (!get("SLURM_STEP_NUM_TASKS")) return std::nullopt;
+    return told_by(*std::find_if(std::begin(launchers), std::end(launchers),
+                                 [](const launcher& by) { return by.name == slurm; }),
+                   get);
+}
+
+/// Of PMI or PMIx, which srun speaks where --mpi asks for it, as mpiexec does: what srun tells,
+/// which knows the nodes. mpiexec says how many ranks are here; srun does not.
+inline std::optional<placement> srun_instead_of(const placement& told, const variables& get) {
+    if (told.launcher != std::string_view("PMI") && told.launcher != std::string_view("PMIx"))
+        return std::nullopt;
+    auto by_slurm = told_by_slurm(get);
+    if (!by_slurm || told.local_size >= 0 || by_slurm->rank != told.rank ||
+        by_slurm->size != told.size)
+        return std::nullopt;
+    return by_slurm;
+}
+
 /// The port that rank 0 listens on.
 inline void find_port(placement& place, const variables& get) {
     const auto take = [&](const char* name) {
@@ -125,22 +148,30 @@ inline void find_port(placement& place, const variables& get) {
             20000 + read_number("SLURM_JOB_ID", *job, 0, std::int64_t{1} << 40) % 20000);
 }
 
-/// Where rank 0 is, for those whose launcher says so.
-inline void find_address(detection& found, const variables& get) {
-    placement& place = found.place;
-    for (const char* const name : {"SOTTO_ADDRESS", "MASTER_ADDR"})
-        if (const auto address = get(name)) {
-            place.address = *address;
-            return;
-        }
-    if (place.launcher == std::string_view("Slurm"))
+/// Where rank 0 is, for those whose launcher says so. Where all are on this machine that is
+/// loopback, whatever else it is called, or the address that was chosen for it.
+inline void find_address(placement& place, const variables& get) {
+    const auto told = get("SOTTO_ADDRESS");
+    if (told) place.address = *told;
+    std::vector<std::string> nodes;
+    if (place.launcher == slurm)
         for (const char* const name :
              {"SLURM_STEP_NODELIST", "SLURM_JOB_NODELIST", "SLURM_NODELIST"})
-            if (const auto list = get(name)) {
-                place.address = expand_node_list(*list).front();
-                return;
-            }
-    if (place.size == 1 || place.local_size == place.size) return;  // all on this machine
+            if (const auto list = get(name); list && nodes.empty()) nodes = expand_node_list(*list);
+    if (nodes.size() == 1) place.local_size = place.size;
+    if (told) return;
+    if (place.size == 1 || place.local_size == place.size) {
+        if (!place.bind.empty()) place.address = place.bind;
+        return;
+    }
+    if (const auto address = get("MASTER_ADDR")) {
+        place.address = *address;
+        return;
+    }
+    if (!nodes.empty()) {
+        place.address = nodes.front();
+        return;
+    }
     throw invalid_option(
         "launch: " + place.launcher + " started " + std::to_string(place.size) + " processes" +
         (place.local_size < 0 ? "" : ", " + std::to_string(place.local_size) + " of them here") +
@@ -152,8 +183,9 @@ inline void find_address(detection& found, const variables& get) {
 
 /// Which rank of which job this process is, by the variables of whoever launched it: SOTTO_RANK,
 /// SOTTO_SIZE, SOTTO_ADDRESS, SOTTO_PORT; torchrun, Horovod, Open MPI, MVAPICH, PMI (MPICH, Intel
-/// MPI), PMIx, Slurm. Of several the innermost counts, and a remark says so. SOTTO_INTERFACE (see
-/// interfaces.hpp) chooses the own address. Nobody's: one rank of one.
+/// MPI), PMIx, Slurm, also where its srun speaks PMI or PMIx. Of several the innermost counts, and
+/// a remark says so. SOTTO_INTERFACE (see interfaces.hpp) chooses the own address. Nobody's: one
+/// rank of one.
 ///   errors  invalid_option: a variable that is no such number; several machines and nobody says
 ///           where rank 0 is; two launchers that disagree on the rank in a job of one size, so that
 ///           neither can be the other's
@@ -163,9 +195,11 @@ inline detection detect(const variables& get) {
     std::vector<placement> all;  // that differ, the innermost first
     for (const detail::launcher& by : detail::launchers) {
         // What runs within a job of Slurm inherits its variables, whoever started it.
-        if (!all.empty() && by.name == std::string_view("Slurm")) break;
-        const auto told = detail::told_by(by, get);
+        if (!all.empty() && by.name == detail::slurm) break;
+        auto told =
+            by.name == detail::slurm ? detail::told_by_slurm(get) : detail::told_by(by, get);
         if (!told) continue;
+        if (const auto srun = detail::srun_instead_of(*told, get)) told = srun;
         const bool is_new = std::none_of(all.begin(), all.end(), [&](const placement& other) {
             return told->rank == other.rank && told->size == other.size;
         });
@@ -183,13 +217,12 @@ inline detection detect(const variables& get) {
         found.remarks.push_back(said(first) + "; " + said(*told) +
                                 ", which is taken for what started the other");
     }
-    if (!all.empty()) {
-        found.place = all.front();
-        detail::find_port(found.place, get);
-        detail::find_address(found, get);
-    }
+    if (!all.empty()) found.place = all.front();
     if (const auto choice = get("SOTTO_INTERFACE"))
         found.place.bind = address_of_interface(*choice, interfaces_of_this_machine());
+    if (all.empty()) return found;
+    detail::find_port(found.place, get);
+    detail::find_address(found.place, get);
     return found;
 }
 

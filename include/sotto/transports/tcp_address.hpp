@@ -56,6 +56,34 @@ inline asio::ip::address find_address(asio::io_context& io, const tcp_options& o
     }
 }
 
+/// Whether a name is an address, or one that is loopback's on every machine.
+inline bool is_no_host_name(const std::string& name) {
+    boost::system::error_code not_literal;
+    asio::ip::make_address(name, not_literal);
+    return !not_literal || name.starts_with("localhost") || name.ends_with(".localhost") ||
+           name == "ip6-localhost" || name == "ip6-loopback";
+}
+
+/// Where rank 0 listens, and others look for it. A host that knows its own name by loopback, as
+/// Debian's do by 127.0.1.1, would wait where no other host comes to, and its other ranks would be
+/// found there: they meet at the address that `bind` chose for them.
+///   errors  invalid_option: none was chosen; error (timed_out)
+inline asio::ip::address find_leader(asio::io_context& io, const tcp_options& options,
+                                     time_point deadline) {
+    std::optional<asio::ip::address> chosen;
+    if (!options.bind.empty()) chosen = find_address(io, options, options.bind, deadline);
+    if (chosen && options.rank == 0) return *chosen;
+    const auto found = find_address(io, options, options.address, deadline);
+    if (!found.is_loopback() || options.size == 1 || is_no_host_name(options.address)) return found;
+    if (chosen && !chosen->is_unspecified()) return *chosen;
+    throw invalid_option(
+        "tcp: rank " + std::to_string(options.rank) + " finds rank 0, '" + options.address +
+        "', at " + found.to_string() +
+        ", which no other machine reaches: choose an interface of this one by SOTTO_INTERFACE or "
+        "tcp_options::bind; if all ranks are on this machine, set SOTTO_ADDRESS or "
+        "tcp_options::address to 127.0.0.1");
+}
+
 /// Throws invalid_option for an address that strangers could reach, unless something keeps them
 /// out. `option`: what it was given as.
 inline void require_private(const tcp_options& options, const asio::ip::address& place,

@@ -43,6 +43,8 @@ namespace sotto::detail::net {
 /// have, rank 0 lets them go. A rank that is lost meanwhile, or that another one cannot reach, is
 /// rank 0's to name; everybody else waits for its word.
 ///   wire    wire/hello.hpp, wire/word.hpp, wire/rank_table.hpp
+///   cost    a full mesh, 2 (N - 1) sockets a rank: collectives differ in who their neighbours are.
+///           One connection for data fills 1 Gbit/s (0.99 of it); several would only share it
 ///   errors  invalid_option: options that cannot work, or an address that strangers could reach;
 ///           mismatch: another rank is configured differently; io_failure: the system refuses to
 ///           listen; peer_failure: a rank is lost meanwhile; error (timed_out): ranks never came
@@ -74,8 +76,7 @@ public:
     /// Opens the port that others find rank 0 at, to know it where it was given as 0.
     std::uint16_t listen() {
         if (!listener_.is_open())
-            listen_on(
-                {find(options_.bind.empty() ? options_.address : options_.bind), options_.port});
+            listen_on({find_leader(*io_, options_, deadline_), options_.port});
         return listener_.place().port();
     }
 
@@ -87,7 +88,7 @@ public:
             ready_[0] = true;
             if (!options_.security) listener_.warn_of_strangers();
         } else {
-            const auto address = find(options_.address);
+            const auto address = find_leader(*io_, options_, deadline_);
             require_private(options_, address, "address");
             meeting_ = {address, options_.port};
             openings_.push_back(tcp_opening::to(meeting_, 0, rendezvous));
@@ -110,10 +111,6 @@ private:
     static time_point now() noexcept { return std::chrono::steady_clock::now(); }
     static std::size_t index(int rank) noexcept { return static_cast<std::size_t>(rank); }
     std::size_t own() const noexcept { return index(options_.rank); }
-
-    asio::ip::address find(const std::string& name) {
-        return find_address(*io_, options_, name, deadline_);
-    }
 
     void listen_on(const tcp::endpoint& at) {
         require_private(options_, at.address(), "bind");
@@ -207,7 +204,10 @@ private:
                                                           options_.rank, o.peer));
         const auto here = o.socket()->local_address();
         if (o.purpose == rendezvous && !listener_.is_open())
-            listen_on({options_.bind.empty() ? here : find(options_.bind), 0});
+            listen_on({options_.bind.empty()
+                           ? here
+                           : find_address(*io_, options_, options_.bind, deadline_),
+                       0});
         o.say(wire::written_hello(own_hello(o.purpose, here)));
         o.at = stage::welcome_due;
         return true;

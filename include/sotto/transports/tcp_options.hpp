@@ -18,7 +18,8 @@ namespace sotto {
 struct tcp_options {
     int rank = 0;
     int size = 1;
-    /// Where rank 0 listens and the others find it: a name or an address.
+    /// Where rank 0 listens and the others find it: a name or an address. One that this machine
+    /// knows for itself by loopback, as Debian's do by 127.0.1.1, needs `bind`.
     std::string address = "127.0.0.1";
     std::uint16_t port = 29500;
     /// The address that this rank listens on for others; empty: on rank 0 `address`, else the one

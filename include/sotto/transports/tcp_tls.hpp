@@ -230,13 +230,14 @@ private:
         return *static_cast<tls_session*>(SSL_get_app_data(ssl));
     }
 
-    /// The rank in an identity that is one of this job's, for a connection to this rank.
+    /// The rank in an identity that is one of this job's, for a connection to this rank from a
+    /// higher one.
     std::optional<int> client_of(std::string_view shown) const {
         if (!shown.starts_with(job_ + "|")) return std::nullopt;
         const char* const begin = shown.data() + job_.size() + 1;
         int rank = -1;
-        if (std::from_chars(begin, shown.data() + shown.size(), rank).ec != std::errc() || rank < 0)
-            return std::nullopt;
+        const auto read = std::from_chars(begin, shown.data() + shown.size(), rank);
+        if (read.ec != std::errc() || rank <= own_) return std::nullopt;
         if (shown != job_secret::identity(job_, rank, own_)) return std::nullopt;
         return rank;
     }

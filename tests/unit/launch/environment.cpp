@@ -45,6 +45,37 @@ const environment slurm{{"SLURM_PROCID", "3"},
                         {"SLURM_JOB_NODELIST", "gnode[10,20-22]"},
                         {"SLURM_STEP_NODELIST", "gnode[20-22]"}};
 
+// What `srun -N 2 -n 4` tells its task 2, within a larger allocation, and on one node of it.
+const environment srun_on_two{{"SLURM_JOB_ID", "20123"},
+                              {"SLURM_JOB_NODELIST", "gnode[10,20-22]"},
+                              {"SLURM_NTASKS", "4"},
+                              {"SLURM_PROCID", "2"},
+                              {"SLURM_LOCALID", "0"},
+                              {"SLURM_NODEID", "1"},
+                              {"SLURM_STEP_ID", "0"},
+                              {"SLURM_STEP_NODELIST", "gnode[20-21]"},
+                              {"SLURM_STEP_NUM_NODES", "2"},
+                              {"SLURM_STEP_NUM_TASKS", "4"},
+                              {"SLURM_STEP_TASKS_PER_NODE", "2(x2)"},
+                              {"SLURM_LAUNCH_NODE_IPADDR", "10.9.9.9"}};
+
+environment on_one_node(environment srun) {
+    srun["SLURM_NODEID"] = "0";
+    srun["SLURM_LOCALID"] = "2";
+    srun["SLURM_STEP_NODELIST"] = "gnode20";
+    srun["SLURM_STEP_NUM_NODES"] = "1";
+    srun["SLURM_STEP_TASKS_PER_NODE"] = "4";
+    return srun;
+}
+
+// What --mpi=pmi2 and --mpi=pmix add to it.
+const environment speaking_pmi2{
+    {"PMI_FD", "13"}, {"PMI_JOBID", "20123.0"}, {"PMI_RANK", "2"}, {"PMI_SIZE", "4"}};
+const environment speaking_pmix{{"PMIX_RANK", "2"},
+                                {"PMIX_NAMESPACE", "slurm.pmix.20123.0"},
+                                {"PMIX_HOSTNAME", "gnode21"},
+                                {"SLURM_PMIXP_ABORT_AGENT_PORT", "35123"}};
+
 }  // namespace
 
 TEST_CASE("without a launcher a process is one rank of one") {
@@ -105,6 +136,65 @@ TEST_CASE("a shell that Slurm started is one process, however many tasks there m
     environment shell = slurm;
     shell.erase("SLURM_PROCID");
     CHECK(detect_in(shell).place.size == 1);
+    // As sbatch's is: a rank, but of no step.
+    const environment script{{"SLURM_PROCID", "0"},
+                             {"SLURM_LOCALID", "0"},
+                             {"SLURM_NTASKS", "4"},
+                             {"SLURM_JOB_ID", "20123"},
+                             {"SLURM_JOB_NODELIST", "gnode[20-21]"}};
+    CHECK(detect_in(script).place.size == 1);
+    CHECK(detect_in(script).place.launcher == "nobody");
+}
+
+TEST_CASE("srun that speaks PMI2 or PMIx still says where rank 0 is") {
+    for (const environment& speaks : {environment{}, speaking_pmi2, speaking_pmix}) {
+        const detection found = detect_in(together(srun_on_two, speaks));
+        CHECK(found.remarks.empty());
+        CHECK(found.place.launcher == "Slurm");
+        CHECK(found.place.rank == 2);
+        CHECK(found.place.size == 4);
+        CHECK(found.place.local_rank == 0);
+        CHECK(found.place.address == "gnode20");
+        CHECK(found.place.port == 20123);
+    }
+}
+
+TEST_CASE("srun on one node, however it speaks, needs nothing but loopback") {
+    for (const environment& speaks : {environment{}, speaking_pmi2, speaking_pmix}) {
+        const placement place = detect_in(together(on_one_node(srun_on_two), speaks)).place;
+        CHECK(place.rank == 2);
+        CHECK(place.size == 4);
+        CHECK(place.local_rank == 2);
+        CHECK(place.local_size == 4);
+        CHECK(place.address == "127.0.0.1");
+    }
+}
+
+TEST_CASE("what mpiexec started within a step of Slurm is not srun's, whatever its numbers") {
+    // mpiexec starts a process on each node by srun; where each has one rank, both number alike.
+    environment hydra = together(srun_on_two, speaking_pmi2);
+    hydra["MPI_LOCALRANKID"] = "0";
+    hydra["MPI_LOCALNRANKS"] = "1";
+    CHECK_THROWS_AS((void)detect_in(hydra), invalid_option);
+    hydra["SOTTO_ADDRESS"] = "10.0.0.1";
+    CHECK(detect_in(hydra).place.launcher == "PMI");
+    // Or it has more ranks than Slurm has tasks.
+    environment more = together(srun_on_two, speaking_pmi2);
+    more["PMI_SIZE"] = "8";
+    more["SOTTO_ADDRESS"] = "10.0.0.1";
+    CHECK(detect_in(more).place.launcher == "PMI");
+    CHECK(detect_in(more).place.size == 8);
+}
+
+TEST_CASE("where all ranks are on this machine they meet on loopback, whatever it is called") {
+    environment local = torchrun;
+    local["WORLD_SIZE"] = "6";
+    local["LOCAL_WORLD_SIZE"] = "6";
+    CHECK(detect_in(local).place.address == "127.0.0.1");
+    CHECK(detect_in(together({{"SOTTO_ADDRESS", "node0"}}, local)).place.address == "node0");
+    // Unless one of its addresses was chosen: there rank 0 listens.
+    const placement chosen = detect_in(together({{"SOTTO_INTERFACE", "127.0.0.0/8"}}, local)).place;
+    CHECK(chosen.address == chosen.bind);
 }
 
 TEST_CASE("the innermost launcher counts") {

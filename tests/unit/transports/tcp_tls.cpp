@@ -184,7 +184,73 @@ TEST_CASE("who has another secret, job, rank or role is not heard") {
     refused(meet(*key, "other", 3, 1, *key, "job", 1));
     refused(meet(*key, "job|3", 1, 1, *key, "job", 1));
     refused(meet(*key, "job", 3, 2, *key, "job", 1));  // a key for rank 2, rerouted to rank 1
+    refused(meet(*key, "job", 3, 1, *key, "job", 3));  // its own, led back to itself
     refused(meet(*key, "job", -3, 1, *key, "job", 1));
+    refused(meet(*key, "job", 0, 1, *key, "job", 1));  // the lower of two is never the client
+    refused(meet(*key, "job", 1, 1, *key, "job", 1));
+}
+
+TEST_CASE("neither end takes its own words for another's") {
+    const auto key = secret_of(one_secret);
+    const bytes said(100, std::byte{42});
+    const byte_view out = said;
+    bytes heard(100), wire(8192);
+    const mutable_byte_view in = heard;
+    // All that an end sends goes back to it.
+    const auto reflect = [&](int handle) {
+        if (const auto count = ::read(handle, wire.data(), wire.size()); count > 0)
+            REQUIRE(::write(handle, wire.data(), static_cast<std::size_t>(count)) == count);
+    };
+    {
+        const wired pair;
+        const auto client = key->connect(pair.client, "job", 1, 0);
+        moved m;
+        for (int turns = 0; turns < 20 && !m.closed; ++turns) {
+            m = client->write(std::span(&out, 1));
+            CHECK(m.bytes == 0);
+            reflect(pair.server);
+        }
+        CHECK(m.closed);
+    }
+    const wired pair, reflected;
+    const auto client = key->connect(pair.client, "job", 1, 0);
+    const auto server = key->accept(reflected.server, "job", 0, {});
+    CHECK(client->write(std::span(&out, 1)).bytes == 0);
+    const auto count = ::read(pair.server, wire.data(), wire.size());
+    REQUIRE(count > 0);
+    REQUIRE(::write(reflected.client, wire.data(), static_cast<std::size_t>(count)) == count);
+    moved m;
+    for (int turns = 0; turns < 20 && !m.closed; ++turns) {
+        m = server->read(std::span(&in, 1));
+        CHECK(m.bytes == 0);
+        reflect(reflected.client);
+    }
+    CHECK(m.closed);
+}
+
+TEST_CASE("two that play the same role never hear each other") {
+    const auto key = secret_of(one_secret);
+    {
+        const wired pair;
+        const auto one = key->connect(pair.client, "job", 3, 1);
+        const auto other = key->connect(pair.server, "job", 1, 3);
+        const bytes said(100, std::byte{42});
+        const byte_view out = said;
+        moved of_one, of_other;
+        for (int turns = 0; turns < 20; ++turns) {
+            if (!of_one.closed) of_one = one->write(std::span(&out, 1));
+            if (!of_other.closed) of_other = other->write(std::span(&out, 1));
+            CHECK(of_one.bytes + of_other.bytes == 0);
+        }
+        CHECK(of_one.closed);
+        CHECK(of_other.closed);
+    }
+    const wired pair;
+    const auto one = key->accept(pair.client, "job", 3, {});
+    const auto other = key->accept(pair.server, "job", 1, {});
+    const auto end = meet(*one, *other);
+    CHECK_FALSE(end.heard);
+    CHECK_FALSE(end.shown);
 }
 
 TEST_CASE("a server that has a certificate instead of the secret is not believed") {

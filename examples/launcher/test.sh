@@ -1,0 +1,33 @@
+#!/bin/sh
+# test.sh SOTTO_LAUNCH
+# Whether the program places ranks, hands on what they print, and returns what became of them.
+set -u
+
+launch=$1
+failures=0
+
+# returns STATUS OUTPUT COMMAND...: runs it; the lines of its output come in any order.
+returns() {
+    status=$1
+    output=$2
+    shift 2
+    said=$("$@" 2> /dev/null)
+    got=$?
+    said=$(printf '%s\n' "$said" | sort)
+    if [ "$got" -ne "$status" ] || [ "$said" != "$output" ]; then
+        printf '%s\nstatus %s, expected %s\n%s\nexpected\n%s\n' \
+            "$*" "$got" "$status" "$said" "$output" >&2
+        failures=$((failures + 1))
+    fi
+}
+
+# shellcheck disable=SC2016  # the ranks' variables
+returns 0 '[0] 0 of 2 at 127.0.0.1
+[1] 1 of 2 at 127.0.0.1' \
+    "$launch" -n 2 sh -c 'echo "$SOTTO_RANK of $SOTTO_SIZE at $SOTTO_ADDRESS"'
+# shellcheck disable=SC2016
+returns 7 '' "$launch" -n 3 --grace 0 sh -c 'test "$SOTTO_RANK" != 1 || exit 7'
+returns 143 '' "$launch" -n 1 sh -c 'kill -TERM $$'
+returns 2 '' "$launch" -n 0 true
+returns 2 '' "$launch" -n 2
+[ "$failures" -eq 0 ]

@@ -1,0 +1,71 @@
+#include "sotto/transports/tcp_address.hpp"
+
+#include <doctest/doctest.h>
+
+#include <chrono>
+#include <string>
+
+#include "sotto/transports/tcp.hpp"
+
+using namespace sotto;
+using namespace sotto::detail::net;
+using namespace std::chrono_literals;
+
+namespace {
+
+// The system's resolver knows both for 127.0.1.1, and neither is an address to us: each stands for
+// the name of a Debian host in its own /etc/hosts.
+constexpr const char* own_name = "0x7f000101";
+constexpr const char* own_name_too = "127.0.257";
+
+tcp_options rank_of_four(int rank, const char* address, const char* bind = "") {
+    tcp_options options;
+    options.rank = rank;
+    options.size = 4;
+    options.address = address;
+    options.bind = bind;
+    return options;
+}
+
+std::string leader(const tcp_options& options) {
+    asio::io_context io;
+    return find_leader(io, options, std::chrono::steady_clock::now() + 1s).to_string();
+}
+
+}  // namespace
+
+TEST_CASE("a host that knows itself by loopback is refused at once, by rank 0 and its neighbours") {
+    for (const char* const name : {own_name, own_name_too})
+        for (const int rank : {0, 3})
+            CHECK_THROWS_WITH_AS(
+                leader(rank_of_four(rank, name)),
+                ("tcp: rank " + std::to_string(rank) + " finds rank 0, '" + name +
+                 "', at 127.0.1.1, which no other machine reaches: choose an interface of this one "
+                 "by SOTTO_INTERFACE or tcp_options::bind; if all ranks are on this machine, set "
+                 "SOTTO_ADDRESS or tcp_options::address to 127.0.0.1")
+                    .c_str(),
+                const invalid_option&);
+    // Others would be told of loopback by who listens everywhere.
+    CHECK_THROWS_AS(leader(rank_of_four(3, own_name, "0.0.0.0")), invalid_option);
+    CHECK_THROWS_AS(tcp::meeting(rank_of_four(0, own_name)).port(), invalid_option);
+    CHECK_THROWS_AS(tcp::join(rank_of_four(1, own_name)), invalid_option);
+}
+
+TEST_CASE("its ranks meet at the address that was chosen for them") {
+    for (const int rank : {0, 3})
+        CHECK(leader(rank_of_four(rank, own_name, "10.0.0.1")) == "10.0.0.1");
+    CHECK(leader(rank_of_four(0, own_name, "0.0.0.0")) == "0.0.0.0");
+}
+
+TEST_CASE("an address, a name of loopback and a rank alone are taken as they are") {
+    for (const int rank : {0, 3}) {
+        CHECK(leader(rank_of_four(rank, "127.0.1.1")) == "127.0.1.1");
+        CHECK(leader(rank_of_four(rank, "localhost")) == "127.0.0.1");
+        CHECK(leader(rank_of_four(rank, "10.0.0.1")) == "10.0.0.1");
+    }
+    CHECK(leader(rank_of_four(3, "10.0.0.1", "10.0.0.2")) == "10.0.0.1");
+    CHECK(leader(rank_of_four(0, "10.0.0.1", "10.0.0.2")) == "10.0.0.2");
+    tcp_options alone = rank_of_four(0, own_name);
+    alone.size = 1;
+    CHECK(leader(alone) == "127.0.1.1");
+}
