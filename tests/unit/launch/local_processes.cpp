@@ -291,6 +291,71 @@ TEST_CASE("when the launcher is killed, nothing is left of the job") {
     everybody.await();
 }
 
+TEST_CASE("ranks and what they started are gone though they left the process group") {
+    witness everybody;
+    shells job(3,
+               "setsid sh -c 'tail -f /dev/null & exec tail -f /dev/null' & "
+               "[ $SOTTO_RANK != 1 ] || exit 3; exec timeout 1h sh -c 'trap \"\" TERM; wait; "
+               "tail -f /dev/null'",
+               at_once);
+    REQUIRE(job.failure);
+    CHECK(job.failure->text() == "rank 1 ended with exit status 3");
+    CHECK(everybody.alone());
+    CHECK(::waitpid(-1, nullptr, WNOHANG) == -1);
+    CHECK(errno == ECHILD);
+}
+
+TEST_CASE("what this program itself started meanwhile lives on") {
+    const pid_t other = ::fork();
+    REQUIRE(other >= 0);
+    if (other == 0) {
+        ::setpgid(0, 0);
+        ::pause();
+        ::_exit(0);
+    }
+    shells(2, "setsid tail -f /dev/null & exit 0");
+    CHECK(::waitpid(other, nullptr, WNOHANG) == 0);
+    ::kill(other, SIGKILL);
+    CHECK(::waitpid(other, nullptr, 0) == other);
+}
+
+TEST_CASE("when the launcher is killed, nothing is left that left the process group either") {
+    witness everybody;
+    launcher job(3,
+                 "setsid sh -c 'echo ready; exec tail -f /dev/null > /dev/null' & "
+                 "exec timeout 1h sh -c 'echo ready; exec tail -f /dev/null > /dev/null'");
+    REQUIRE(job.hear("ready", 6));
+    job.signal(SIGKILL);
+    job.wait();
+    everybody.await();
+}
+
+TEST_CASE("an interrupt goes to ranks that left the process group as well, once") {
+    witness everybody;
+    launcher job(3,
+                 "exec setsid sh -c 'trap \"echo heard; n=x\\$n\" INT; n=; echo ready; "
+                 "while [ \"$n\" = \"\" ]; do :; done; exit 5'");
+    REQUIRE(job.hear("ready", 3));
+    job.signal(SIGINT);
+    CHECK(job.hear("heard", 3));
+    CHECK_FALSE(job.hear("heard", 1));
+    const int status = job.wait();
+    CHECK(WIFEXITED(status));
+    CHECK(WEXITSTATUS(status) == 5);
+    CHECK(everybody.alone());
+}
+
+TEST_CASE("a second interrupt kills those that left the process group as well") {
+    witness everybody;
+    launcher job(2, "exec setsid sh -c 'trap \"\" INT TERM; echo ready; tail -f /dev/null'");
+    REQUIRE(job.hear("ready", 2));
+    job.signal(SIGTERM);
+    REQUIRE(job.hear("launch: all ranks are told: Terminated", 1));
+    job.signal(SIGINT);
+    CHECK(WEXITSTATUS(job.wait()) == 128 + SIGKILL);
+    CHECK(everybody.alone());
+}
+
 TEST_CASE("an interrupt goes to all ranks, which may end as they like") {
     witness everybody;
     launcher job(3, "trap 'echo told; exit 5' INT; echo ready; while :; do :; done");
