@@ -16,6 +16,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <iterator>
 #include <memory>
 #include <optional>
@@ -114,7 +115,7 @@ struct witness {
 /// A process that runs a job, whose output is read line by line.
 class launcher {
 public:
-    launcher(int size, std::string script) {
+    launcher(int size, std::string script, patience grace = {}) {
         pipe_ends ends = pipe_ends::make();
         id_ = ::fork();
         REQUIRE(id_ >= 0);
@@ -123,6 +124,7 @@ public:
             try {
                 const auto failure = run({.size = size,
                                           .command = {"sh", "-c", std::move(script)},
+                                          .grace = grace,
                                           .out = ends.write.handle(),
                                           .err = ends.write.handle()});
                 status = failure ? failure->exit_status() : 0;
@@ -328,6 +330,26 @@ TEST_CASE("when the launcher is killed, nothing is left that left the process gr
     job.signal(SIGKILL);
     job.wait();
     everybody.await();
+}
+
+TEST_CASE("a rank that saves at an interrupt is not hurried by those that end of it at once") {
+    const scratch_folder folder("local_processes");
+    const std::string meeting = folder.path() / "meeting";
+    REQUIRE(::mkfifo(meeting.c_str(), 0600) == 0);
+    launcher job(3,
+                 "[ $SOTTO_RANK = 0 ] || { echo ready; exec tail -f /dev/null; }; "
+                 "trap 'read line < " +
+                     meeting +
+                     "; echo saved; exit 0' INT; trap 'echo hurried' TERM; echo ready; "
+                     "while :; do :; done",
+                 at_once);
+    REQUIRE(job.hear("ready", 3));
+    job.signal(SIGINT);
+    REQUIRE(job.hear("was ended by signal 2", 1));
+    std::fstream now(meeting, std::ios::in | std::ios::out);  // never waits for a reader
+    now << "now" << std::endl;
+    CHECK(job.hear("[0] saved", 1));
+    CHECK(WEXITSTATUS(job.wait()) == 128 + SIGINT);
 }
 
 TEST_CASE("an interrupt goes to ranks that left the process group as well, once") {
