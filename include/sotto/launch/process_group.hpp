@@ -7,10 +7,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <fstream>
+#include <iterator>
 #include <span>
 #include <string>
 #include <utility>
@@ -47,7 +50,7 @@ struct running_program {
 /// so that `end` can wait for all of it.
 class process_group {
 public:
-    process_group() {
+    process_group() : before_(children()) {
         pipe_ends life = pipe_ends::make();
         leader_ = fork_deaf();
         if (leader_ == 0) lead(life.read.handle(), life.write.handle());
@@ -114,6 +117,11 @@ public:
             for (bool any = true; std::exchange(any, false);)
                 for (const pid_t id : killed) any = wait(id) || any;
         });
+        // Of the inherited those that ended before, or were not seen between fork and exec.
+        for (bool any = true; std::exchange(any, false);)
+            for (const pid_t id : children())
+                if (id != leader_ && std::find(before_.begin(), before_.end(), id) == before_.end())
+                    any = (::kill(id, SIGKILL), wait(id)) || any;
         while (wait(-leader_)) {}
         leader_ = 0;
         life_.close();
@@ -133,6 +141,12 @@ private:
     /// Whether it was there, be it that nobody has waited for its end: its number is still its own.
     static bool send(const started& to, int number) noexcept {
         return ::syscall(SYS_pidfd_send_signal, to.end.handle(), number, nullptr, 0) == 0;
+    }
+
+    /// Those of this thread, to which the main one's inherited ones belong.
+    static std::vector<pid_t> children() {
+        std::ifstream list("/proc/thread-self/children");
+        return {std::istream_iterator<pid_t>(list), {}};
     }
 
     /// For the end of a child; false if there is none.
@@ -204,6 +218,7 @@ private:
         return count == sizeof value;  // else it ended without: exec closed it
     }
 
+    std::vector<pid_t> before_;  // children that are not its own
     job_mark mark_;
     pid_t leader_ = 0;
     std::vector<started> programs_;

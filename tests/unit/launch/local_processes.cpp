@@ -307,6 +307,19 @@ TEST_CASE("ranks and what they started are gone though they left the process gro
     CHECK(errno == ECHILD);
 }
 
+TEST_CASE("what was inherited of ranks and has ended by itself is waited for as well") {
+    const scratch_folder folder("local_processes");
+    const std::string meeting = folder.path() / "meeting";
+    REQUIRE(::mkfifo(meeting.c_str(), 0600) == 0);
+    // What is read ends with its only writer.
+    shells job(2, "[ $SOTTO_RANK = 0 ] || exit 0; (setsid sh -c 'exec > " + meeting + "' &); cat " +
+                      meeting + "; echo done");
+    CHECK_FALSE(job.failure);
+    CHECK(job.out == std::vector<std::string>{"[0] done"});
+    CHECK(::waitpid(-1, nullptr, WNOHANG) == -1);
+    CHECK(errno == ECHILD);
+}
+
 TEST_CASE("what this program itself started meanwhile lives on") {
     const pid_t other = ::fork();
     REQUIRE(other >= 0);
