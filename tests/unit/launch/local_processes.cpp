@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -437,6 +438,40 @@ TEST_CASE("nobody who reads is no reason to hang: a second interrupt is heard") 
     CHECK(WIFEXITED(status));
     CHECK(WEXITSTATUS(status) == 128 + SIGKILL);
     CHECK(everybody.alone());
+}
+
+TEST_CASE("nobody who will ever read is an error, and no signal to this program") {
+    pipe_ends ends = pipe_ends::make();
+    ends.read.close();
+    witness everybody;
+    const local_processes job{.size = 2,
+                              .command = {"sh", "-c", "echo here; exec tail -f /dev/null"},
+                              .out = ends.write.handle()};
+    CHECK_THROWS_WITH_AS(run(job), "launch: what the ranks say cannot be written: Broken pipe",
+                         io_failure);
+    CHECK(everybody.alone());
+    sigset_t left;
+    ::sigpending(&left);
+    CHECK_FALSE(::sigismember(&left, SIGPIPE));
+    ::pthread_sigmask(SIG_SETMASK, nullptr, &left);
+    CHECK_FALSE(::sigismember(&left, SIGPIPE));
+}
+
+TEST_CASE("a signal that this program itself keeps back is left to it") {
+    pipe_ends ends = pipe_ends::make();
+    ends.read.close();
+    sigset_t pipe, before, left;
+    ::sigemptyset(&pipe);
+    ::sigaddset(&pipe, SIGPIPE);
+    ::pthread_sigmask(SIG_BLOCK, &pipe, &before);
+    ::pthread_kill(::pthread_self(), SIGPIPE);
+    CHECK_THROWS_AS(run({.size = 1, .command = {"echo", "here"}, .out = ends.write.handle()}),
+                    io_failure);
+    ::sigpending(&left);
+    CHECK(::sigismember(&left, SIGPIPE));
+    int taken = 0;
+    ::sigwait(&pipe, &taken);
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 TEST_CASE("input is empty") {
