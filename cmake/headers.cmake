@@ -127,6 +127,7 @@ set(sotto_headers
     include/sotto/launch/environment.hpp
     include/sotto/launch/heard_signals.hpp
     include/sotto/launch/interfaces.hpp
+    include/sotto/launch/job_mark.hpp
     include/sotto/launch/line_prefixer.hpp
     include/sotto/launch/line_sink.hpp
     include/sotto/launch/local_processes.hpp

@@ -26,8 +26,8 @@ constexpr const char* usage =
     "and\n"
     "                    as long again before SIGKILL; 5 unless given\n"
     "\n"
-    "Ctrl-C is passed on to all ranks; a second one kills them. Nothing they started is left "
-    "behind.\n"
+    "Ctrl-C is passed on to all ranks, which may take as long as they like to end; a second one\n"
+    "kills them. Nothing they started is left behind.\n"
     "The exit status is 0, or that of the first rank that failed (128 and the number of a "
     "signal).\n";
 

@@ -120,6 +120,42 @@ TEST_CASE("a broadcast of another number of values is refused") {
     if (world_rank() == 0) CHECK(ended == ending::peer_failure);
 }
 
+TEST_CASE("what ranks do not want alike is not MPI's own at any of them") {
+    CHECK(run_over_mpi(world_size(), how(true), [](mpi& t) {
+              const bool last = t.rank() == t.size() - 1;
+              CHECK(t.native_broadcast(last ? 36 : 40, 0) == nullptr);
+              CHECK(t.native_broadcast(40, last ? 1 : 0) == nullptr);
+              CHECK(t.native_all_gather(last ? 10 : 1000) == nullptr);
+              CHECK(t.native_all_gather(last ? std::int64_t{1} << 31 : 1000) == nullptr);
+              const bool is_none =
+                  last ? t.native_barrier() == nullptr : t.native_all_gather(0) == nullptr;
+              CHECK(is_none);
+              CHECK(t.native_all_gather(1000) != nullptr);
+          }) == ending::none);
+}
+
+TEST_CASE("a rank that is bound to less room than others send is told so") {
+    const auto on_last = [](const mpi& t) { return t.rank() == t.size() - 1; };
+    const auto expect = [](ending ended) {
+        CHECK(ended ==
+              (world_rank() == world_size() - 1 ? ending::mismatch : ending::peer_failure));
+    };
+    expect(run_over_mpi(world_size(), how(true), [&](mpi& t) {
+        broadcast<mpi> all(t, on_last(t) ? 9 : 10, 0);
+        std::vector<float> values(on_last(t) ? 9 : 10);
+        all.start(values, {});
+        run(t, all);
+        t.agree(true);
+    }));
+    expect(run_over_mpi(world_size(), how(true), [&](mpi& t) {
+        all_gather_v all(t, on_last(t) ? 10 : 1000);
+        const bytes own(on_last(t) ? 10 : 1000);
+        all.start(own, {});
+        run(t, all);
+        t.agree(true);
+    }));
+}
+
 TEST_CASE("all_gather gives everybody the bytes of everybody, and counts each once") {
     for (const bool native : {true, false})
         for (const std::size_t bytes_max : {0u, 100u, 100000u})

@@ -3,12 +3,15 @@
 
 #include <mpi.h>
 
+#include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <new>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -142,6 +145,51 @@ void hung() {
     t.wait(t.send(1, {}, lent));
 }
 
+/// A rank comes once the other one has given up: by then its memory is the program's again.
+void late() {
+    int provided = 0, rank = 0;
+    MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    alignas(sotto::mpi) std::array<std::byte, sizeof(sotto::mpi)> room;
+    if (rank == 0) {
+        try {
+            new (room.data())
+                sotto::mpi(sotto::mpi::join({.join = std::chrono::milliseconds(100)}));
+            check(false, "who waits in vain gives up");
+        } catch (const sotto::error& e) {
+            check(e.code() == sotto::errc::timed_out, "by its deadline");
+            check(std::string(e.what()) ==
+                      "mpi: rank 0 of 2 joins, and not all others came in time; "
+                      "mpi_options::join sets the limit",
+                  e.what());
+        }
+        room.fill(std::byte{0x5a});
+    }
+    int given_up = 0;
+    if (rank == 0) MPI_Send(&given_up, 1, MPI_INT, 1, 0, MPI_COMM_WORLD);
+    if (rank == 1) {
+        MPI_Recv(&given_up, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Comm made = MPI_COMM_NULL;
+        MPI_Request request = MPI_REQUEST_NULL;
+        MPI_Comm_idup(MPI_COMM_WORLD, &made, &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+    for (int i = 0; i < 100; ++i) MPI_Barrier(MPI_COMM_WORLD);  // rank 0's is made in one of these
+    if (rank == 0)
+        check(std::all_of(room.begin(), room.end(),
+                          [](std::byte one) { return one == std::byte{0x5a}; }),
+              "MPI does not write where the transport was to be");
+    MPI_Finalize();
+}
+
+/// For ever is a time like others.
+void patient() {
+    sotto::mpi t =
+        sotto::mpi::join({.timeout = sotto::duration::max(), .join = sotto::duration::max()});
+    check(t.native_barrier() != nullptr, "a collective is made");
+    say_hello(t);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -157,8 +205,12 @@ int main(int argc, char** argv) {
             strangers();
         else if (way == "hung")
             hung();
+        else if (way == "late")
+            late();
+        else if (way == "patient")
+            patient();
         else
-            check(false, "usage: mpi_sessions alone|funneled|single|strangers|hung");
+            check(false, "usage: mpi_sessions alone|funneled|single|strangers|hung|late|patient");
     } catch (const std::exception& e) {
         check(false, e.what());
     }

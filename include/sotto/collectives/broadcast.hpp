@@ -22,7 +22,8 @@ struct broadcast_plan : tree_plan {
 };
 }  // namespace detail
 
-/// Gives everybody the root's values. The number of values is the same on all ranks.
+/// Gives everybody the root's values. Their number, size_max and the root are the same on all
+/// ranks.
 ///   cost    ceil(log2 N) steps; long messages follow each other in segments: steps overlap;
 ///           or what the transport's own broadcast costs, where it has one, and a copy
 ///   errors  invalid_option: a root that is no rank, and as planned

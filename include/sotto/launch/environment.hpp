@@ -138,7 +138,7 @@ inline void find_port(placement& place, const variables& get) {
     };
     if (take("SOTTO_PORT")) return;
     if (take("MASTER_PORT")) {
-        // There torchrun's own agent listens; the next one is free.
+        // There torchrun's own agent listens; the next one is likely free, else rank 0 says so.
         if (get("TORCHELASTIC_USE_AGENT_STORE") == "True")
             place.port = static_cast<std::uint16_t>(place.port < 65535 ? place.port + 1 : 1024);
         return;

@@ -1,17 +1,39 @@
 #pragma once
 
 #include <poll.h>
+#include <pthread.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <climits>
+#include <csignal>
 #include <cstddef>
+#include <ctime>
 #include <string>
 
 #include "sotto/launch/descriptor.hpp"
 
 namespace sotto::launch::detail {
+
+/// Writes without SIGPIPE, which would end the process where there is nobody to read: that is
+/// EPIPE alone.
+inline ssize_t write_quietly(int to, const char* from, std::size_t size) noexcept {
+    sigset_t pipe, pending, before;
+    ::sigemptyset(&pipe);
+    ::sigaddset(&pipe, SIGPIPE);
+    ::sigpending(&pending);
+    ::pthread_sigmask(SIG_BLOCK, &pipe, &before);
+    const ssize_t count = ::write(to, from, size);
+    const int why = errno;
+    const timespec now{};
+    // It came to this thread alone, and waits unless it is ignored.
+    if (count < 0 && why == EPIPE && !::sigismember(&pending, SIGPIPE))
+        while (::sigtimedwait(&pipe, nullptr, &now) < 0 && errno == EINTR) {}
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    errno = why;
+    return count;
+}
 
 /// Text on its way to a file that may be slow to take it, such as a pipe to a pager: who writes
 /// here is never held up.
@@ -35,7 +57,7 @@ public:
     void write() {
         const std::size_t left = waiting_.size() - sent_;
         const ssize_t count =
-            ::write(to_, waiting_.data() + sent_, std::min<std::size_t>(left, PIPE_BUF));
+            write_quietly(to_, waiting_.data() + sent_, std::min<std::size_t>(left, PIPE_BUF));
         if (count < 0 && errno != EINTR && errno != EAGAIN)
             refuse_by_system("what the ranks say cannot be written");
         if (count > 0) sent_ += static_cast<std::size_t>(count);

@@ -31,9 +31,13 @@ struct local_processes {
 ///
 /// When a rank fails, the others are left `grace.until_terminate` to notice and to end by
 /// themselves, then get SIGTERM, and after `grace.until_kill` SIGKILL. SIGINT, SIGTERM and SIGHUP
-/// that this process gets (and does not ignore) go to all ranks; a second one kills them. Nothing
-/// is left when this returns, and when this process is killed all ranks die: that includes what
-/// they started, unless it moved to a process group of its own.
+/// that this process gets (and does not ignore) go to all ranks, which may then take as long as
+/// they like, also when some end by it at once; a second one kills them.
+///
+/// Nothing is left when this returns, and when this process is killed all ranks die: that includes
+/// what they started. What moved to a process group of its own, as `timeout` does, is found in
+/// /proc by the variable SOTTO_JOB; only what was started without the variables it would inherit is
+/// not.
 ///
 /// Other threads of this process must block those three signals, and none may wait for children
 /// that are not its own. It needs Linux.

@@ -46,7 +46,8 @@ public:
           signals_{SIGINT, SIGTERM, SIGHUP} {}
 
     /// Starts the next rank, with these variables in place of such as there are.
-    void start(const variables& own) {
+    void start(variables own) {
+        own.emplace_back(job_mark::name, group_.mark().value());
         std::vector<std::string> environment;
         for (const auto& [name, value] : own) environment.push_back(name + "=" + value);
         for (char** given = ::environ; given != nullptr && *given != nullptr; ++given) {
@@ -108,7 +109,7 @@ private:
     void wait(const std::optional<time_point>& latest) {
         want_sinks();
         for (rank& one : ranks_) {
-            waits_.push_back({one.process.end.handle(), POLLIN, 0});
+            waits_.push_back({one.process.end, POLLIN, 0});
             for (const bool complains : {false, true})
                 waits_.push_back(
                     {sink(complains).full() ? -1 : source(one, complains).handle(), POLLIN, 0});
@@ -198,7 +199,7 @@ private:
             if (found < 0)
                 refuse_by_system("how rank " + std::to_string(i) +
                                  " ended was told to another part of this program");
-            process.end.close();
+            process.end = -1;
             ended_.push_back({static_cast<int>(i), status});
         }
         const bool had_failed = ranks.first_failure().has_value();

@@ -7,14 +7,21 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <fstream>
+#include <iterator>
+#include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "sotto/core/errors.hpp"
 #include "sotto/launch/descriptor.hpp"
+#include "sotto/launch/job_mark.hpp"
 
 namespace sotto::launch::detail {
 
@@ -28,20 +35,22 @@ struct prepared_program {
 /// A program that runs: whether it has ended can be polled for, and what it says read.
 struct running_program {
     pid_t id = 0;
-    descriptor end, out, err;
+    int end = -1;  // of the group that it was started by
+    descriptor out, err;
 };
 
-/// Programs that live no longer than this object, nor than its process: nor do those that they
-/// start, unless they move to a process group of their own.
+/// Programs that live no longer than this object, nor than its process; nor do those that they
+/// start. Those that move to a process group of their own are known by job_mark's variable, which
+/// the programs are to be given.
 ///
 /// A process of its own leads the group and does nothing but wait for the end of this one, however
-/// that comes, to kill the group. So the group has a member as long as this object lives, and its
+/// that comes, to kill the others. So the group has a member as long as this object lives, and its
 /// number cannot come to mean strangers. Each program is also killed by the system when the thread
 /// that started it ends. This process is made the one that inherits what a program leaves behind,
 /// so that `end` can wait for all of it.
 class process_group {
 public:
-    process_group() {
+    process_group() : before_(children()) {
         pipe_ends life = pipe_ends::make();
         leader_ = fork_deaf();
         if (leader_ == 0) lead(life.read.handle(), life.write.handle());
@@ -54,6 +63,8 @@ public:
     process_group(const process_group&) = delete;
     process_group& operator=(const process_group&) = delete;
     ~process_group() { end(); }
+
+    const job_mark& mark() const noexcept { return mark_; }
 
     /// Starts a program, whose input is empty.
     ///   errors  io_failure: it cannot be run, or the system has no process or file left
@@ -75,34 +86,77 @@ public:
             throw io_failure("launch: '" + std::string(program.path) +
                              "' cannot be run: " + std::strerror(why));
         }
-        made.end = descriptor(static_cast<int>(::syscall(SYS_pidfd_open, made.id, 0)));
-        if (!made.end) refuse_by_system("a process cannot be waited for (Linux 5.3 can)");
+        descriptor end(static_cast<int>(::syscall(SYS_pidfd_open, made.id, 0)));
+        if (!end) refuse_by_system("a process cannot be waited for (Linux 5.3 can)");
         for (const descriptor* const one : {&out.read, &err.read})
             ::fcntl(one->handle(), F_SETFL, O_NONBLOCK);
         made.out = std::move(out.read);
         made.err = std::move(err.read);
+        made.end = end.handle();
+        programs_.push_back({made.id, std::move(end)});
         return made;
     }
 
+    /// To the group, and to those programs that have left it.
     void signal(int number) noexcept {
-        if (leader_ > 0) ::kill(-leader_, number);
+        if (leader_ <= 0) return;
+        ::kill(-leader_, number);
+        for (const started& one : programs_)
+            if (::getpgid(one.id) != leader_) send(one, number);
     }
 
     /// Kills all, and returns when none is left.
     void end() noexcept {
         if (leader_ <= 0) return;
         ::kill(-leader_, SIGKILL);
-        // Who lost its parent is a child of this process by the time that parent can be waited for.
-        while (::waitpid(-leader_, nullptr, 0) > 0 || errno == EINTR) {}
+        for (const started& one : programs_)
+            if (send(one, SIGKILL)) wait(one.id);
+        kill_marked([](std::span<const pid_t> killed) {
+            // Who lost its parent is a child of this process by the time that parent can be waited
+            // for: so again, until nobody was.
+            for (bool any = true; std::exchange(any, false);)
+                for (const pid_t id : killed) any = wait(id) || any;
+        });
+        // Of the inherited those that ended before, or were not seen between fork and exec.
+        for (bool any = true; std::exchange(any, false);)
+            for (const pid_t id : children())
+                if (id != leader_ && std::find(before_.begin(), before_.end(), id) == before_.end())
+                    any = (::kill(id, SIGKILL), wait(id)) || any;
+        while (wait(-leader_)) {}
         leader_ = 0;
         life_.close();
+        programs_.clear();
         ::prctl(PR_SET_CHILD_SUBREAPER, inherited_before_);
     }
 
 private:
+    struct started {
+        pid_t id;
+        descriptor end;
+    };
     struct standard_files {
         int in, out, err;
     };
+
+    /// Whether it was there, be it that nobody has waited for its end: its number is still its own.
+    static bool send(const started& to, int number) noexcept {
+        return ::syscall(SYS_pidfd_send_signal, to.end.handle(), number, nullptr, 0) == 0;
+    }
+
+    /// Those of this thread, to which the main one's inherited ones belong.
+    static std::vector<pid_t> children() {
+        std::ifstream list("/proc/thread-self/children");
+        return {std::istream_iterator<pid_t>(list), {}};
+    }
+
+    /// For the end of a child; false if there is none.
+    static bool wait(pid_t which) noexcept {
+        pid_t ended = 0;
+        do {
+            ended = ::waitpid(which, nullptr, 0);
+        } while (ended < 0 && errno == EINTR);
+        return ended > 0;
+    }
 
     /// A fork whose child hears no signal, so that it never runs a handler of this program's.
     static pid_t fork_deaf() noexcept {
@@ -119,11 +173,24 @@ private:
     // From here to the end of the class all is async-signal-safe: other threads of the process that
     // was forked may have held any lock.
 
-    [[noreturn]] static void lead(int life, int other_end) noexcept {
+    /// Until there are none; what forks faster than it can be found is given up.
+    template <class Then>
+    void kill_marked(Then then) const noexcept {
+        std::array<pid_t, 256> room;
+        for (int pass = 0; pass < 100; ++pass) {
+            const std::span<const pid_t> found = mark_.find(room);
+            if (found.empty()) return;
+            for (const pid_t one : found) ::kill(one, SIGKILL);
+            then(found);
+        }
+    }
+
+    [[noreturn]] void lead(int life, int other_end) const noexcept {
         ::close(other_end);
         if (::setpgid(0, 0) != 0) ::_exit(127);
         char none = 0;
         while (::read(life, &none, 1) < 0 && errno == EINTR) {}
+        kill_marked([](std::span<const pid_t>) {});
         ::kill(-::getpid(), SIGKILL);
         ::_exit(0);
     }
@@ -151,7 +218,10 @@ private:
         return count == sizeof value;  // else it ended without: exec closed it
     }
 
+    std::vector<pid_t> before_;  // children that are not its own
+    job_mark mark_;
     pid_t leader_ = 0;
+    std::vector<started> programs_;
     descriptor life_;
     int inherited_before_ = 0;
 };

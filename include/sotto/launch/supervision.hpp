@@ -24,7 +24,8 @@ struct patience {
 ///
 /// A rank that fails ends the job: the others are left `patience` to end by themselves, then they
 /// are made to. A signal from outside goes to all ranks, which may take as long as they like to
-/// end; a second one kills them.
+/// end, also when it ends some of them at once: one may save what was learnt. A second one kills
+/// them.
 class supervision {
 public:
     supervision(int size, const patience& given) : running_(size), patience_(given) {}
@@ -40,16 +41,14 @@ public:
         for (const ending& one : together)
             if (one.failed() && (!first_ || (one.by_signal() && !first_->by_signal())))
                 first_ = one;
-        if (first_ && last_sent_ != SIGKILL) plan(SIGTERM, now + patience_.until_terminate);
+        if (first_ && !was_told_) plan(SIGTERM, now + patience_.until_terminate);
     }
 
     /// A signal came: which one to send to all ranks now.
     int told(int signal) {
-        if (std::exchange(was_told_, true)) {
-            planned_.reset();
-            signal = SIGKILL;
-        }
-        return last_sent_ = signal;
+        if (!std::exchange(was_told_, true)) return signal;
+        planned_.reset();
+        return SIGKILL;
     }
 
     /// When `due` will have something to say, as things are.
@@ -60,10 +59,10 @@ public:
     /// The signal that all ranks are to get, now that it is so late.
     std::optional<int> due(time_point now) {
         if (running_ == 0 || !planned_ || now < planned_->at) return std::nullopt;
-        last_sent_ = planned_->signal;
+        const int signal = planned_->signal;
         planned_.reset();
-        if (last_sent_ == SIGTERM) plan(SIGKILL, now + patience_.until_kill);
-        return last_sent_;
+        if (signal == SIGTERM) plan(SIGKILL, now + patience_.until_kill);
+        return signal;
     }
 
 private:
@@ -79,7 +78,6 @@ private:
     std::optional<ending> first_;
     std::optional<plan_of> planned_;
     bool was_told_ = false;
-    int last_sent_ = 0;
 };
 
 }  // namespace sotto::launch

@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <iterator>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -44,6 +43,12 @@ inline void require_success(int code, const char* call) {
     int size = 0;
     MPI_Error_string(code, text.data(), &size);
     throw io_failure("mpi: " + std::string(call) + ": " + text.data());
+}
+
+/// Memory that MPI goes on using, since what was begun there may never be complete.
+inline void keep(std::shared_ptr<void> used) {
+    static auto& kept = *new std::vector<std::shared_ptr<void>>;
+    kept.push_back(std::move(used));
 }
 
 /// The first line of what the library calls itself.
@@ -182,6 +187,17 @@ using native_barrier = net::staged_barrier<calls>;
 using native_broadcast = net::staged_broadcast<calls>;
 using native_all_gather = net::staged_all_gather<calls>;
 
+/// What all ranks must want alike when they make a collective.
+struct collective_terms {
+    enum class kind : std::uint8_t { barrier, broadcast, all_gather };
+
+    kind what = kind::barrier;
+    int root = 0;  // of a broadcast
+    std::int64_t bytes_max = 0;
+
+    friend bool operator==(const collective_terms&, const collective_terms&) = default;
+};
+
 /// MPI as a packet_library, on a communicator of its own: what the program itself sends and
 /// receives never meets it.
 class library {
@@ -197,15 +213,16 @@ public:
     static constexpr std::size_t packet_bytes_max = std::size_t{64} << 20;
 
     library(std::shared_ptr<session> entered, MPI_Comm among, const mpi_options& options)
-        : session_(std::move(entered)), join_(options.join) {
+        : session_(std::move(entered)),
+          join_(std::min<duration>(options.join, std::chrono::years(1))) {
         require_ranks(among);
         MPI_Comm_rank(among, &rank_);
         MPI_Comm_size(among, &size_);
-        const auto deadline = std::chrono::steady_clock::now() + options.join;
+        const auto deadline = std::chrono::steady_clock::now() + join_;
         MPI_Request request = MPI_REQUEST_NULL;
-        require_success(MPI_Comm_idup(among, &own_, &request), "MPI_Comm_idup");
-        finish_joining(request, deadline);
-        MPI_Comm_set_errhandler(own_, MPI_ERRORS_RETURN);
+        require_success(MPI_Comm_idup(among, own_.get(), &request), "MPI_Comm_idup");
+        finish([&] { return complete(request); }, deadline, [&] { keep(own_); }, joining);
+        MPI_Comm_set_errhandler(*own_, MPI_ERRORS_RETURN);
         require_agreement(options, deadline);
     }
     library(const library&) = delete;
@@ -214,13 +231,11 @@ public:
     ~library() {
         if (!busy()) {
             for (auto& made : collectives_) made->calls().disconnect();
-            MPI_Comm_free(&own_);
+            MPI_Comm_free(own_.get());
             return;
         }
-        // Some of what was begun will never be complete, and MPI keeps the memory for ever.
-        static auto& kept = *new std::vector<std::unique_ptr<collective>>;
         session_->spoil();
-        std::move(collectives_.begin(), collectives_.end(), std::back_inserter(kept));
+        for (auto& made : collectives_) keep(std::move(made));
     }
 
     int rank() const noexcept { return rank_; }
@@ -229,7 +244,7 @@ public:
     operation send(int to, net::packet_kind kind, byte_view out) {
         MPI_Request request = MPI_REQUEST_NULL;
         require_success(MPI_Isend(out.data(), static_cast<int>(out.size()), MPI_BYTE, to,
-                                  static_cast<int>(kind), own_, &request),
+                                  static_cast<int>(kind), *own_, &request),
                         "MPI_Isend");
         return request;
     }
@@ -238,7 +253,7 @@ public:
         packet found;
         MPI_Status status{};
         int there = 0, size = 0;
-        require_success(MPI_Improbe(MPI_ANY_SOURCE, static_cast<int>(kind), own_, &there,
+        require_success(MPI_Improbe(MPI_ANY_SOURCE, static_cast<int>(kind), *own_, &there,
                                     &found.message, &status),
                         "MPI_Improbe");
         if (there == 0) return std::nullopt;
@@ -283,22 +298,20 @@ public:
         std::abort();
     }
 
-    /// One more collective; null if messages will do as well.
+    /// One more collective, which all ranks make at once; null if messages will do as well, or if
+    /// ranks want different ones: messages do not trust sizes.
+    ///   errors  error (timed_out): not all ranks want one
     template <class Collective, class... From>
-    Collective* make(std::int64_t bytes_max, const From&... from) {
-        if (size_ == 1 || collectives_.size() == collectives_max || bytes_max > INT_MAX / size_)
-            return nullptr;
+    Collective* make(const collective_terms& terms, const From&... from) {
+        if (size_ == 1 || collectives_.size() == collectives_max) return nullptr;
+        const auto deadline = std::chrono::steady_clock::now() + join_;
+        for (const collective_terms& wanted : gather(terms, deadline, making))
+            if (wanted != terms) return nullptr;
+        if (terms.bytes_max > INT_MAX / size_) return nullptr;
         // One at a time: Open MPI 4.1 hangs now and then where two are under way.
-        calls its(own_);
-        for (const auto deadline = std::chrono::steady_clock::now() + join_; !its.done();) {
-            if (std::chrono::steady_clock::now() >= deadline) {
-                session_->spoil();
-                throw error(errc::timed_out, "mpi: rank " + std::to_string(rank_) +
-                                                 " makes a collective, and not "
-                                                 "all ranks do; mpi_options::join sets the limit");
-            }
-            std::this_thread::yield();
-        }
+        calls its(*own_);
+        finish([&] { return its.done(); }, deadline,
+               [&] { keep(std::make_shared<calls>(std::move(its))); }, making);
         auto made = std::make_unique<Collective>(std::move(its), from...);
         Collective* const lent = made.get();
         collectives_.push_back(std::move(made));
@@ -335,49 +348,58 @@ private:
                                "different MPI libraries. Join MPI_COMM_SELF if it is to be alone");
     }
 
-    void finish_joining(MPI_Request& request, time_point deadline) {
-        for (int done = 0; done == 0;) {
-            require_success(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test");
-            if (done == 0 && std::chrono::steady_clock::now() >= deadline) {
+    static constexpr const char* joining = "joins, and not all others came in time";
+    static constexpr const char* making = "makes a collective, and not all ranks do";
+
+    /// Until a call is complete; if that takes too long, what it uses is kept.
+    template <class Done, class Keep>
+    void finish(Done done, time_point deadline, Keep keep_used, const char* what) {
+        while (!done()) {
+            if (std::chrono::steady_clock::now() >= deadline) {
+                keep_used();
                 session_->spoil();
-                throw error(errc::timed_out, "mpi: rank " + std::to_string(rank_) +
-                                                 ": not all of " + std::to_string(size_) +
-                                                 " ranks came in time to join; "
-                                                 "mpi_options::join sets the limit");
+                throw error(errc::timed_out, "mpi: rank " + std::to_string(rank_) + " of " +
+                                                 std::to_string(size_) + " " + what +
+                                                 "; mpi_options::join sets the limit");
             }
-            if (done == 0) std::this_thread::yield();
+            std::this_thread::yield();
         }
+    }
+
+    /// What every rank says.
+    template <class Said>
+    std::vector<Said> gather(const Said& mine, time_point deadline, const char* what) {
+        struct lent {
+            Said own;
+            std::vector<Said> all;
+        };
+        const auto used =
+            std::make_shared<lent>(lent{mine, std::vector<Said>(static_cast<std::size_t>(size_))});
+        MPI_Request request = MPI_REQUEST_NULL;
+        require_success(MPI_Iallgather(&used->own, sizeof(Said), MPI_BYTE, used->all.data(),
+                                       sizeof(Said), MPI_BYTE, *own_, &request),
+                        "MPI_Iallgather");
+        finish([&] { return complete(request); }, deadline, [&] { keep(used); }, what);
+        return std::move(used->all);
     }
 
     void require_agreement(const mpi_options& options, time_point deadline) {
         static constexpr std::array<const char*, 3> names{"version of the protocol", "budget",
                                                           "native_collectives"};
         using values = std::array<std::int64_t, names.size()>;
-        const values mine{1, options.budget, options.native_collectives ? 1 : 0};
-        auto all = std::make_unique<std::vector<values>>(static_cast<std::size_t>(size_));
-        MPI_Request request = MPI_REQUEST_NULL;
-        const int count = static_cast<int>(mine.size());
-        require_success(MPI_Iallgather(mine.data(), count, MPI_INT64_T, all->data(), count,
-                                       MPI_INT64_T, own_, &request),
-                        "MPI_Iallgather");
-        try {
-            finish_joining(request, deadline);
-        } catch (...) {
-            (void)all.release();  // MPI keeps it
-            throw;
-        }
-        for (int rank = 1; rank < size_; ++rank)
+        const values mine{2, options.budget, options.native_collectives ? 1 : 0};
+        const std::vector<values> all = gather(mine, deadline, joining);
+        for (std::size_t rank = 1; rank < all.size(); ++rank)
             for (std::size_t i = 0; i < names.size(); ++i)
-                if (const auto theirs = (*all)[static_cast<std::size_t>(rank)][i];
-                    theirs != all->front()[i])
+                if (all[rank][i] != all[0][i])
                     throw mismatch("mpi: rank " + std::to_string(rank) + " has " + names[i] + " " +
-                                   std::to_string(theirs) + " where rank 0 has " +
-                                   std::to_string(all->front()[i]));
+                                   std::to_string(all[rank][i]) + " where rank 0 has " +
+                                   std::to_string(all[0][i]));
     }
 
     std::shared_ptr<session> session_;
-    duration join_;
-    MPI_Comm own_ = MPI_COMM_NULL;
+    duration join_;  // at most a year, which is for ever and still a time that clocks can show
+    std::shared_ptr<MPI_Comm> own_ = std::make_shared<MPI_Comm>(MPI_COMM_NULL);  // as in `calls`
     int rank_ = 0;
     int size_ = 1;
     std::vector<std::unique_ptr<collective>> collectives_;
@@ -417,12 +439,14 @@ public:
 
     // Collectives that take no sum, for those of the same names; see collectives/native.hpp.
 
-    detail::mpi::native_barrier* native_barrier() { return make<detail::mpi::native_barrier>(0); }
+    detail::mpi::native_barrier* native_barrier() { return make<detail::mpi::native_barrier>({}); }
     detail::mpi::native_broadcast* native_broadcast(std::int64_t bytes_max, int root) {
-        return make<detail::mpi::native_broadcast>(bytes_max, bytes_max, root, rank(), size());
+        return make<detail::mpi::native_broadcast>({kind::broadcast, root, bytes_max}, bytes_max,
+                                                   root, rank(), size());
     }
     detail::mpi::native_all_gather* native_all_gather(std::int64_t bytes_max) {
-        return make<detail::mpi::native_all_gather>(bytes_max, bytes_max, size());
+        return make<detail::mpi::native_all_gather>({kind::all_gather, 0, bytes_max}, bytes_max,
+                                                    size());
     }
     void release(detail::mpi::collective* lent) noexcept {
         if (lent->complete()) lent->forget();
@@ -447,6 +471,8 @@ public:
     }
 
 private:
+    using kind = detail::mpi::collective_terms::kind;
+
     mpi(std::shared_ptr<detail::mpi::session> entered, MPI_Comm among, const mpi_options& options)
         : base(checked(options), std::move(entered), among, options),
           native_(options.native_collectives) {}
@@ -461,9 +487,9 @@ private:
     }
 
     template <class Collective, class... From>
-    Collective* make(std::int64_t bytes_max, const From&... from) {
+    Collective* make(const detail::mpi::collective_terms& terms, const From&... from) {
         begin();
-        return native_ ? library().make<Collective>(bytes_max, from...) : nullptr;
+        return native_ ? library().make<Collective>(terms, from...) : nullptr;
     }
 
     bool native_;

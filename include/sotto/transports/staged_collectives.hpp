@@ -33,7 +33,8 @@ concept collective_calls = requires(C& c, mutable_byte_view values, byte_view ow
     c.all_gather(own, lengths, values, rank);
 };
 
-/// A collective of a library, again and again, in stages of one call each.
+/// A collective of a library, again and again, in stages of one call each. Requires the same
+/// bytes_max and root at all ranks: libraries write past the end where one has less room.
 ///   memory  the calls read and write memory of this object alone, which outlives whoever started
 ///           it
 template <collective_calls Calls>

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -16,6 +17,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <iterator>
 #include <memory>
 #include <optional>
@@ -114,7 +116,7 @@ struct witness {
 /// A process that runs a job, whose output is read line by line.
 class launcher {
 public:
-    launcher(int size, std::string script) {
+    launcher(int size, std::string script, patience grace = {}) {
         pipe_ends ends = pipe_ends::make();
         id_ = ::fork();
         REQUIRE(id_ >= 0);
@@ -123,6 +125,7 @@ public:
             try {
                 const auto failure = run({.size = size,
                                           .command = {"sh", "-c", std::move(script)},
+                                          .grace = grace,
                                           .out = ends.write.handle(),
                                           .err = ends.write.handle()});
                 status = failure ? failure->exit_status() : 0;
@@ -291,6 +294,104 @@ TEST_CASE("when the launcher is killed, nothing is left of the job") {
     everybody.await();
 }
 
+TEST_CASE("ranks and what they started are gone though they left the process group") {
+    witness everybody;
+    shells job(3,
+               "setsid sh -c 'tail -f /dev/null & exec tail -f /dev/null' & "
+               "[ $SOTTO_RANK != 1 ] || exit 3; exec timeout 1h sh -c 'trap \"\" TERM; wait; "
+               "tail -f /dev/null'",
+               at_once);
+    REQUIRE(job.failure);
+    CHECK(job.failure->text() == "rank 1 ended with exit status 3");
+    CHECK(everybody.alone());
+    CHECK(::waitpid(-1, nullptr, WNOHANG) == -1);
+    CHECK(errno == ECHILD);
+}
+
+TEST_CASE("what was inherited of ranks and has ended by itself is waited for as well") {
+    const scratch_folder folder("local_processes");
+    const std::string meeting = folder.path() / "meeting";
+    REQUIRE(::mkfifo(meeting.c_str(), 0600) == 0);
+    // What is read ends with its only writer.
+    shells job(2, "[ $SOTTO_RANK = 0 ] || exit 0; (setsid sh -c 'exec > " + meeting + "' &); cat " +
+                      meeting + "; echo done");
+    CHECK_FALSE(job.failure);
+    CHECK(job.out == std::vector<std::string>{"[0] done"});
+    CHECK(::waitpid(-1, nullptr, WNOHANG) == -1);
+    CHECK(errno == ECHILD);
+}
+
+TEST_CASE("what this program itself started meanwhile lives on") {
+    const pid_t other = ::fork();
+    REQUIRE(other >= 0);
+    if (other == 0) {
+        ::setpgid(0, 0);
+        ::pause();
+        ::_exit(0);
+    }
+    shells(2, "setsid tail -f /dev/null & exit 0");
+    CHECK(::waitpid(other, nullptr, WNOHANG) == 0);
+    ::kill(other, SIGKILL);
+    CHECK(::waitpid(other, nullptr, 0) == other);
+}
+
+TEST_CASE("when the launcher is killed, nothing is left that left the process group either") {
+    witness everybody;
+    launcher job(3,
+                 "setsid sh -c 'echo ready; exec tail -f /dev/null > /dev/null' & "
+                 "exec timeout 1h sh -c 'echo ready; exec tail -f /dev/null > /dev/null'");
+    REQUIRE(job.hear("ready", 6));
+    job.signal(SIGKILL);
+    job.wait();
+    everybody.await();
+}
+
+TEST_CASE("a rank that saves at an interrupt is not hurried by those that end of it at once") {
+    const scratch_folder folder("local_processes");
+    const std::string meeting = folder.path() / "meeting";
+    REQUIRE(::mkfifo(meeting.c_str(), 0600) == 0);
+    launcher job(3,
+                 "[ $SOTTO_RANK = 0 ] || { echo ready; exec tail -f /dev/null; }; "
+                 "trap 'read line < " +
+                     meeting +
+                     "; echo saved; exit 0' INT; trap 'echo hurried' TERM; echo ready; "
+                     "while :; do :; done",
+                 at_once);
+    REQUIRE(job.hear("ready", 3));
+    job.signal(SIGINT);
+    REQUIRE(job.hear("was ended by signal 2", 1));
+    std::fstream now(meeting, std::ios::in | std::ios::out);  // never waits for a reader
+    now << "now" << std::endl;
+    CHECK(job.hear("[0] saved", 1));
+    CHECK(WEXITSTATUS(job.wait()) == 128 + SIGINT);
+}
+
+TEST_CASE("an interrupt goes to ranks that left the process group as well, once") {
+    witness everybody;
+    launcher job(3,
+                 "exec setsid sh -c 'trap \"echo heard; n=x\\$n\" INT; n=; echo ready; "
+                 "while [ \"$n\" = \"\" ]; do :; done; exit 5'");
+    REQUIRE(job.hear("ready", 3));
+    job.signal(SIGINT);
+    CHECK(job.hear("heard", 3));
+    CHECK_FALSE(job.hear("heard", 1));
+    const int status = job.wait();
+    CHECK(WIFEXITED(status));
+    CHECK(WEXITSTATUS(status) == 5);
+    CHECK(everybody.alone());
+}
+
+TEST_CASE("a second interrupt kills those that left the process group as well") {
+    witness everybody;
+    launcher job(2, "exec setsid sh -c 'trap \"\" INT TERM; echo ready; tail -f /dev/null'");
+    REQUIRE(job.hear("ready", 2));
+    job.signal(SIGTERM);
+    REQUIRE(job.hear("launch: all ranks are told: Terminated", 1));
+    job.signal(SIGINT);
+    CHECK(WEXITSTATUS(job.wait()) == 128 + SIGKILL);
+    CHECK(everybody.alone());
+}
+
 TEST_CASE("an interrupt goes to all ranks, which may end as they like") {
     witness everybody;
     launcher job(3, "trap 'echo told; exit 5' INT; echo ready; while :; do :; done");
@@ -337,6 +438,40 @@ TEST_CASE("nobody who reads is no reason to hang: a second interrupt is heard") 
     CHECK(WIFEXITED(status));
     CHECK(WEXITSTATUS(status) == 128 + SIGKILL);
     CHECK(everybody.alone());
+}
+
+TEST_CASE("nobody who will ever read is an error, and no signal to this program") {
+    pipe_ends ends = pipe_ends::make();
+    ends.read.close();
+    witness everybody;
+    const local_processes job{.size = 2,
+                              .command = {"sh", "-c", "echo here; exec tail -f /dev/null"},
+                              .out = ends.write.handle()};
+    CHECK_THROWS_WITH_AS(run(job), "launch: what the ranks say cannot be written: Broken pipe",
+                         io_failure);
+    CHECK(everybody.alone());
+    sigset_t left;
+    ::sigpending(&left);
+    CHECK_FALSE(::sigismember(&left, SIGPIPE));
+    ::pthread_sigmask(SIG_SETMASK, nullptr, &left);
+    CHECK_FALSE(::sigismember(&left, SIGPIPE));
+}
+
+TEST_CASE("a signal that this program itself keeps back is left to it") {
+    pipe_ends ends = pipe_ends::make();
+    ends.read.close();
+    sigset_t pipe, before, left;
+    ::sigemptyset(&pipe);
+    ::sigaddset(&pipe, SIGPIPE);
+    ::pthread_sigmask(SIG_BLOCK, &pipe, &before);
+    ::pthread_kill(::pthread_self(), SIGPIPE);
+    CHECK_THROWS_AS(run({.size = 1, .command = {"echo", "here"}, .out = ends.write.handle()}),
+                    io_failure);
+    ::sigpending(&left);
+    CHECK(::sigismember(&left, SIGPIPE));
+    int taken = 0;
+    ::sigwait(&pipe, &taken);
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 TEST_CASE("input is empty") {

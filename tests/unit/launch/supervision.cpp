@@ -95,12 +95,22 @@ TEST_CASE("a signal is passed on and waited for; the second one kills") {
     CHECK(ranks.told(SIGINT) == SIGKILL);
 }
 
-TEST_CASE("a rank that a passed signal ended is a failure: the others must follow") {
+TEST_CASE("a rank that a passed signal ended is a failure, for which the others are not hurried") {
     supervision ranks(2, three_and_four);
     CHECK(ranks.told(SIGINT) == SIGINT);
     end(ranks, killed(0, SIGINT), start);
     CHECK(ranks.first_failure()->exit_status() == 130);
+    CHECK_FALSE(ranks.next());
+    CHECK_FALSE(ranks.due(start + seconds(1000)));
+    CHECK(ranks.told(SIGINT) == SIGKILL);
+}
+
+TEST_CASE("a signal that comes after a failure changes nothing about it, a second one does") {
+    supervision ranks(3, three_and_four);
+    end(ranks, exited(0, 1), start);
+    CHECK(ranks.told(SIGINT) == SIGINT);
     CHECK(ranks.due(start + seconds(3)) == SIGTERM);
+    CHECK(ranks.next() == start + seconds(7));
     CHECK(ranks.told(SIGINT) == SIGKILL);
     CHECK_FALSE(ranks.next());
 }
