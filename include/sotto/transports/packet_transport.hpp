@@ -65,6 +65,8 @@ public:
                                          .seed_in = seed_of(peer, rank()),
                                          .budget = options.budget});
         }
+        // A year is for ever, and still a time that clocks can show.
+        options_.timeout = std::min<duration>(options_.timeout, std::chrono::years(1));
         std::vector<int> everyone(static_cast<std::size_t>(size()));
         std::iota(everyone.begin(), everyone.end(), 0);
         everyone_ = &open_ballot(everyone, 0);
@@ -214,6 +216,7 @@ private:
     static constexpr duration grace = std::chrono::seconds(1);
     // Who waits for less yields instead of sleeping, which takes the system 50 us and more.
     static constexpr duration patience = std::chrono::milliseconds(2);
+    static constexpr duration settling = std::chrono::seconds(10);
 
     static std::uint64_t seed_of(int from, int to) noexcept {
         return static_cast<std::uint64_t>(from) << 32 | static_cast<std::uint32_t>(to);
@@ -340,7 +343,7 @@ private:
 
     /// Moves bytes until `done`; throws at the deadline, or when a rank failed. `settles`: what is
     /// waited for is decided even if a rank failed, one that is late at the deadline included; for
-    /// that there is as much time again.
+    /// that there is as much time again, and 10 s at least.
     template <class Done, class Describe, class Check>
     void block(Done done, int peer, Describe describe_it, Check check, bool settles = false) {
         const time_point started = now();
@@ -355,7 +358,7 @@ private:
             if (present >= deadline) {
                 if (!members_.first_failure()) be_late(peer, describe_it());
                 if (!settles || std::exchange(late, true)) raise();
-                deadline = present + options_.timeout;
+                deadline = present + std::max<duration>(options_.timeout, settling);
             }
             // For others that wait for this rank.
             if (present - started >= heartbeat && present >= members_.next_tick())

@@ -246,6 +246,8 @@ private:
                                      .seed_in = connections.seed(peer, rank(), 2),
                                      .budget = options.budget});
         }
+        // A year is for ever, and still a time that clocks can show.
+        options_.timeout = std::min<duration>(options_.timeout, std::chrono::years(1));
         std::vector<int> everyone(static_cast<std::size_t>(size()));
         for (int peer = 0; peer < size(); ++peer) everyone[static_cast<std::size_t>(peer)] = peer;
         everyone_ = &open_ballot(everyone, 0);
@@ -395,8 +397,8 @@ private:
 
     /// Moves bytes until `done`; throws at the deadline, or when a rank failed. `settles`: what is
     /// waited for is decided even if a rank failed, one that is late at the deadline included: who
-    /// gave up by its own clock might miss what the others have seen complete. For that, too, there
-    /// is as much time again.
+    /// gave up by its own clock might miss what the others have seen complete. For that there is as
+    /// much time again, and 10 s at least.
     template <class Done, class Whom, class Describe, class Check>
     void block(Done done, Whom whom, Describe describe_it, Check check, bool settles = false) {
         if (move_until(done)) return;
@@ -410,7 +412,7 @@ private:
             if (present >= deadline) {
                 if (!control_.failed()) be_late(whom(), describe_it());
                 if (!settles || std::exchange(late, true)) raise();
-                deadline = present + options_.timeout;
+                deadline = present + std::max<duration>(options_.timeout, settling);
             }
             if (present - started < patience) {
                 std::this_thread::yield();
@@ -468,6 +470,7 @@ private:
 
     static constexpr duration patience = std::chrono::microseconds(50);
     static constexpr duration full_max = std::chrono::milliseconds(10);
+    static constexpr duration settling = std::chrono::seconds(10);
     // For word of a rank whose connection for messages ended.
     static constexpr duration grace = std::chrono::milliseconds(500);
 

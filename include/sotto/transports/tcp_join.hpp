@@ -250,7 +250,10 @@ private:
             if (options_.rank == 0) lose(o.peer, "it sent what is no word: " + said.why().text());
             throw malformed("tcp: a word of " + described(o.place()), said.why());
         }
-        if (said->what == saying::refused) raise(*said, options_.rank, options_.job);
+        if (said->what == saying::refused) {
+            require_sockets(openings_, made_.lacking(options_.rank), options_);
+            raise(*said, options_.rank, options_.job);
+        }
         if (o.at == stage::welcome_due) return be_greeted(o, *said);
         o.heard = now();
         return options_.rank == 0 ? hear_follower(o, *said) : hear_leader(o, *said);
@@ -422,13 +425,10 @@ private:
         if (said_ready_ || !connects_until_) return;
         const std::optional<int> lacks = made_.lacking(options_.rank);
         if (lacks && now() < *connects_until_) return;
-        if (lacks) require_sockets(openings_, *lacks, options_);
-        for_each_met([&](tcp_opening& o) {
-            if (lacks)
-                say(o, {.what = saying::lacks, .ours = static_cast<std::uint64_t>(*lacks)});
-            else
-                say(o, {.what = saying::ready});
-        });
+        require_sockets(openings_, lacks, options_);
+        wire::word word{.what = lacks ? saying::lacks : saying::ready};
+        if (lacks) word.ours = static_cast<std::uint64_t>(*lacks);
+        for_each_met([&](tcp_opening& o) { say(o, word); });
         said_ready_ = !lacks;
         if (lacks) connects_until_ = now() + options_.join;  // rank 0 has the word until then
     }

@@ -152,15 +152,15 @@ inline std::string described(const asio::ip::tcp::endpoint& place) {
 
 /// That a rank could not be reached is not its fault where this process had no socket left.
 ///   errors  io_failure: it had none
-inline void require_sockets(const std::list<tcp_opening>& openings, int peer,
+inline void require_sockets(const std::list<tcp_opening>& openings, std::optional<int> peer,
                             const tcp_options& options) {
     for (const tcp_opening& o : openings)
-        if (o.peer == peer && !o.no_socket().empty())
-            throw io_failure("tcp: rank " + std::to_string(options.rank) +
-                             " has no socket for its connections to rank " + std::to_string(peer) +
-                             ": " + o.no_socket() + "; a job of " + std::to_string(options.size) +
-                             " ranks takes " + std::to_string(2 * options.size - 1) +
-                             " descriptors at each (ulimit -n)");
+        if (peer == o.peer && !o.no_socket().empty())
+            throw io_failure(
+                "tcp: rank " + std::to_string(options.rank) +
+                " has no socket for its connections to rank " + std::to_string(o.peer) + ": " +
+                o.no_socket() + "; a job of " + std::to_string(options.size) + " ranks takes " +
+                std::to_string(2 * options.size - 1) + " descriptors at each (ulimit -n)");
 }
 
 /// Strangers may hold only so many connections, and one address not all of them: the oldest goes.

@@ -18,7 +18,7 @@ static_assert(transport<mirror>);
 TEST_CASE("a mirror's other ranks send what this one sends, straight and around a ring") {
     for (const int world : {1, 2, 5})
         for (const auto way : {collectives::route::direct, collectives::route::ring})
-            for (const std::size_t size : {0, 100, 600'000}) {
+            for (const std::size_t size : {0u, 100u, 600'000u}) {
                 const bool in_one_message = size <= 100;
                 if (way == collectives::route::direct && !in_one_message) continue;
                 bytes own(size);
