@@ -106,9 +106,10 @@ TEST_CASE("what a rank sent arrives though it left, and its receiver comes late 
 TEST_CASE("what ranks vote at somebody's deadline counts for all that are left, or for none") {
     enum class end { completed, gave_up, other };
     random_stream random(3);
-    int completed = 0, gave_up = 0;
+    int completed = 0, gave_up = 0, others_late = 0;
     for (int trial = 0; trial < 60; ++trial) {
         std::array<std::atomic<end>, 2> ends{end::other, end::other};
+        std::atomic<bool> is_last_late = true;  // not another, on a machine that is busy
         const auto late = std::chrono::microseconds(28000 + random.below(4000));
         try {
             run_over_tcp(3, {.timeout = 30ms}, [&](tcp& t) {
@@ -119,16 +120,22 @@ TEST_CASE("what ranks vote at somebody's deadline counts for all that are left, 
                     t.agree(true);
                     if (t.rank() < 2) ends[static_cast<std::size_t>(t.rank())] = end::completed;
                 } catch (const peer_failure& e) {
+                    if (e.rank() != 2) is_last_late = false;
                     if (t.rank() < 2) ends[static_cast<std::size_t>(t.rank())] = end::gave_up;
                     throw;
                 }
             });
         } catch (const peer_failure&) {}
+        if (!is_last_late) {
+            ++others_late;
+            continue;
+        }
         CHECK(ends[0] != end::other);
         CHECK(ends[0] == ends[1]);
         (ends[0] == end::completed ? completed : gave_up) += 1;
     }
-    MESSAGE(completed << " completed, " << gave_up << " gave up");
+    MESSAGE(completed << " completed, " << gave_up << " gave up, others were late in "
+                      << others_late);
 }
 
 TEST_CASE("a meeting is joined once") {
