@@ -205,8 +205,8 @@ def measure(options):
                 continue
             print(f"  {datetime.datetime.now():%H:%M:%S} {row.name}", flush=True)
             provenance = machine() | {
-                "section": section, "row": row.name, "quick": options.quick, "load": os.getloadavg()[0],
-                "commit": commit(), "date": datetime.date.today().isoformat(),
+                "section": section, "row": row.name, "quick": options.quick,
+                "load": os.getloadavg()[0], "commit": commit(), "date": datetime.date.today().isoformat(),
                 "command": command_of(options, section)}
             found = row.measure()
             if found is None:

@@ -15,8 +15,8 @@ namespace sotto {
 /// committed values, and a commit makes what was written the committed ones. Floating-point sums
 /// cannot be undone by subtracting, and a log of what was sent does not bring back what was there
 /// before this step's gradient came in.
-///   cost   8 bytes a weight; reading one array and writing the other moves as many bytes as
-///          updating in place
+///   cost   8 bytes a weight; what is written over is fetched first, 4 bytes a weight more than
+///          in place, unless it streams (kernels::dgc_buffers)
 class versioned_buffer {
 public:
     versioned_buffer() = default;

@@ -144,9 +144,11 @@ private:
     }
 
     /// Those of this thread, to which the main one's inherited ones belong.
-    static std::vector<pid_t> children() {
+    static std::vector<pid_t> children() noexcept try {
         std::ifstream list("/proc/thread-self/children");
         return {std::istream_iterator<pid_t>(list), {}};
+    } catch (...) {  // without memory none is known
+        return {};
     }
 
     /// For the end of a child; false if there is none.

@@ -44,7 +44,7 @@ namespace sotto::detail::net {
 /// rank 0's to name; everybody else waits for its word.
 ///   wire    wire/hello.hpp, wire/word.hpp, wire/rank_table.hpp
 ///   cost    a full mesh, 2 (N - 1) sockets a rank: collectives differ in who their neighbours are.
-///           One connection for data fills 1 Gbit/s (0.99 of it); several would only share it
+///           One connection for data fills 1 Gbit/s, see bench/network
 ///   errors  invalid_option: options that cannot work, or an address that strangers could reach;
 ///           mismatch: another rank is configured differently; io_failure: the system refuses to
 ///           listen; peer_failure: a rank is lost meanwhile; error (timed_out): ranks never came

@@ -170,13 +170,6 @@ TEST_CASE("who answers as another rank, or says nothing of who it is, is not tak
     }
 }
 
-TEST_CASE("a hello of no incarnation is no hello") {
-    wire::hello h;
-    CHECK_FALSE(wire::read_hello(wire::written_hello(h).data()));
-    h.incarnation = 1;
-    CHECK(wire::read_hello(wire::written_hello(h).data()));
-}
-
 TEST_CASE("a rank without descriptors says so, and blames nobody") {
     // How many joining takes besides the connections is Asio's affair: the first limit that lets
     // rank 2 meet rank 0 and go no further.

@@ -53,3 +53,10 @@ TEST_CASE("a purpose that there is not is refused") {
     h.purpose = static_cast<connection_purpose>(3);
     CHECK(read_hello(written_hello(h).data()).why().offset == 6);
 }
+
+TEST_CASE("a hello of no incarnation is no hello") {
+    hello h;
+    CHECK_FALSE(read_hello(written_hello(h).data()));
+    h.incarnation = 1;
+    CHECK(read_hello(written_hello(h).data()));
+}
