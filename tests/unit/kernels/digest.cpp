@@ -36,6 +36,21 @@ TEST_CASE("digests are XXH3's, of every length and from every place") {
         }
 }
 
+#if defined(SOTTO_DISPATCHES)
+TEST_CASE("every instruction set that digests has makes the same sums") {
+    if (kernels::detail::processor_instruction_set() < instruction_set::avx512) {
+        MESSAGE("skipped: this processor has no AVX-512");
+        return;
+    }
+    using kernels::detail::xxh3_sums;
+    const bytes content = some_bytes(70'000),
+                secret = some_bytes(kernels::detail::xxh3::secret_bytes);
+    for (std::size_t n = 1025; n <= 70'000; n += n < 3200 ? 1 : 997)
+        REQUIRE(kernels::detail::run_avx512<xxh3_sums>(content.data(), n, secret.data()) ==
+                kernels::detail::run_avx2<xxh3_sums>(content.data(), n, secret.data()));
+}
+#endif
+
 TEST_CASE("a digest of long content depends on each of its bytes, and on the seed") {
     bytes content = some_bytes(3000);
     const std::uint64_t before = digest(content, 5);
