@@ -20,6 +20,8 @@ TURNS = ("Programs took turns; a turn's figure is the median over its rounds of 
          "and the median over turns is here.")
 CHECKED = ("Every sum was compared with its closed form, every gathered byte with what its rank "
            "had.")
+BARE = ("Bare sockets are a ring that moves bytes and adds them and does nothing else: no frames, "
+        "no digests, no deadlines (peers/bare_ring.cpp). Of large sizes nobody is much faster.")
 LEFT_OUT = ("Left out are sotto's own tree above 1 MB, through whose root all of it passes; Open "
             "MPI's basic_linear and nonoverlapping, a sum at one rank and then a broadcast: 2 n "
             "bytes one after the other, where a ring of N ranks sends 2 (N - 1) / N n; and Gloo's "
@@ -34,6 +36,8 @@ def contestants(bench, network, operation, sizes, rounds):
     chosen = ["--algorithms", ",".join(own)] if operation == "all_reduce" else []
     found = [functools.partial(run_on_all, network, [bench.programs.path("all_reduce"), *operated,
                                                      *chosen])]
+    if network.is_loopback and operation == "all_reduce":
+        found.append(functools.partial(run_on_all, network, [bench.programs.bare, *operated]))
     if bench.programs.gloo:
         found.append(functools.partial(run_gloo, network, bench.programs.gloo, operated))
     if bench.programs.mpi:
@@ -76,7 +80,7 @@ def loopback_lines(found):
             line = functools.partial(rows.line, name, label)
             if size >= MB16:
                 best, seconds = rows.least({peer: s for peer, s in median.items()
-                                            if not peer.startswith("sotto")}, "")
+                                            if peer.startswith(("Gloo", "Open MPI"))}, "")
                 yield line(f"best of Gloo and Open MPI ({best}) / sotto",
                            rows.quotient(seconds, ours), 1.3, unit="x")
             elif size >= KB64:
@@ -86,6 +90,8 @@ def loopback_lines(found):
                            "x")
                 yield line(f"best of Gloo ({gloo}) / sotto", rows.quotient(gloo_seconds, ours),
                            8.0, unit="x")
+            yield line("bare sockets' ring / sotto",
+                       rows.quotient(median.get("bare sockets"), ours), unit="x")
 
 
 def measure_stream(bench, ranks, rate):

@@ -47,7 +47,7 @@ class Section(NamedTuple):
 SECTIONS = {
     "loopback": Section(
         f"Dense all-reduce on loopback. {collectives.TURNS} {collectives.CHECKED} "
-        f"{collectives.LEFT_OUT}", collectives.loopback_rows, collectives.loopback_lines),
+        f"{collectives.BARE} {collectives.LEFT_OUT}", collectives.loopback_rows, collectives.loopback_lines),
     "wire": Section(
         "Dense all-reduce and all-gather on shaped links, beside the wire's floor. "
         f"{collectives.TURNS} {collectives.CHECKED} {collectives.LEFT_OUT} Of Open MPI's "

@@ -57,6 +57,13 @@ class Programs:
         return made
 
     @functools.cached_property
+    def bare(self):
+        """What moves bytes and adds them, and nothing else; over loopback."""
+        # Its additions are the only work of its own: for the processor at hand.
+        return self._peer(HERE / "peers" / "bare_ring.cpp", os.environ.get("CXX", "g++"), "-O3",
+                          "-march=native", "-pthread")
+
+    @functools.cached_property
     def gloo(self):
         """Or None."""
         if not pathlib.Path("/usr/include/gloo/allreduce.h").exists():
