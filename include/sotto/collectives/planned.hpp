@@ -162,6 +162,7 @@ private:
             arrived_slot_ = (arrived_slot_ + 1) % window;
             arrived_.done += part.size();
             settle(arrived_, incoming);
+            post_receives();  // now: what comes while the next one is added goes straight there
             moved = true;
         }
         return moved;

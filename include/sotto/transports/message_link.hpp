@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -29,6 +30,9 @@ struct link_terms {
     std::int64_t budget = 4 << 20;   // bytes of messages that the receiver takes unasked
     std::size_t staging = 64 << 10;  // bytes read at once behind a message: a header's at least
 };
+
+/// For `received`: every message is kept, whether or not a receive waits for it.
+constexpr std::int64_t keeps_all = std::numeric_limits<std::int64_t>::max();
 
 /// One end of a connection that carries messages, without input or output: bytes to write are
 /// asked for and bytes that were read are handed in, whoever moves them.
@@ -143,10 +147,14 @@ public:
         return {lacking, is_long ? room.first(wire::frame_header_bytes) : room};
     }
 
-    /// So many bytes were put there. Unless it `keeps` messages that no receive waits for, it halts
-    /// before the first of them, and what follows stays where it is: who posts its receive soon
-    /// saves a copy.
-    std::optional<fault> received(std::size_t count, bool keeps = true) {
+    /// So many bytes were put there. Before a message that no receive waits for, of more bytes than
+    /// it `keeps`, it halts, and what follows stays where it is: who posts its receive soon saves a
+    /// copy. Asked often while no transfer ends, it keeps that message after all: what is behind it
+    /// may be waited for.
+    std::optional<fault> received(std::size_t count, std::int64_t keeps = keeps_all) {
+        tries_ = halted_ && tried_at_ == *activity_ ? tries_ + 1 : 0;
+        tried_at_ = *activity_;
+        if (tries_ > tries_max) keeps = keeps_all;
         halted_ = false;
         const std::size_t direct = std::min(count, content_.size() - filled_);
         filled_ += direct;
@@ -162,7 +170,8 @@ public:
             const auto header =
                 wire::read_frame_header(staged_.data() + staged_begin_, terms_.seed_in);
             if (!header) return header.why();
-            halted_ = !keeps && header->type == wire::frame_type::message &&
+            halted_ = header->type == wire::frame_type::message &&
+                      header->size > static_cast<std::uint64_t>(keeps) &&
                       !board_->has_receive(peer_, label_of(*header));
             if (halted_) break;
             staged_begin_ += wire::frame_header_bytes;
@@ -188,6 +197,7 @@ private:
     static constexpr std::size_t views_max = 16;
     static constexpr std::size_t output_max = 262144;
     static constexpr std::size_t announced_max = 65536;
+    static constexpr int tries_max = 32;
     static constexpr std::int64_t overhead = 256;  // of a message that waits for its receive
 
     struct outgoing {
@@ -421,7 +431,9 @@ private:
     bytes staged_;                // what was read behind a message
     std::size_t staged_begin_ = 0, staged_end_ = 0;
     bool halted_ = false;
-    bool reading_ = false;  // a message, of which
+    int tries_ = 0;               // since it halted,
+    std::uint64_t tried_at_ = 0;  // at this activity
+    bool reading_ = false;        // a message, of which
     std::size_t lacking_ = 0;
     mutable_byte_view content_;  // empty if it is dropped
     std::size_t filled_ = 0;

@@ -300,36 +300,36 @@ private:
     void move_now_and_then() {
         const time_point present = now();
         if (present - moved_at_ < std::chrono::microseconds(2)) return;
-        // Who only ever polls must not wait for what is behind a message that nobody receives, nor
-        // for one that takes no more because this rank takes nothing from it.
-        move(halted_ && present - halted_at_ > patience, full_ && present - full_at_ > full_max);
+        // Who only ever polls must not wait for one that takes no more because this rank takes
+        // nothing from it.
+        move(0, full_ && present - full_at_ > full_max);
         moved_at_ = present;
     }
 
     /// Asks the system for what is waited for, and gives it what it had no room for. `keeps`: also
-    /// what no receive waits for; `from_all`: also of ranks from which nothing is waited for.
-    void move(bool keeps, bool from_all = false) {
-        bool halted = false, full = false;
+    /// messages of so many bytes that no receive waits for; `from_all`: also of ranks from which
+    /// nothing is waited for, and all of it.
+    void move(std::int64_t keeps, bool from_all = false) {
+        bool full = false;
+        halted_ = false;
         for (int peer = 0; peer < size(); ++peer) {
             if (!socket(peer)) continue;
-            if (from_all || exchange_.expects(peer)) read(peer, keeps || from_all);
-            halted = halted || (socket(peer) && exchange_.link_to(peer)->halted());
+            if (from_all || exchange_.expects(peer)) read(peer, from_all ? keeps_all : keeps);
+            halted_ = halted_ || (socket(peer) && exchange_.link_to(peer)->halted());
             write(peer);
             full = full || (socket(peer) && exchange_.link_to(peer)->has_output());
         }
-        if (halted && !halted_) halted_at_ = now();
         if ((full && !full_) || from_all) full_at_ = now();
-        halted_ = halted;
         full_ = full;
     }
 
-    /// The same; what no receive waits for is taken only if there is nothing else.
+    /// The same; short messages that no receive waits for are taken only if there is nothing else.
     template <class Done>
-    bool move_until(Done&& done) {
-        move(false);
+    bool move_until(Done&& done, std::int64_t keeps = short_max) {
+        move(0);
         if (done()) return true;
         if (!halted_) return false;
-        move(true);
+        move(keeps);
         return done();
     }
 
@@ -342,7 +342,7 @@ private:
         }
     }
 
-    void read(int peer, bool keeps = true) {
+    void read(int peer, std::int64_t keeps = keeps_all) {
         detail::net::message_link& link = *exchange_.link_to(peer);
         if (link.halted() && !take(peer, link.received(0, keeps))) return;
         while (socket(peer) && !link.halted()) {
@@ -414,12 +414,14 @@ private:
                 if (!settles || std::exchange(late, true)) raise();
                 deadline = present + std::max<duration>(options_.timeout, settling);
             }
-            if (present - started < patience) {
-                std::this_thread::yield();
-            } else {
+            const bool sleeps = present - started > patience;
+            if (sleeps && halted_ && move_until(done, keeps_all)) break;
+            if (sleeps) {
                 control_.wait_for(whom());
                 slept = true;
                 sleep(deadline - present);
+            } else {
+                std::this_thread::yield();
             }
             if (move_until(done)) break;
         }
@@ -469,6 +471,8 @@ private:
     }
 
     static constexpr duration patience = std::chrono::microseconds(50);
+    static constexpr std::int64_t keeps_all = detail::net::keeps_all;
+    static constexpr std::int64_t short_max = 16384;  // copied while nothing else is to do
     static constexpr duration full_max = std::chrono::milliseconds(10);
     static constexpr duration settling = std::chrono::seconds(10);
     // For word of a rank whose connection for messages ended.
@@ -483,7 +487,7 @@ private:
     ballot* everyone_ = nullptr;
     bool withdrawn_ = false;
     occasion occasion_;
-    time_point moved_at_{}, lost_at_{}, halted_at_{}, full_at_{};
+    time_point moved_at_{}, lost_at_{}, full_at_{};
     bool halted_ = false;       // some link, before a message that no receive waits for
     bool full_ = false;         // some connection took not all there was to write
     int cut_short_ = any_rank;  // the rank whose connection ended inside a message
