@@ -62,7 +62,7 @@ public:
             from = from.subspan(part);
             count += part;
         }
-        if (link().received(count, keeps_)) return false;
+        if (link().received(count, keeps_ ? detail::net::keeps_all : 0)) return false;
         // Nobody posts the receive that it halts for: then it is kept after all.
         return !link().halted() || !link().received(0);
     }
