@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <deque>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -93,7 +95,8 @@ public:
     };
 
     static constexpr const char* name = "packets";
-    static constexpr std::size_t packet_bytes_max = 1 << 18;
+    static constexpr bool drains = true;
+    static constexpr bool may_lack_content = false;
 
     packet_endpoint(packet_world& world, int rank)
         : world_(&world), rank_(rank), random_(static_cast<std::uint64_t>(rank)) {}
@@ -138,6 +141,16 @@ public:
         return true;
     }
 
+    static constexpr std::size_t packet_bytes_max() noexcept { return 1 << 18; }
+
+    time_point now() const noexcept { return std::chrono::steady_clock::now(); }
+    void charge(work) const noexcept {}
+    void asked_in_vain() const noexcept {}
+    void pause(duration waited, bool moves, time_point) const {
+        detail::net::pause_in_real_time(waited, moves);
+    }
+    std::optional<detail::net::packet_loss> next_loss() const { return std::nullopt; }
+    void served_by(const std::function<void()>&) const noexcept {}
     bool advance() const noexcept { return false; }
     bool busy() const noexcept { return false; }
     void require_caller() const noexcept {}

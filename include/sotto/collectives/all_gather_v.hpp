@@ -10,6 +10,7 @@
 #include "sotto/collectives/flight.hpp"
 #include "sotto/collectives/native.hpp"
 #include "sotto/core/bytes.hpp"
+#include "sotto/core/contentless.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/transports/transport.hpp"
 
@@ -45,18 +46,24 @@ constexpr bool goes_around_ring(std::int64_t bytes_max, route way = route::autom
 template <transport Transport>
 class all_gather_v {
 public:
-    all_gather_v(Transport& through, std::int64_t bytes_max, route way = route::automatic)
+    /// `has_content`: else blocks are only sizes, as `without_content` makes them.
+    all_gather_v(Transport& through, std::int64_t bytes_max, route way = route::automatic,
+                 bool has_content = true)
         : through_(&through), bytes_max_(bytes_max), world_(through.size()), rank_(through.rank()) {
         if (bytes_max < 0)
             throw invalid_option("all_gather: blocks of at most " + std::to_string(bytes_max) +
                                  " bytes");
         if constexpr (native_transport<Transport>) {
-            if (way == route::automatic) native_ = {through, through.native_all_gather(bytes_max)};
+            if (way == route::automatic && has_content) native_ = {through, through.native_all_gather(bytes_max)};
             if (native_) return;
         }
         blocks_.resize(static_cast<std::size_t>(world_));
-        for (int hop = 1; hop < world_; ++hop)
-            block_behind(hop).room.resize(static_cast<std::size_t>(bytes_max));
+        const auto room = static_cast<std::size_t>(bytes_max);
+        for (int hop = 1; hop < world_; ++hop) {
+            block& b = block_behind(hop);
+            if (has_content) b.memory.resize(room);
+            b.room = has_content ? mutable_byte_view(b.memory) : without_content<std::byte>(room);
+        }
         const bool around = goes_around_ring(bytes_max, way);
         const int streams = around ? std::min(world_ - 1, 1) : world_ - 1;
         const int blocks = around ? world_ - 1 : 1;
@@ -122,7 +129,8 @@ private:
     static constexpr int sends_to_one = 8, sends_to_each = 2;
 
     struct block {
-        bytes room;         // none for this rank's own
+        bytes memory;
+        mutable_byte_view room;  // none for this rank's own
         byte_view content;  // as far as it is here
         bool is_here = false;
     };

@@ -15,6 +15,7 @@
 #include "sotto/collectives/flight.hpp"
 #include "sotto/collectives/plan.hpp"
 #include "sotto/core/bytes.hpp"
+#include "sotto/core/contentless.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/kernels/arithmetic.hpp"
 #include "sotto/transports/transport.hpp"
@@ -32,6 +33,8 @@ namespace sotto::collectives {
 ///           ones are not sent
 ///   cost    scratch of 4 segments of floats if the plan adds, and 4 of halves if the format is
 ///           one; the values pass through memory once when they are sent and once when they arrive
+///   work    charges 12 bytes of memory a value that is added. Values `without_content` are neither
+///           read nor written
 ///   errors  start throws invalid_option: more values than were bound; std::logic_error: started
 ///           before it was complete. advance throws mismatch: another rank has another number of
 ///           values; and what the transport does
@@ -235,12 +238,14 @@ private:
 
     mutable_byte_view landing(range part, arrival how) noexcept {
         if (how == arrival::replace && !halved()) return std::as_writable_bytes(of(part));
+        if (!has_content(values_)) return nothing(part);
         return scratch(receiving_slot_, part);
     }
 
     byte_view packed(range part) {
         if constexpr (floats) {
             if (halved()) {
+                if (!has_content(values_)) return nothing(part);
                 bytes& slot = leaving_[sending_slot_];
                 slot.clear();
                 wire::append_values(format_, of(part), slot);
@@ -250,8 +255,17 @@ private:
         return std::as_bytes(of(part));
     }
 
+    /// What stands for a part of which only the size is known.
+    mutable_byte_view nothing(range part) const {
+        return without_content<std::byte>(static_cast<std::size_t>(wire_bytes(part)));
+    }
+
     void apply(range part, arrival how, std::size_t slot) {
         if constexpr (floats) {
+            const double n = static_cast<double>(part.size());
+            if (how != arrival::replace || halved())
+                through_->charge({.flops = n, .bytes = halved() ? 10.0 * n : 12.0 * n});
+            if (!has_content(values_)) return;
             const std::span<float> values = of(part);
             if (how == arrival::replace) {
                 if (halved()) unpack(scratch(slot, part), values);

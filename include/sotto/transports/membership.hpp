@@ -129,8 +129,8 @@ public:
         if (now - beat_ >= options_.heartbeat) {
             beat_ = now;
             for_each_other([&](peer& p) {
-                p.stream.send({.type = wire::frame_type::heartbeat,
-                               .value = static_cast<std::uint64_t>(waits_for_ + 2)});
+                say(p, {.type = wire::frame_type::heartbeat,
+                        .value = static_cast<std::uint64_t>(waits_for_ + 2)});
             });
         }
         if (options_.dead_after <= duration::zero()) return;
@@ -158,7 +158,7 @@ public:
         if (gone_) return;
         gone_ = true;
         const bytes polls = report_of(polls_known());
-        for_each_other([&](peer& p) { p.stream.send({.type = wire::frame_type::leave}, polls); });
+        for_each_other([&](peer& p) { say(p, {.type = wire::frame_type::leave}, polls); });
     }
 
     /// Whom this rank waits for, for others that wait for it.
@@ -199,10 +199,10 @@ public:
         ++own.cast;
         for (const int member : b.members)
             if (member != rank_ && at(member).is == standing::alive)
-                at(member).stream.send({.type = wire::frame_type::vote,
-                                        .item = yes ? 1u : 0u,
-                                        .round = poll,
-                                        .value = b.key});
+                say(at(member), {.type = wire::frame_type::vote,
+                                 .item = yes ? 1u : 0u,
+                                 .round = poll,
+                                 .value = b.key});
         complete(b);
         return poll;
     }
@@ -226,6 +226,8 @@ public:
     /// Grows when a poll is complete, a rank fails or leaves, or more is known after a failure.
     std::uint64_t version() const noexcept { return version_; }
     control_stream& stream(int to) noexcept { return at(to).stream; }
+    /// Frames that this rank had to say so far.
+    std::uint64_t said() const noexcept { return said_; }
 
     /// After a failure: whether everybody who lives knows the same.
     bool settled() const noexcept {
@@ -255,6 +257,11 @@ private:
     void for_each_other(Visitor&& visit) {
         for (int other = 0; other < size(); ++other)
             if (other != rank_ && at(other).is == standing::alive) visit(at(other));
+    }
+
+    void say(peer& to, const wire::frame_header& header, byte_view payload = {}) {
+        to.stream.send(header, payload);
+        ++said_;
     }
 
     static std::uint64_t key_of(std::span<const int> members, std::uint32_t label) {
@@ -400,7 +407,7 @@ private:
         const bytes payload = report_of(all);
         for (int other = 0; other < size(); ++other)
             if (other != rank_ && at(other).is != standing::left)
-                at(other).stream.send({.type = wire::frame_type::report}, payload);
+                say(at(other), {.type = wire::frame_type::report}, payload);
     }
 
     int rank_;
@@ -411,6 +418,7 @@ private:
     wire::membership_report known_;
     int waits_for_ = waits_for_nobody;
     std::uint64_t version_ = 0;
+    std::uint64_t said_ = 0;
     bool gone_ = false;
     time_point ticked_, beat_;
 };

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "sotto/core/bytes.hpp"
+#include "sotto/core/contentless.hpp"
 #include "sotto/transports/message_memory.hpp"
 #include "sotto/transports/ordered_list.hpp"
 #include "sotto/transports/transport.hpp"
@@ -38,6 +39,11 @@ struct transfer {
     /// Of the receive that a message was too long for.
     std::int64_t room() const noexcept { return sends ? peer_room : size; }
 
+    /// Of a receive.
+    mutable_byte_view memory() const noexcept {
+        return {target, static_cast<std::size_t>(size)};
+    }
+
     bool is_for(int from, const tag& what) const noexcept {
         return label == what && (peer == any_rank || peer == from);
     }
@@ -49,6 +55,7 @@ struct arrival {
     tag label;
     std::int64_t size = 0;
     enum class place : std::uint8_t { here, coming, at_sender, lent } where = place::here;
+    bool has_content = true;           // else only a size is known
     message_memory::block content;     // here, or coming
     std::uint64_t announcement = 0;    // at_sender: its number
     transfer* sent_to_self = nullptr;  // lent: the send that lends it
@@ -57,8 +64,10 @@ struct arrival {
     arrival* before = nullptr;
     arrival* after = nullptr;
 
-    mutable_byte_view room() const noexcept {
-        return {content.bytes.get(), static_cast<std::size_t>(size)};
+    mutable_byte_view room() const {
+        const auto count = static_cast<std::size_t>(size);
+        if (!has_content) return without_content<std::byte>(count);
+        return {content.bytes.get(), count};
     }
 };
 
@@ -101,19 +110,21 @@ public:
     }
 
     /// Room for a message that no receive is for.
-    arrival& add_arrival(int from, const tag& label, std::int64_t size, arrival::place where) {
+    arrival& add_arrival(int from, const tag& label, std::int64_t size, arrival::place where,
+                         bool has_content = true) {
         if (free_.empty()) {
             if (free_.capacity() == pool_.size()) free_.reserve(2 * pool_.size() + 1);
             free_.push_back(&pool_.emplace_back());
         }
         arrival& a = *free_.back();
-        if (where == arrival::place::coming)
+        if (where == arrival::place::coming && has_content)
             a.content = memory_.take(static_cast<std::size_t>(size));
         free_.pop_back();
         a.source = from;
         a.label = label;
         a.size = size;
         a.where = where;
+        a.has_content = has_content;
         a.sent_to_self = a.claimed_by = nullptr;
         arrivals_[list_of(label)].push_back(a);
         return a;
@@ -150,7 +161,8 @@ inline void deliver(transfer& receive, int source, byte_view content) noexcept {
         receive.reached = transfer::stage::too_long;
         return;
     }
-    if (!content.empty() && receive.target != content.data())
+    if (!content.empty() && receive.target != content.data() && has_content(content) &&
+        has_content(receive.memory()))
         std::memcpy(receive.target, content.data(), content.size());
     receive.reached = transfer::stage::complete;
 }

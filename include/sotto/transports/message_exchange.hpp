@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "sotto/core/bytes.hpp"
+#include "sotto/core/contentless.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/transports/message_link.hpp"
 #include "sotto/transports/message_board.hpp"
@@ -85,6 +86,8 @@ public:
             meet(*there->sent_to_self, t);
             board_.release(*there);
         } else {
+            if (!there->has_content && has_content(in))
+                misuse("a message without content came for memory that wants some");
             try {
                 link_to(there->source)->hand_over(*there, t);
             } catch (...) {

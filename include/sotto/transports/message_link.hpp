@@ -13,6 +13,7 @@
 
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/config.hpp"
+#include "sotto/core/contentless.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/result.hpp"
 #include "sotto/transports/message_board.hpp"
@@ -29,6 +30,7 @@ struct link_terms {
     std::uint64_t seed_in = 0;
     std::int64_t budget = 4 << 20;   // bytes of messages that the receiver takes unasked
     std::size_t staging = 64 << 10;  // bytes read at once behind a message: a header's at least
+    bool may_lack_content = false;   // messages may be sizes alone, with a digest of 0
 };
 
 /// For `received`: every message is kept, whether or not a receive waits for it.
@@ -247,9 +249,17 @@ private:
         h.value = static_cast<std::uint64_t>(owed_);
         allowance_ += owed_;
         owed_ = 0;
-        if (frame.carried) h.payload_digest = wire::frame_digest(frame.payload, terms_.seed_out);
+        if (frame.carried && !lacks_content(frame.payload))
+            h.payload_digest = wire::frame_digest(frame.payload, terms_.seed_out);
         wire::write_frame_header(h, terms_.seed_out, frame.header.data());
         frame.sealed = true;
+    }
+
+    bool lacks_content(byte_view payload) const noexcept {
+        return terms_.may_lack_content && !has_content(payload);
+    }
+    bool lacks_content(const wire::frame_header& h) const noexcept {
+        return terms_.may_lack_content && h.payload_digest == 0 && h.size > 0;
     }
 
     /// A message found its receive.
@@ -311,9 +321,12 @@ private:
         allowance_ -= charge_of(size);
         if (transfer* const receive = board_->take_receive(peer_, label_of(h))) {
             give_back(size);
+            if (lacks_content(h) && has_content(receive->memory()))
+                return fault{48, "content, not only its size", 0};
             read_into(*receive, h);
         } else {
-            arrival_ = &board_->add_arrival(peer_, label_of(h), size, arrival::place::coming);
+            arrival_ = &board_->add_arrival(peer_, label_of(h), size, arrival::place::coming,
+                                            !lacks_content(h));
             begin_reading(h, arrival_->room());
         }
         return std::nullopt;
@@ -381,7 +394,7 @@ private:
 
     void take_staged() noexcept {
         const std::size_t taken = std::min(lacking_, staged_end_ - staged_begin_);
-        if (filled_ < content_.size())
+        if (filled_ < content_.size() && has_content(content_))
             std::copy_n(staged_.data() + staged_begin_, taken, content_.data() + filled_);
         filled_ = std::min(filled_ + taken, content_.size());
         staged_begin_ += taken;
@@ -395,7 +408,7 @@ private:
         transfer* const receive = std::exchange(receive_, nullptr);
         arrival* const kept = std::exchange(arrival_, nullptr);
         const bool dropped = receive && receive->ended.bytes > receive->size;
-        if (digests_are_checked && !dropped &&
+        if (digests_are_checked && !dropped && !lacks_content(content) &&
             wire::frame_digest(content, terms_.seed_in) != digest_)
             return fault{48, "the payload's digest, not that of other bytes",
                          static_cast<std::int64_t>(digest_)};

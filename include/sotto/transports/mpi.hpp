@@ -210,7 +210,8 @@ public:
     };
 
     static constexpr const char* name = "mpi";
-    static constexpr std::size_t packet_bytes_max = std::size_t{64} << 20;
+    static constexpr bool drains = true;
+    static constexpr bool may_lack_content = false;
 
     library(std::shared_ptr<session> entered, MPI_Comm among, const mpi_options& options)
         : session_(std::move(entered)),
@@ -276,6 +277,18 @@ public:
         require_success(MPI_Test(&under_way, &done, MPI_STATUS_IGNORE), "MPI_Test");
         return done != 0;
     }
+
+    static constexpr std::size_t packet_bytes_max() noexcept { return std::size_t{64} << 20; }
+
+    time_point now() const noexcept { return std::chrono::steady_clock::now(); }
+    void charge(work) const noexcept {}
+    void asked_in_vain() const noexcept {}
+    void pause(duration waited, bool moves, time_point) const {
+        net::pause_in_real_time(waited, moves);
+    }
+    /// That a rank dies MPI tells nobody.
+    std::optional<net::packet_loss> next_loss() const { return std::nullopt; }
+    void served_by(const std::function<void()>&) const noexcept {}
 
     bool advance() {
         bool any = false;

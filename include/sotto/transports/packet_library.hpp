@@ -1,12 +1,19 @@
 #pragma once
 
+#include <algorithm>
+#include <chrono>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <thread>
 
 #include "sotto/core/bytes.hpp"
+#include "sotto/core/clock.hpp"
+#include "sotto/transports/transport.hpp"
 
 namespace sotto::detail::net {
 
@@ -16,11 +23,19 @@ enum class packet_kind : std::uint8_t { messages, membership };
 
 inline constexpr packet_kind packet_kinds[] = {packet_kind::messages, packet_kind::membership};
 
+/// A rank whose connections have ended, and how.
+struct packet_loss {
+    int peer = 0;
+    std::string how;
+};
+
 /// A library that carries packets between the ranks of a job, each whole, in the order in which
 /// they were sent, and never blocks: what moves them is being called. Memory that was lent to it
 /// cannot be taken back: it stays lent until the operation is complete. Errors are exceptions.
 ///   packet              that came and was not received yet: its `source` and its `size`
-///   packet_bytes_max    of the longest packet
+///   packet_bytes_max()  of the longest packet
+///   may_lack_content    whether it carries messages from `without_content`
+///   drains              whether all that was sent must be received before ranks end
 ///   send(to, kind, out)     starts; `out` is unchanged until it is complete. Nothing of it need
 ///                           move before the receiver calls the library
 ///   next(kind)          the next packet of this kind from whoever; it must be received
@@ -28,6 +43,14 @@ inline constexpr packet_kind packet_kinds[] = {packet_kind::messages, packet_kin
 ///   complete(operation)     whether it is, without blocking; then it is spent
 ///   advance()           moves on what else the library does; whether any of it has completed
 ///   busy()              whether any of it is under way
+///   now()               its clock
+///   charge(w)           computing that was done, or on a simulated network is to be
+///   asked_in_vain()     something is not complete: time in which it may become so
+///   pause(waited, moves, until)     a short while, since something is awaited, for `waited` so
+///                       far; `moves`: bytes are on their way
+///   next_loss()         a rank whose connections have ended, and how
+///   served_by(f)        f is to be called while the rank computes, now and then and when there is
+///                       something about the membership; an empty one: no more. Some cannot
 ///   require_caller()    throws unless the calling thread may call the library
 ///   end_job(why)        does not return: ends all ranks, and tells people why
 template <class L>
@@ -35,7 +58,9 @@ concept packet_library = requires(L& l, const L& c, int to, packet_kind kind, by
                                   mutable_byte_view in, typename L::operation& under_way,
                                   const typename L::packet& came, std::string_view why) {
     { L::name } -> std::convertible_to<const char*>;
-    { L::packet_bytes_max } -> std::convertible_to<std::size_t>;
+    { L::drains } -> std::convertible_to<bool>;
+    { L::may_lack_content } -> std::convertible_to<bool>;
+    { c.packet_bytes_max() } -> std::same_as<std::size_t>;
     { c.rank() } -> std::same_as<int>;
     { c.size() } -> std::same_as<int>;
     { came.source } -> std::convertible_to<int>;
@@ -47,8 +72,27 @@ concept packet_library = requires(L& l, const L& c, int to, packet_kind kind, by
     { l.advance() } -> std::same_as<bool>;
     { c.busy() } -> std::same_as<bool>;
     c.require_caller();
+    { c.now() } -> std::same_as<time_point>;
+    l.charge(amount);
+    l.asked_in_vain();
+    l.pause(waited, moves, until);
+    { l.next_loss() } -> std::same_as<std::optional<packet_loss>>;
+    l.served_by(serve);
     { l.end_job(why) }
     noexcept;
 };
+
+/// How real time is waited in: not for long where bytes move only while somebody calls. For a
+/// short time if at all, and if bytes are on their way, only once they seem to wait for another
+/// rank themselves.
+inline void pause_in_real_time(duration waited, bool moves) {
+    // Who waits for less yields instead of sleeping, which takes the system 50 us and more.
+    constexpr duration patience = std::chrono::milliseconds(2);
+    if (waited < (moves ? 10 * patience : patience))
+        std::this_thread::yield();
+    else
+        std::this_thread::sleep_for(std::clamp<duration>(
+            waited / 100, std::chrono::microseconds(20), std::chrono::microseconds(200)));
+}
 
 }  // namespace sotto::detail::net

@@ -14,6 +14,8 @@ struct packet_options {
     duration timeout = std::chrono::seconds(60);
     std::int64_t budget = 4 << 20;
     std::int64_t transfers = 64;
+    duration heartbeat = std::chrono::milliseconds(250);
+    duration dead_after{};  // 0: never
 
     /// Throws invalid_option, which names the option of `name` and what it may be.
     void require_possible(const std::string& name) const {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "sotto/core/bytes.hpp"
+#include "sotto/core/contentless.hpp"
 #include "sotto/core/result.hpp"
 #include "sotto/transports/packet_library.hpp"
 #include "sotto/transports/ring_queue.hpp"
@@ -149,9 +150,10 @@ private:
             piece = piece.subspan(gone);
             if (piece.empty()) continue;
             // Only messages stay where they are until they have left.
-            if (kind_ == packet_kind::messages && piece.size() > copied_max) {
+            if (kind_ == packet_kind::messages &&
+                (piece.size() > copied_max || !has_content(piece))) {
                 if (buffer) break;
-                return {piece.first(std::min(piece.size(), Library::packet_bytes_max))};
+                return {piece.first(std::min(piece.size(), through_->packet_bytes_max()))};
             }
             if (!buffer) buffer = buffers_->take();
             const std::size_t count = std::min(piece.size(), packet_buffers::bytes_each - size);

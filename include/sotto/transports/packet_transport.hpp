@@ -1,18 +1,15 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <exception>
 #include <numeric>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -27,6 +24,7 @@
 #include "sotto/transports/packet_library.hpp"
 #include "sotto/transports/packet_options.hpp"
 #include "sotto/transports/packet_stream.hpp"
+#include "sotto/transports/packet_streams.hpp"
 #include "sotto/transports/transport.hpp"
 
 namespace sotto::detail::net {
@@ -53,24 +51,16 @@ public:
         : library_(std::forward<From>(made_from)...),
           options_(options),
           exchange_(Library::name, library_.rank(), library_.size()),
-          members_(library_.rank(), library_.size(), 0, {heartbeat, duration::zero()}, seed_of,
-                   std::chrono::steady_clock::now()) {
-        for (int peer = 0; peer < size(); ++peer) {
-            for (const packet_kind kind : packet_kinds)
-                streams_[static_cast<std::size_t>(kind)].emplace_back(library_, buffers_, peer,
-                                                                      kind);
-            if (peer != rank())
-                exchange_.connect(peer, {.epoch = 0,
-                                         .seed_out = seed_of(rank(), peer),
-                                         .seed_in = seed_of(peer, rank()),
-                                         .budget = options.budget});
-        }
+          members_(library_.rank(), library_.size(), 0, {options.heartbeat, options.dead_after},
+                   seed_of, library_.now()),
+          streams_(library_, library_.size()) {
         // A year is for ever, and still a time that clocks can show.
         options_.timeout = std::min<duration>(options_.timeout, std::chrono::years(1));
         std::vector<int> everyone(static_cast<std::size_t>(size()));
         std::iota(everyone.begin(), everyone.end(), 0);
         everyone_ = &open_ballot(everyone, 0);
         reserve(options.transfers);
+        library_.served_by([this] { serve(); });
     }
     packet_transport(const packet_transport&) = delete;
     packet_transport& operator=(const packet_transport&) = delete;
@@ -84,6 +74,7 @@ public:
 
     request send(int to, tag label, byte_view out) {
         begin();
+        connect(to);
         transfer& t = exchange_.send(to, label, out);
         const request made = message_exchange::request_of(t);
         if (to != rank()) write(to);
@@ -92,6 +83,7 @@ public:
 
     request receive(int from, tag label, mutable_byte_view in) {
         begin();
+        connect(from);
         transfer& t = exchange_.receive(from, label, in);
         const request made = message_exchange::request_of(t);
         // If the message waits at its sender, it is asked for now.
@@ -106,6 +98,7 @@ public:
             move_now_and_then();
             if (under_way(t)) {
                 require_possible(t);
+                library_.asked_in_vain();
                 return std::nullopt;
             }
         }
@@ -176,7 +169,8 @@ public:
         try {
             take_memory_back();
             exchange_.abandon();
-            for_each_other([&](int peer) { to_and_from(peer, packet_kind::messages).end(); });
+            if constexpr (Library::drains)
+                for_each_other([&](int peer) { streams_.of(peer, packet_kind::messages).end(); });
         } catch (const std::exception& e) {
             library_.end_job(e.what());
         }
@@ -192,8 +186,8 @@ public:
 
     void at(occasion now) noexcept { occasion_ = now; }
     void reserve(std::int64_t count) { exchange_.reserve(count); }
-    time_point now() const noexcept { return std::chrono::steady_clock::now(); }
-    void charge(work) const noexcept {}
+    time_point now() const noexcept { return library_.now(); }
+    void charge(work amount) { library_.charge(amount); }
     traffic counters() const noexcept { return exchange_.counters(); }
 
 protected:
@@ -211,19 +205,21 @@ private:
     using stream = packet_stream<Library>;
 
     static constexpr const char* left_cause = "it left: it is done";
-    static constexpr duration heartbeat = std::chrono::milliseconds(250);
     // A rank that withdraws may still say why.
     static constexpr duration grace = std::chrono::seconds(1);
-    // Who waits for less yields instead of sleeping, which takes the system 50 us and more.
-    static constexpr duration patience = std::chrono::milliseconds(2);
     static constexpr duration settling = std::chrono::seconds(10);
 
     static std::uint64_t seed_of(int from, int to) noexcept {
         return static_cast<std::uint64_t>(from) << 32 | static_cast<std::uint32_t>(to);
     }
 
-    stream& to_and_from(int peer, packet_kind kind) noexcept {
-        return streams_[static_cast<std::size_t>(kind)][static_cast<std::size_t>(peer)];
+    void connect(int peer) {
+        if (peer < 0 || peer >= size() || peer == rank() || exchange_.link_to(peer)) return;
+        exchange_.connect(peer, {.epoch = 0,
+                                 .seed_out = seed_of(rank(), peer),
+                                 .seed_in = seed_of(peer, rank()),
+                                 .budget = options_.budget,
+                                 .may_lack_content = Library::may_lack_content});
     }
 
     template <class Visitor>
@@ -259,57 +255,66 @@ private:
 
     void move() {
         listen();
-        fetch(packet_kind::messages);
-        for_each_other([&](int peer) {
-            read(peer);
-            write(peer);
+        streams_.fetch(packet_kind::messages);
+        streams_.for_each(packet_kind::messages, [&](int peer, stream& s) {
+            read(peer, s);
+            write(peer, s);
         });
         speak();
         if (library_.advance()) exchange_.stir();
     }
 
-    /// Takes packets from the library, in the order in which each rank sent them.
-    void fetch(packet_kind kind) {
-        while (auto packet = library_.next(kind))
-            to_and_from(packet->source, kind).came(std::move(*packet));
-    }
-
     /// Hears all that was said about the membership.
     void listen() {
-        fetch(packet_kind::membership);
-        for_each_other([&](int peer) {
-            (void)to_and_from(peer, packet_kind::membership).read(membership_end{&members_, peer});
+        streams_.fetch(packet_kind::membership);
+        streams_.for_each(packet_kind::membership, [&](int peer, stream& s) {
+            (void)s.read(membership_end{&members_, peer, now()});
         });
+        while (const auto loss = library_.next_loss()) members_.closed(loss->peer, loss->how);
         members_.count_votes();
     }
 
-    void write(int peer) {
-        stream& s = to_and_from(peer, packet_kind::messages);
+    void write(int peer) { write(peer, streams_.of(peer, packet_kind::messages)); }
+    void write(int peer, stream& s) {
         if (withdrawn_)
             s.finish();
-        else if (message_link& link = *exchange_.link_to(peer); link.has_output())
-            s.write(link_end{&link});
+        else if (message_link* const link = exchange_.link_to(peer); link && link->has_output())
+            s.write(link_end{link});
     }
 
-    void read(int peer) {
-        stream& s = to_and_from(peer, packet_kind::messages);
+    void read(int peer, stream& s) {
         const bool had_ended = s.ended();
-        if (withdrawn_ || members_.of(peer) == membership::standing::failed)
+        if (withdrawn_ || members_.of(peer) == membership::standing::failed) {
             (void)s.read(nowhere());
-        else if (const auto why = s.read(link_end{exchange_.link_to(peer)}))
+        } else if (connect(peer);
+                   const auto why = s.read(link_end{exchange_.link_to(peer)})) {
             accuse(peer, "it sent what is no frame: " + why->text(), errc::malformed);
+        }
         if (s.ended() && !had_ended) ended_at_ = now();
     }
 
     /// Sends what is to be said about the membership.
     void speak() {
-        for_each_other([&](int peer) {
-            stream& s = to_and_from(peer, packet_kind::membership);
+        if (const std::uint64_t said = members_.said(); std::exchange(spoken_, said) != said)
+            for_each_other([&](int peer) {
+                if (!silent_ && !members_.stream(peer).output().empty())
+                    streams_.of(peer, packet_kind::membership).write(membership_end_of(peer));
+            });
+        streams_.for_each(packet_kind::membership, [&](int peer, stream& s) {
             if (silent_)
                 s.finish();
             else
-                s.write(membership_end{&members_, peer});
+                s.write(membership_end_of(peer));
         });
+    }
+
+    membership_end membership_end_of(int peer) noexcept { return {&members_, peer, now()}; }
+
+    /// Called by the library while this rank computes.
+    void serve() {
+        listen();
+        if (now() >= members_.next_tick()) members_.tick(now());
+        speak();
     }
 
     void accuse(int peer, const std::string& cause, errc code = errc::peer_failed) {
@@ -323,8 +328,8 @@ private:
     void require_possible(const transfer& t) {
         // A rank that is done still takes what was sent to it, and does not ask for more.
         const auto is_over = [&](int peer) {
-            return to_and_from(peer, packet_kind::messages).ended() &&
-                   !(t.sends && exchange_.link_to(peer)->has_output());
+            return has_ended(peer) && !(t.sends && exchange_.link_to(peer) &&
+                                        exchange_.link_to(peer)->has_output());
         };
         const int peer = t.peer;
         if (peer == rank() || (peer != any_rank && !is_over(peer))) return;
@@ -361,30 +366,31 @@ private:
                 deadline = present + std::max<duration>(options_.timeout, settling);
             }
             // For others that wait for this rank.
-            if (present - started >= heartbeat && present >= members_.next_tick())
+            if (present - started >= options_.heartbeat && present >= members_.next_tick())
                 members_.tick(present);
-            pause(present - started);
+            pause(present - started, deadline);
         }
         members_.wait_for(waits_for_nobody);
-        if (now() - started >= heartbeat) {  // it may have been said: at once, since nobody ticks
+        if (now() - started >= options_.heartbeat) {  // it may have been said: at once, since nobody ticks
             members_.tick(std::max(now(), members_.next_tick()));
             speak();
         }
     }
 
-    /// Nothing moves while this rank sleeps: for a short time if at all, and if bytes are on their
-    /// way, only once they seem to wait for another rank themselves.
-    void pause(duration waited) {
+    void pause(duration waited, time_point until = time_point::max()) {
         bool moves = false;
-        for_each_other([&](int peer) {
-            const stream& s = to_and_from(peer, packet_kind::messages);
+        streams_.for_each(packet_kind::messages, [&](int, const stream& s) {
             moves = moves || s.is_sending() || s.is_receiving();
         });
-        if (waited < (moves ? 10 * patience : patience))
-            std::this_thread::yield();
-        else
-            std::this_thread::sleep_for(std::clamp<duration>(
-                waited / 100, std::chrono::microseconds(20), std::chrono::microseconds(200)));
+        library_.pause(waited, moves, until);
+    }
+
+    /// Whether nothing more comes from a rank.
+    bool has_ended(int peer) {
+        if constexpr (!Library::drains)
+            return members_.of(peer) != membership::standing::alive;
+        const stream* const s = streams_.find(peer, packet_kind::messages);
+        return s && s->ended();
     }
 
     void be_late(int peer, const std::string& what) {
@@ -411,8 +417,7 @@ private:
     void take_memory_back() {
         const auto lent_to = [&]() -> std::optional<int> {
             std::optional<int> found;
-            for_each_other([&](int peer) {
-                stream& s = to_and_from(peer, packet_kind::messages);
+            streams_.for_each(packet_kind::messages, [&](int peer, stream& s) {
                 s.finish();
                 if (s.borrows()) found = peer;
             });
@@ -434,6 +439,10 @@ private:
         withdraw();
         try {
             members_.leave();
+            if constexpr (!Library::drains) {
+                speak();
+                return library_.served_by({});
+            }
             const time_point started = now();
             time_point failed_at{};
             while (true) {
@@ -441,7 +450,7 @@ private:
                 if (!silent_ && all_said()) {
                     silent_ = true;
                     for_each_other(
-                        [&](int peer) { to_and_from(peer, packet_kind::membership).end(); });
+                        [&](int peer) { streams_.of(peer, packet_kind::membership).end(); });
                 }
                 const auto missing = first_not_over();
                 const bool failed = members_.first_failure().has_value();
@@ -468,9 +477,9 @@ private:
     /// A rank that has not said that it is done, or to which something is under way.
     std::optional<int> first_not_over() {
         std::optional<int> found;
-        for (auto& streams : streams_)
+        for (const packet_kind kind : packet_kinds)
             for_each_other([&](int peer) {
-                const stream& s = streams[static_cast<std::size_t>(peer)];
+                const stream& s = streams_.of(peer, kind);
                 if (!found && (!s.ended() || s.is_sending())) found = peer;
             });
         return found;
@@ -486,8 +495,8 @@ private:
     packet_options options_;
     message_exchange exchange_;
     membership members_;
-    packet_buffers buffers_;
-    std::array<std::deque<stream>, 2> streams_;  // of each kind, by rank
+    packet_streams<Library> streams_;
+    std::uint64_t spoken_ = 0;  // of what there is to say about the membership
     ballot* everyone_ = nullptr;
     bool withdrawn_ = false;
     bool silent_ = false;  // said all about the membership, and that nothing follows

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <sys/mman.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+
+namespace sotto {
+
+namespace detail {
+
+/// Addresses that nothing is behind: whoever reads or writes there is stopped by the system.
+struct nowhere {
+    static constexpr std::size_t bytes = std::size_t{1} << 40;
+    static inline std::atomic<std::byte*> begin = nullptr;  // until somebody wants them
+
+    static void* reserve() {
+        static void* const reserved = [] {
+            void* const taken = ::mmap(nullptr, bytes, PROT_NONE,
+                                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+            if (taken == MAP_FAILED) throw std::bad_alloc();
+            begin.store(static_cast<std::byte*>(taken), std::memory_order_release);
+            return taken;
+        }();
+        return reserved;
+    }
+
+    static bool holds(const void* place) noexcept {
+        const std::byte* const from = begin.load(std::memory_order_acquire);
+        const auto distance = reinterpret_cast<std::uintptr_t>(place) -
+                              reinterpret_cast<std::uintptr_t>(from);
+        return from != nullptr && distance < bytes;
+    }
+};
+
+}  // namespace detail
+
+/// Values of which only the number is known: for ranks of a simulated network that account for what
+/// training costs, and do not train. Messages, sums and gathers of them take the time and the bytes
+/// that those of real values would; nothing may read or write them, and the system sees to it.
+///   shape   up to 2^40 bytes
+///   cost    addresses alone; the same for everybody
+///   errors  std::length_error: more bytes
+template <class Value = float>
+std::span<Value> without_content(std::size_t count) {
+    static_assert(std::is_trivially_copyable_v<Value>);
+    if (count > detail::nowhere::bytes / sizeof(Value))
+        throw std::length_error("without_content: " + std::to_string(count) + " values of " +
+                                std::to_string(sizeof(Value)) + " bytes; up to 2^40 bytes are "
+                                "possible");
+    return {static_cast<Value*>(detail::nowhere::reserve()), count};
+}
+
+/// Whether these are values, and not only a number of them.
+template <class Value>
+bool has_content(std::span<Value> values) noexcept {
+    return values.empty() || !detail::nowhere::holds(values.data());
+}
+
+}  // namespace sotto

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cmath>
+#include <string>
+
+#include "sotto/core/errors.hpp"
+#include "sotto/core/layout.hpp"
+#include "sotto/staleness/staleness_compensator.hpp"
+
+namespace sotto {
+
+/// Steps shrink with what has been learnt and with how late a gradient is.
+///   math    1 / (1 / rate + c sqrt(t + tau)) in place of the rate, t = the steps of the server
+///   errors  bind throws invalid_option unless c is finite and at least 0
+///   source  Sra, Yu, Li, Smola 2016, AdaDelay, AISTATS; arXiv:1508.05003
+struct ada_delay {
+    double c = 0.1;
+
+    static constexpr bool adaptive_rate = true;
+
+    struct state {
+        double c = 0.0;
+        double begin(const late_gradient& what) const noexcept {
+            return 1.0 / (1.0 + what.learning_rate * c *
+                                    std::sqrt(static_cast<double>(what.step + what.staleness)));
+        }
+    };
+    state bind(const layout&, int) const {
+        if (!(c >= 0.0 && std::isfinite(c)))
+            throw invalid_option("ada_delay: c is " + std::to_string(c) +
+                                 "; it must be finite and at least 0");
+        return {c};
+    }
+    void describe(auto&& field) const { field("c", c); }
+};
+
+static_assert(staleness_compensator<ada_delay>);
+
+}  // namespace sotto

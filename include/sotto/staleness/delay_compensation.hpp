@@ -1,0 +1,84 @@
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "sotto/core/errors.hpp"
+#include "sotto/core/layout.hpp"
+#include "sotto/kernels/delay_compensation.hpp"
+#include "sotto/staleness/staleness_compensator.hpp"
+
+namespace sotto {
+
+namespace detail {
+inline void check_compensation(const char* policy, double lambda, double bound) {
+    if (!(lambda >= 0.0 && std::isfinite(lambda)))
+        throw invalid_option(std::string(policy) + ": lambda is " + std::to_string(lambda) +
+                             "; it must be finite and at least 0");
+    if (!(bound >= 0.0))
+        throw invalid_option(std::string(policy) + ": bound is " + std::to_string(bound) +
+                             "; it must be at least 0, where 0 is none");
+}
+}  // namespace detail
+
+/// DC-ASGD-c: a late gradient gets the first term of its Taylor series, so that it is about the
+/// gradient at the present parameters.
+///   math    g + lambda g^2 (w - w_read), all by element. With a bound b > 0 the correction is at
+///           most b |g|: where w moves fast it would feed itself
+///   shape   lambda is tied to the batch: lambda g^2 is an unbiased diagonal of the Hessian where
+///           lambda is the batch's size and the model is right; smaller ones trade bias for variance
+///   cost    the server keeps what each worker has read; see parameter_server
+///   errors  bind throws invalid_option unless lambda is finite and neither is below 0
+///   source  Zheng et al. 2017, Asynchronous Stochastic Gradient Descent with Delay Compensation,
+///           arXiv:1609.08326
+struct delay_compensation {
+    double lambda = 0.04;
+    double bound = 0.0;  // of the correction, as a share of the gradient; 0: none
+
+    static constexpr bool compares = true;
+
+    class state {
+    public:
+        explicit state(const delay_compensation& options)
+            : lambda_(static_cast<float>(options.lambda)),
+              bound_(static_cast<float>(options.bound)) {}
+
+        double begin(const late_gradient&) const noexcept { return 1.0; }
+
+        void compensate(const tensor&, std::span<float> gradient, std::span<const float> now,
+                        std::span<const float> then) const noexcept {
+            kernels::compensate_delay({lambda_, bound_}, gradient, now, then);
+        }
+        void compensate_at(const tensor&, std::span<float> values,
+                           std::span<const std::uint32_t> indices, std::span<const float> now,
+                           std::span<const float> then) const noexcept {
+            kernels::compensate_delay_at({lambda_, bound_}, values, indices, now, then);
+        }
+
+        /// Both steps of plain SGD in one pass; there where nothing bounds the correction.
+        bool descends() const noexcept { return bound_ == 0.0f; }
+        void descend(const tensor&, float rate, std::span<float> now,
+                     std::span<const float> gradient, std::span<const float> then) const noexcept {
+            kernels::descend_compensated(rate, lambda_, now, gradient, then);
+        }
+
+    private:
+        float lambda_, bound_;
+    };
+
+    state bind(const layout&, int) const {
+        detail::check_compensation("delay_compensation", lambda, bound);
+        return state(*this);
+    }
+    void describe(auto&& field) const {
+        field("lambda", lambda);
+        field("bound", bound);
+    }
+};
+
+static_assert(staleness_compensator<delay_compensation>);
+
+}  // namespace sotto

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "sotto/core/layout.hpp"
+#include "sotto/staleness/staleness_compensator.hpp"
+
+namespace sotto {
+
+/// The later a gradient, the smaller its step.
+///   math    rate / max(1, tau), tau = the steps since its parameters were read
+///   source  Zhang, Gupta, Lian, Liu 2016, Staleness-aware Async-SGD, arXiv:1511.05950
+struct inverse_staleness {
+    struct state {
+        double begin(const late_gradient& what) const noexcept {
+            return 1.0 / static_cast<double>(std::max<std::int64_t>(1, what.staleness));
+        }
+    };
+    state bind(const layout&, int) const noexcept { return {}; }
+    void describe(auto&&) const {}
+};
+
+static_assert(staleness_compensator<inverse_staleness>);
+
+}  // namespace sotto

@@ -1,0 +1,94 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "sotto/core/clock.hpp"
+#include "sotto/transports/simulated.hpp"
+#include "sotto/transports/simulated_network.hpp"
+#include "sotto/transports/simulated_options.hpp"
+#include "sotto/transports/simulated_trace.hpp"
+#include "sotto/transports/virtual_time.hpp"
+
+namespace sotto {
+
+/// What a run on a simulated network was.
+struct simulated_run {
+    std::uint64_t trace_hash = 0;  // the same number: the same happened, see simulated_trace
+    std::int64_t events = 0;
+    duration took{};  // simulated time until the last rank ended
+
+    /// How a rank ended.
+    struct ending {
+        bool killed = false;          // by a fault
+        std::exception_ptr thrown{};  // or what it threw; neither: its function returned
+        duration at{};
+    };
+    std::vector<ending> ranks;
+    int first_to_throw = -1;  // which rank; -1: none did
+
+    /// Throws what the first rank threw that threw.
+    void require_success() const {
+        if (first_to_throw >= 0)
+            std::rethrow_exception(ranks[static_cast<std::size_t>(first_to_throw)].thrown);
+    }
+};
+
+/// Runs `f(transport)` once for every rank of a simulated network, with a `simulated&`; returns when
+/// all returned, threw or were killed, and says how. Nothing that they throw is thrown here; see
+/// run_simulated. `listener` is called with every event.
+///   errors  invalid_option: options that cannot work
+template <class F>
+simulated_run simulate(int ranks, const simulated_options& options, F&& f,
+                       std::function<void(const simulated_event&)> listener = {}) {
+    static_assert(requires(F& g, simulated& t) { g(t); },
+                  "simulate needs a function that takes a simulated&");
+    detail::simulation::virtual_time time(ranks);
+    detail::simulation::network network(time, ranks, options);
+    network.trace().listener = std::move(listener);
+    simulated_run run;
+    run.ranks.resize(static_cast<std::size_t>(ranks));
+    const time_point begin = time.now();
+    time.run([&](int rank) {
+        auto& ending = run.ranks[static_cast<std::size_t>(rank)];
+        try {
+            simulated endpoint(network, rank);
+            try {
+                f(endpoint);
+            } catch (const detail::simulation::killed&) {
+                throw;
+            } catch (const std::exception& e) {
+                if (!time.is_killed(rank)) endpoint.fail(e.what());
+                throw;
+            } catch (...) {
+                if (!time.is_killed(rank)) endpoint.fail("it threw what is no std::exception");
+                throw;
+            }
+        } catch (const detail::simulation::killed&) {
+        } catch (...) {
+            ending.thrown = std::current_exception();
+            if (run.first_to_throw < 0) run.first_to_throw = rank;
+        }
+        ending.killed = time.is_killed(rank);
+        ending.at = time.now() - begin;
+        network.end(rank);
+        run.took = time.now() - begin;
+    });
+    run.trace_hash = network.trace().hash();
+    run.events = network.trace().count();
+    return run;
+}
+
+/// The same, but throws what the first rank threw that threw.
+template <class F>
+simulated_run run_simulated(int ranks, const simulated_options& options, F&& f) {
+    simulated_run run = simulate(ranks, options, std::forward<F>(f));
+    run.require_success();
+    return run;
+}
+
+}  // namespace sotto

@@ -1,0 +1,137 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "sotto/core/bytes.hpp"
+#include "sotto/core/clock.hpp"
+#include "sotto/transports/ballot_transport.hpp"
+#include "sotto/transports/packet_library.hpp"
+#include "sotto/transports/packet_transport.hpp"
+#include "sotto/transports/simulated_network.hpp"
+#include "sotto/transports/simulated_options.hpp"
+#include "sotto/transports/transport.hpp"
+#include "sotto/transports/virtual_time.hpp"
+
+namespace sotto {
+
+namespace detail::simulation {
+
+/// What one rank sees of a simulated network.
+class library {
+public:
+    using operation = network::place;
+    struct packet {
+        int source = 0;
+        std::size_t size = 0;
+        network::place at = 0;
+    };
+
+    static constexpr const char* name = "simulated";
+    static constexpr bool drains = false;
+    static constexpr bool may_lack_content = true;
+
+    library(network& among, int rank) : among_(&among), rank_(rank) {}
+    library(const library&) = delete;
+    library& operator=(const library&) = delete;
+
+    int rank() const noexcept { return rank_; }
+    int size() const noexcept { return among_->size(); }
+    std::size_t packet_bytes_max() const noexcept {
+        return static_cast<std::size_t>(among_->options().packet);
+    }
+
+    operation send(int to, net::packet_kind kind, byte_view out) {
+        return is_killed() ? gone : among_->send(rank_, to, kind, out);
+    }
+    std::optional<packet> next(net::packet_kind kind) {
+        if (is_killed()) return std::nullopt;
+        const auto at = among_->next(rank_, kind);
+        if (!at) return std::nullopt;
+        return packet{among_->source(*at), among_->size_of(*at), *at};
+    }
+    operation receive(const packet& came, mutable_byte_view in) noexcept {
+        among_->receive(came.at, in);
+        return gone;
+    }
+    bool complete(operation& under_way) noexcept {
+        return under_way == gone || is_killed() || among_->has_left(under_way);
+    }
+    bool advance() const noexcept { return false; }
+    bool busy() const noexcept { return false; }
+
+    time_point now() const noexcept { return among_->time().now(); }
+    void charge(work amount) { among_->compute(rank_, amount); }
+    void asked_in_vain() { time().sleep(rank_, now() + among_->options().call); }
+    void pause(duration, bool, time_point until) {
+        constexpr duration longest = std::chrono::milliseconds(100);
+        time().sleep(rank_, std::min(until, now() + longest));
+    }
+    std::optional<net::packet_loss> next_loss() { return among_->next_loss(rank_); }
+    void served_by(std::function<void()> serve) {
+        if (serve)
+            among_->connect(rank_, period(), std::move(serve));
+        else
+            among_->disconnect(rank_);
+    }
+
+    void require_caller() const {
+        if (is_killed()) throw killed();
+    }
+    void end_job(std::string_view why) noexcept { among_->disconnect(rank_); static_cast<void>(why); }
+
+private:
+    static constexpr operation gone = ~operation{};
+
+    virtual_time& time() noexcept { return among_->time(); }
+    bool is_killed() const noexcept { return among_->time().is_killed(rank_); }
+    duration period() const noexcept {
+        return among_->options().dead_after > duration::zero() ? among_->options().heartbeat
+                                                               : duration::zero();
+    }
+
+    network* among_;
+    int rank_;
+};
+
+static_assert(net::packet_library<library>);
+
+}  // namespace detail::simulation
+
+/// The transport between ranks of a simulated network: the same frames, the same votes, the same
+/// words about who failed as between processes, in time that passes by what is computed and sent.
+///
+/// All ranks are threads of one process of which one runs at a time, so a seed fixes everything that
+/// happens: see virtual_time. `charge` lets the time of a computation pass; what is computed without
+/// it takes none. Memory from `without_content` can be sent and received, and takes the time and the
+/// bytes of real memory.
+///   wire    as packet_transport; a packet is up to simulated_options::packet bytes
+///   cost    about 10 us a message
+///   errors  as tcp
+class simulated : public detail::net::packet_transport<detail::simulation::library> {
+    using base = detail::net::packet_transport<detail::simulation::library>;
+
+public:
+    simulated(detail::simulation::network& among, int rank)
+        : base(options_of(among.options()), among, rank) {}
+
+private:
+    static detail::net::packet_options options_of(const simulated_options& from) {
+        const detail::net::packet_options made{.timeout = from.timeout,
+                                               .budget = from.budget,
+                                               .transfers = from.transfers,
+                                               .heartbeat = from.heartbeat,
+                                               .dead_after = from.dead_after};
+        made.require_possible("simulated");
+        return made;
+    }
+};
+
+static_assert(ballot_transport<simulated>);
+
+}  // namespace sotto

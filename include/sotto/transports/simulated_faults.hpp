@@ -1,0 +1,129 @@
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sotto/core/clock.hpp"
+#include "sotto/core/random.hpp"
+
+namespace sotto {
+
+/// Something that goes wrong on a simulated network at a time, counted from its beginning.
+struct fault {
+    enum class kind : std::uint8_t {
+        delay,      // for a while bytes from `rank` to `peer` take longer, by `extra`
+        cut,        // the connections between two ranks break; both are told
+        partition,  // for a while bytes from `rank` to `peer` wait; those back do not
+        crash,      // the rank's process ends; the system tells the others
+        power_loss,  // the same, and nobody is told
+        pause,       // for a while the rank does nothing, not even say that it lives
+        flip,        // one bit of the next packet from `rank` to `peer` is wrong
+        truncate,    // the end of that packet is missing
+        duplicate,   // that packet comes twice
+    };
+
+    kind what = kind::pause;
+    duration at{};
+    int rank = 0;
+    int peer = 0;      // of those that concern a connection
+    duration lasts{};  // of delay, partition and pause
+    duration extra{};  // of delay
+
+    static fault delay(int from, int to, duration at, duration lasts, duration extra) {
+        return {kind::delay, at, from, to, lasts, extra};
+    }
+    static fault cut(int one, int other, duration at) { return {kind::cut, at, one, other}; }
+    static fault partition(int from, int to, duration at, duration lasts) {
+        return {kind::partition, at, from, to, lasts};
+    }
+    static fault crash(int rank, duration at) { return {kind::crash, at, rank}; }
+    static fault power_loss(int rank, duration at) { return {kind::power_loss, at, rank}; }
+    static fault pause(int rank, duration at, duration lasts) {
+        return {kind::pause, at, rank, 0, lasts};
+    }
+    static fault flip(int from, int to, duration at) { return {kind::flip, at, from, to}; }
+    static fault truncate(int from, int to, duration at) { return {kind::truncate, at, from, to}; }
+    static fault duplicate(int from, int to, duration at) {
+        return {kind::duplicate, at, from, to};
+    }
+
+    bool is_of_connection() const noexcept {
+        return what != kind::crash && what != kind::power_loss && what != kind::pause;
+    }
+    bool is_for_a_while() const noexcept {
+        return what == kind::delay || what == kind::partition || what == kind::pause;
+    }
+
+    /// Whether a job can go on with it as if nothing were.
+    bool is_harmless(duration dead_after) const noexcept {
+        switch (what) {
+            case kind::delay: return extra < dead_after;
+            case kind::partition:
+            case kind::pause: return lasts < dead_after;
+            default: return false;
+        }
+    }
+
+    friend bool operator==(const fault&, const fault&) = default;
+};
+
+constexpr std::string_view name_of(fault::kind what) noexcept {
+    constexpr std::string_view names[] = {"delay",      "cut",   "partition", "crash",
+                                          "power_loss", "pause", "flip",      "truncate",
+                                          "duplicate"};
+    return names[static_cast<std::size_t>(what)];
+}
+
+/// What it is, as errors and logs say it.
+inline std::string describe(const fault& f) {
+    const auto seconds = [](duration d) { return std::to_string(in_seconds(d)) + " s"; };
+    std::string text = std::string(name_of(f.what)) + " at " + seconds(f.at) + " of rank " +
+                       std::to_string(f.rank);
+    if (f.is_of_connection()) text += " to " + std::to_string(f.peer);
+    if (f.is_for_a_while()) text += " for " + seconds(f.lasts);
+    if (f.what == fault::kind::delay) text += " by " + seconds(f.extra);
+    return text;
+}
+
+inline constexpr fault::kind every_fault[] = {
+    fault::kind::delay, fault::kind::cut,  fault::kind::partition, fault::kind::crash,
+    fault::kind::power_loss, fault::kind::pause, fault::kind::flip, fault::kind::truncate,
+    fault::kind::duplicate};
+
+/// Faults that a seed draws: `count` of those kinds, at any time up to a horizon, in order of time.
+/// What lasts lasts up to a quarter of the horizon.
+inline std::vector<fault> random_faults(random_stream random, int ranks, std::size_t count,
+                                        duration horizon,
+                                        std::span<const fault::kind> kinds = every_fault) {
+    std::vector<fault> drawn;
+    const auto time_below = [&](duration most) {
+        return duration(static_cast<std::int64_t>(
+            random.below(static_cast<std::uint64_t>(std::max<std::int64_t>(1, most.count())))));
+    };
+    for (std::size_t i = 0; i < count; ++i) {
+        fault f;
+        f.what = kinds[random.below(kinds.size())];
+        f.at = time_below(horizon);
+        f.rank = static_cast<int>(random.below(static_cast<std::uint64_t>(ranks)));
+        const int others = std::max(1, ranks - 1);
+        const int peer = (f.rank + 1 +
+                          static_cast<int>(random.below(static_cast<std::uint64_t>(others)))) %
+                         ranks;
+        const duration lasts = time_below(horizon / 4), extra = time_below(horizon / 16);
+        if (f.is_of_connection()) f.peer = peer;
+        if (f.is_for_a_while()) f.lasts = lasts;
+        if (f.what == fault::kind::delay) f.extra = extra;
+        drawn.push_back(f);
+    }
+    std::stable_sort(drawn.begin(), drawn.end(),
+                     [](const fault& a, const fault& b) { return a.at < b.at; });
+    return drawn;
+}
+
+}  // namespace sotto

@@ -1,0 +1,418 @@
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <deque>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sotto/core/bytes.hpp"
+#include "sotto/core/clock.hpp"
+#include "sotto/core/contentless.hpp"
+#include "sotto/core/random.hpp"
+#include "sotto/transports/packet_library.hpp"
+#include "sotto/transports/ring_queue.hpp"
+#include "sotto/transports/simulated_options.hpp"
+#include "sotto/transports/simulated_trace.hpp"
+#include "sotto/transports/transport.hpp"
+#include "sotto/transports/virtual_time.hpp"
+
+namespace sotto::detail::simulation {
+
+using net::packet_kind;
+
+/// What is between the ranks: lines that bytes need time for, and what goes wrong there.
+///
+/// A packet waits until those before it have left on its sender's line, travels, and waits until
+/// those before it have come in on its receiver's: as through a switch with room for everything.
+///   math    out(p) = max(now, end of out before) + size / out bandwidth;
+///           head(p) = begin of out(p) + both latencies;
+///           in(p) = max(head(p), end of in before) + size / in bandwidth, not before the last
+///           byte can be there. Times are whole nanoseconds
+///   cost    3 happenings a packet; its content is copied when it is sent and when it is received
+class network final : public happening {
+public:
+    network(virtual_time& time, int ranks, const simulated_options& options)
+        : time_(&time), options_(options), random_(random_stream(options.seed).split("network")) {
+        require_possible(options_, ranks);
+        const random_stream speeds = random_stream(options.seed).split("speeds");
+        for (int rank = 0; rank < ranks; ++rank) {
+            host& made = hosts_.emplace_back();
+            made.line = options_.line_of(rank);
+            made.speed = speeds.split(static_cast<std::uint64_t>(rank));
+        }
+        for (std::size_t i = 0; i < options_.faults.size(); ++i)
+            time.tell(time.now() + options_.faults[i].at, *this, number(i, step::fault));
+    }
+
+    int size() const noexcept { return static_cast<int>(hosts_.size()); }
+    virtual_time& time() noexcept { return *time_; }
+    const virtual_time& time() const noexcept { return *time_; }
+    const simulated_options& options() const noexcept { return options_; }
+    simulated_trace& trace() noexcept { return trace_; }
+
+    // For the ranks' libraries
+
+    /// A packet, by its place among those that are under way.
+    using place = std::uint32_t;
+
+    /// The system of a rank, which hears and speaks while the rank computes: `serve` is called when
+    /// something about the membership came or was lost, and every `period`.
+    void connect(int rank, duration period, std::function<void()> serve) {
+        host& own = of(rank);
+        own.serve = std::move(serve);
+        own.period = period;
+        note(simulated_event::kind::began, rank, rank, static_cast<std::int64_t>(own.life));
+        if (period > duration::zero() && !std::exchange(own.is_served, true))
+            time_->tell(time_->now() + period, *this, number(index_of(rank), step::serve));
+    }
+
+    /// The rank hears nothing more.
+    void disconnect(int rank) noexcept { of(rank).serve = nullptr; }
+
+    /// The rank's code has ended.
+    void end(int rank) {
+        disconnect(rank);
+        note(simulated_event::kind::ended, rank, rank, 0);
+    }
+
+    place send(int from, int to, packet_kind kind, byte_view content) {
+        const place at = take();
+        packet& p = packets_[at];
+        p.from = from;
+        p.to = to;
+        p.kind = kind;
+        p.size = content.size();
+        p.has_content = has_content(content);
+        if (p.has_content) p.content.assign(content.begin(), content.end());
+        harm(p);
+        note(simulated_event::kind::sent, from, to, static_cast<std::int64_t>(p.size));
+        host& sender = of(from);
+        const time_point begin = std::max(time_->now(), sender.out_free);
+        sender.out_free = begin + seconds(static_cast<double>(p.size) / sender.line.out);
+        p.out = sender.out_free;
+        p.to_life = of(to).life;
+        time_point head = begin + way(from, to);
+        if (trouble* const t = trouble_of(from, to)) {
+            if (time_->now() < t->slow_until) head += t->extra;
+            t->last_head = head = std::max(head, t->last_head);  // nothing overtakes
+        }
+        time_->tell(p.out, *this, number(at, step::left));
+        time_->tell(head, *this, number(at, step::head));
+        return at;
+    }
+
+    /// Whether the last byte of what was sent has left; then it is spent.
+    bool has_left(place at) noexcept {
+        packet& p = packets_[at];
+        if (!p.left) return false;
+        release(at);
+        return true;
+    }
+
+    std::optional<place> next(int rank, packet_kind kind) noexcept {
+        auto& there = of(rank).inbox[static_cast<std::size_t>(kind)];
+        if (there.empty()) return std::nullopt;
+        const place at = there.front();
+        there.pop();
+        return at;
+    }
+    int source(place at) const noexcept { return packets_[at].from; }
+    std::size_t size_of(place at) const noexcept { return packets_[at].size; }
+
+    void receive(place at, mutable_byte_view in) noexcept {
+        const packet& p = packets_[at];
+        if (p.has_content && has_content(in) && p.size > 0)
+            std::memcpy(in.data(), p.content.data(), p.size);
+        release(at);
+    }
+
+    std::optional<net::packet_loss> next_loss(int rank) {
+        auto& lost = of(rank).lost;
+        if (lost.empty()) return std::nullopt;
+        net::packet_loss first = std::move(lost.front());
+        lost.pop_front();
+        return first;
+    }
+
+    /// Lets the time pass that a rank needs for some work.
+    void compute(int rank, work amount) {
+        const double slower = options_.slowness(rank, of(rank).speed);
+        const duration takes = seconds(options_.machine.seconds_for(amount) * slower);
+        note(simulated_event::kind::worked, rank, rank, takes.count());
+        time_->work(rank, time_->now() + takes);
+    }
+
+    // What happens
+
+    void happen(std::uint64_t what) override {
+        const auto at = static_cast<place>(what >> 3);
+        switch (static_cast<step>(what & 7)) {
+            case step::left: leave(at); break;
+            case step::head: come_in(at); break;
+            case step::arrived: arrive(at); break;
+            case step::serve: serve_again(static_cast<int>(at)); break;
+            case step::fault: begin_fault(options_.faults[at]); break;
+            case step::heal: heal(troubled_[at]); break;
+            case step::lost: lose(breakings_[at]); break;
+        }
+    }
+
+private:
+    enum class step : std::uint8_t { left, head, arrived, serve, fault, heal, lost };
+
+    struct packet {
+        int from = 0, to = 0;
+        packet_kind kind = packet_kind::messages;
+        bool has_content = true;
+        bool left = false;
+        bool twice = false;
+        int uses = 2;  // of its sender, of its receiver
+        std::size_t size = 0;
+        time_point out{};  // when its last byte leaves
+        std::uint64_t to_life = 0;
+        bytes content{};
+    };
+
+    struct host {
+        simulated_line line;
+        random_stream speed;
+        time_point out_free{}, in_free{};
+        ring_queue<place> inbox[2];
+        std::deque<net::packet_loss> lost;
+        std::function<void()> serve;
+        duration period{};
+        bool is_served = false;  // is told the next time
+        std::uint64_t life = 0;
+    };
+
+    /// What is wrong with the way from one rank to another.
+    struct trouble {
+        time_point held_until{}, slow_until{}, last_head{};
+        duration extra{};
+        std::deque<place> held;
+        std::deque<fault::kind> harms;  // of the packets that come
+        bool is_cut = false;
+    };
+    using way_between = std::pair<int, int>;
+
+    struct breaking {
+        int rank = 0, peer = 0;
+        const char* how = "";
+    };
+
+    static std::uint64_t number(std::size_t index, step what) noexcept {
+        return static_cast<std::uint64_t>(index) << 3 | static_cast<std::uint64_t>(what);
+    }
+    static std::size_t index_of(int rank) noexcept { return static_cast<std::size_t>(rank); }
+
+    static duration seconds(double s) noexcept {
+        return duration(static_cast<std::int64_t>(std::llround(s * 1e9)));
+    }
+
+    host& of(int rank) noexcept { return hosts_[index_of(rank)]; }
+
+    void note(simulated_event::kind what, int rank, int peer, std::int64_t size) {
+        trace_.add({what, time_->now(), rank, peer, size});
+    }
+
+    place take() {
+        if (free_.empty()) {
+            free_.push_back(static_cast<place>(packets_.size()));
+            packets_.emplace_back();
+        }
+        const place at = free_.back();
+        free_.pop_back();
+        packet& p = packets_[at];
+        p.left = p.twice = false;
+        p.uses = 2;
+        return at;
+    }
+
+    void release(place at) noexcept {
+        if (--packets_[at].uses == 0) free_.push_back(at);
+    }
+
+    trouble* trouble_of(int from, int to) noexcept {
+        if (troubles_.empty()) return nullptr;
+        const auto found = troubles_.find({from, to});
+        return found == troubles_.end() ? nullptr : &found->second;
+    }
+
+    duration way(int from, int to) noexcept {
+        return of(from).line.latency + of(to).line.latency;
+    }
+
+    // Packets
+
+    void leave(place at) {
+        packets_[at].left = true;
+        time_->wake(packets_[at].from);
+    }
+
+    void come_in(place at) {
+        packet& p = packets_[at];
+        if (trouble* const t = trouble_of(p.from, p.to))
+            if (time_->now() < t->held_until || !t->held.empty()) return t->held.push_back(at);
+        pass(at);
+    }
+
+    void pass(place at) {
+        packet& p = packets_[at];
+        const trouble* const t = trouble_of(p.from, p.to);
+        host& receiver = of(p.to);
+        if ((t && t->is_cut) || p.to_life != receiver.life || p.out == never) return drop(at);
+        const time_point begin = std::max(time_->now(), receiver.in_free);
+        receiver.in_free =
+            std::max(begin + seconds(static_cast<double>(p.size) / receiver.line.in),
+                     p.out + way(p.from, p.to));
+        for (int times = std::exchange(p.twice, false) ? 2 : 1; times > 0; --times)
+            time_->tell(receiver.in_free, *this, number(at, step::arrived));
+    }
+
+    void drop(place at) {
+        packet& p = packets_[at];
+        note(simulated_event::kind::dropped, p.from, p.to, static_cast<std::int64_t>(p.size));
+        if (p.out == never) p.left = true;  // its sender is gone and does not ask
+        release(at);
+    }
+
+    void arrive(place at) {
+        packet& p = packets_[at];
+        host& receiver = of(p.to);
+        if (p.to_life != receiver.life || !receiver.serve) return drop(at);
+        note(simulated_event::kind::arrived, p.from, p.to, static_cast<std::int64_t>(p.size));
+        receiver.inbox[static_cast<std::size_t>(p.kind)].push(at);
+        tell_system(p.to, p.kind == packet_kind::membership);
+    }
+
+    /// The rank has something to hear: its system does at once, if it is about the membership.
+    void tell_system(int rank, bool is_membership) {
+        const bool is_frozen = time_->now() < time_->frozen_until(rank);
+        if (is_membership && of(rank).serve && !is_frozen) of(rank).serve();
+        time_->wake(rank);
+    }
+
+    void serve_again(int rank) {
+        host& own = of(rank);
+        own.is_served = false;
+        if (!own.serve) return;
+        const time_point thaws = time_->frozen_until(rank);
+        const bool is_frozen = time_->now() < thaws;
+        if (!is_frozen) own.serve();
+        if (!own.serve) return;
+        own.is_served = true;
+        time_->tell(is_frozen ? thaws : time_->now() + own.period, *this,
+                    number(index_of(rank), step::serve));
+    }
+
+    // Faults
+
+    trouble& make_trouble(int from, int to) { return troubles_[{from, to}]; }
+
+    void begin_fault(const fault& f) {
+        note(simulated_event::kind::harmed, f.rank, f.peer, static_cast<std::int64_t>(f.what));
+        const time_point until = time_->now() + f.lasts;
+        switch (f.what) {
+            case fault::kind::delay: {
+                trouble& t = make_trouble(f.rank, f.peer);
+                t.slow_until = until;
+                t.extra = f.extra;
+                break;
+            }
+            case fault::kind::cut:
+                make_trouble(f.rank, f.peer).is_cut = make_trouble(f.peer, f.rank).is_cut = true;
+                tell_lost(f.rank, f.peer, "the connection broke");
+                tell_lost(f.peer, f.rank, "the connection broke");
+                break;
+            case fault::kind::partition: {
+                trouble& t = make_trouble(f.rank, f.peer);
+                t.held_until = std::max(t.held_until, until);
+                troubled_.push_back({f.rank, f.peer});
+                time_->tell(t.held_until, *this, number(troubled_.size() - 1, step::heal));
+                break;
+            }
+            case fault::kind::crash: die(f.rank, true); break;
+            case fault::kind::power_loss: die(f.rank, false); break;
+            case fault::kind::pause: time_->freeze(f.rank, until); break;
+            case fault::kind::flip:
+            case fault::kind::truncate:
+            case fault::kind::duplicate: make_trouble(f.rank, f.peer).harms.push_back(f.what);
+        }
+    }
+
+    void heal(way_between which) {
+        trouble& t = make_trouble(which.first, which.second);
+        if (time_->now() < t.held_until) return;  // another one has begun
+        for (; !t.held.empty(); t.held.pop_front()) pass(t.held.front());
+    }
+
+    /// What the next packet on this way suffers.
+    void harm(packet& p) {
+        trouble* const t = trouble_of(p.from, p.to);
+        if (!t || t->harms.empty() || p.size == 0 || !p.has_content) return;
+        const fault::kind what = t->harms.front();
+        t->harms.pop_front();
+        if (what == fault::kind::flip) {
+            const std::uint64_t bit = random_.below(8 * p.size);
+            p.content[bit / 8] ^= std::byte{1} << (bit % 8);
+        } else if (what == fault::kind::truncate && p.size > 1) {
+            p.size = 1 + random_.below(p.size - 1);
+        } else if (what == fault::kind::duplicate) {
+            p.twice = true;
+            ++p.uses;
+        }
+    }
+
+    /// A process ends: what has not left its machine never will.
+    void die(int rank, bool others_are_told) {
+        host& own = of(rank);
+        if (!own.serve) return;  // it has ended already
+        own.serve = nullptr;
+        ++own.life;
+        for (packet& p : packets_)
+            if (p.uses > 0 && p.from == rank && time_->now() < p.out) p.out = never;
+        own.out_free = time_->now();
+        if (others_are_told)
+            for (int other = 0; other < size(); ++other)
+                if (other != rank) tell_lost(other, rank, "its process ended");
+        time_->kill(rank);
+    }
+
+    void tell_lost(int rank, int peer, const char* how) {
+        breakings_.push_back({rank, peer, how});
+        time_->tell(time_->now() + way(rank, peer), *this,
+                    number(breakings_.size() - 1, step::lost));
+    }
+
+    void lose(const breaking& b) {
+        host& own = of(b.rank);
+        if (!own.serve) return;
+        note(simulated_event::kind::lost, b.rank, b.peer, 0);
+        own.lost.push_back({b.peer, b.how});
+        tell_system(b.rank, true);
+    }
+
+    static constexpr time_point never = time_point::max();
+
+    virtual_time* time_;
+    simulated_options options_;
+    random_stream random_;
+    simulated_trace trace_;
+    std::deque<host> hosts_;
+    std::deque<packet> packets_;
+    std::vector<place> free_;
+    std::map<way_between, trouble> troubles_;
+    std::vector<way_between> troubled_;  // by partitions, in the order in which these began
+    std::vector<breaking> breakings_;
+};
+
+}  // namespace sotto::detail::simulation

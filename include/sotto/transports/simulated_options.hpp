@@ -1,0 +1,108 @@
+#pragma once
+
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sotto/core/clock.hpp"
+#include "sotto/core/errors.hpp"
+#include "sotto/transports/simulated_faults.hpp"
+#include "sotto/transports/speeds.hpp"
+#include "sotto/transports/transport.hpp"
+
+namespace sotto {
+
+/// How a rank of a simulated network is connected: what goes out shares one line and what comes in
+/// another one, whoever it is for or from.
+struct simulated_line {
+    double out = 125e6;  // bytes of frames and messages a second
+    double in = 125e6;
+    duration latency = std::chrono::microseconds(50);  // of its way to the switch between all ranks
+
+    /// A line of Ethernet as tc's tbf shapes it.
+    ///   math    of 1514 bytes that count 1448 are payload of TCP
+    static simulated_line ethernet(double bits_per_second, duration latency) {
+        const double payload = bits_per_second / 8.0 * 1448.0 / 1514.0;
+        return {payload, payload, latency};
+    }
+};
+
+/// How fast a rank computes, where it says what it does by `charge`.
+///   math    seconds = max(flops / flops_per_second, bytes / bytes_per_second)
+struct simulated_machine {
+    double flops = 50e9;  // a second
+    double bytes = 10e9;  // of memory, a second
+
+    double seconds_for(work amount) const noexcept {
+        return std::fmax(amount.flops / flops, amount.bytes / bytes);
+    }
+};
+
+/// A network that exists only in time that does not pass by itself. All is fixed by these options
+/// and by what the ranks do.
+struct simulated_options {
+    std::uint64_t seed = 0;
+    simulated_line line{};                   // of every rank
+    std::vector<simulated_line> lines{};     // or of each
+    simulated_machine machine{};             // of every rank
+    speeds::slowness slowness = speeds::constant{};
+    duration call = std::chrono::microseconds(1);  // what a rank needs to ask in vain whether
+                                                   // something is complete
+    std::vector<fault> faults{};
+
+    // As those of tcp_options, in simulated time.
+    duration timeout = std::chrono::seconds(60);
+    duration heartbeat = std::chrono::milliseconds(250);
+    duration dead_after = std::chrono::seconds(2);  // 0: never, and nobody says that it lives
+    std::int64_t budget = 16 << 20;
+    std::int64_t transfers = 64;
+    /// Bytes that travel as one: larger ones are quicker to simulate, and messages of different
+    /// ranks then share a line less finely.
+    std::int64_t packet = 65536;
+
+    const simulated_line& line_of(int rank) const noexcept {
+        return lines.empty() ? line : lines[static_cast<std::size_t>(rank)];
+    }
+};
+
+namespace detail::simulation {
+
+/// Throws invalid_option, which names the option and what it may be.
+inline void require_possible(const simulated_options& options, int ranks) {
+    const auto refuse = [](const std::string& what) { throw invalid_option("simulated: " + what); };
+    if (ranks < 1 || ranks > 65536)
+        refuse(std::to_string(ranks) + " ranks; 1 to 65536 are possible");
+    if (!options.lines.empty() && options.lines.size() != static_cast<std::size_t>(ranks))
+        refuse(std::to_string(options.lines.size()) + " lines for " + std::to_string(ranks) +
+               " ranks; none or one for each is expected");
+    const auto require_above_0 = [&](const std::string& name, auto value) {
+        if (!(value > decltype(value){})) refuse(name + " must be above 0");
+    };
+    for (int rank = 0; rank < (options.lines.empty() ? 1 : ranks); ++rank) {
+        const simulated_line& line = options.line_of(rank);
+        require_above_0("line.out", line.out);
+        require_above_0("line.in", line.in);
+        if (line.latency < duration::zero()) refuse("line.latency must be at least 0");
+    }
+    require_above_0("machine.flops", options.machine.flops);
+    require_above_0("machine.bytes", options.machine.bytes);
+    require_above_0("call", options.call);
+    require_above_0("timeout", options.timeout);
+    require_above_0("heartbeat", options.heartbeat);
+    if (options.dead_after != duration::zero() && options.dead_after < 4 * options.heartbeat)
+        refuse("dead_after must be 0 or at least four heartbeats");
+    if (options.packet < 1024 || options.packet > 1 << 30)
+        refuse("packet is " + std::to_string(options.packet) +
+               " bytes; 1024 to 2^30 are possible");
+    for (const fault& f : options.faults)
+        if (f.rank < 0 || f.rank >= ranks || f.peer < 0 || f.peer >= ranks ||
+            f.at < duration::zero() || (f.is_of_connection() && f.rank == f.peer))
+            refuse("the fault '" + describe(f) + "' is not of two ranks, 0 to " +
+                   std::to_string(ranks - 1) + ", after the beginning");
+}
+
+}  // namespace detail::simulation
+
+}  // namespace sotto

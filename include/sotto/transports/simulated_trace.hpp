@@ -1,0 +1,60 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string_view>
+
+#include "sotto/core/clock.hpp"
+#include "sotto/kernels/digest.hpp"
+
+namespace sotto {
+
+/// Something that happened on a simulated network.
+struct simulated_event {
+    enum class kind : std::uint8_t { sent, arrived, dropped, harmed, lost, worked, began, ended };
+
+    kind what = kind::sent;
+    time_point when{};
+    int rank = 0;            // whose, or from whom
+    int peer = 0;            // to whom
+    std::int64_t size = 0;   // bytes; of `worked` nanoseconds; of `harmed` and `lost` which fault
+
+    friend bool operator==(const simulated_event&, const simulated_event&) = default;
+};
+
+constexpr std::string_view name_of(simulated_event::kind what) noexcept {
+    constexpr std::string_view names[] = {"sent", "arrived", "dropped", "harmed",
+                                          "lost", "worked",  "began",   "ended"};
+    return names[static_cast<std::size_t>(what)];
+}
+
+/// All that happened, as one number: the same for runs in which the same happened at the same times
+/// in the same order.
+///   math    h = XXH3-64(event, seed = h), from h = 0; an event is five little-endian words: what,
+///           when in ns, rank, peer, size
+class simulated_trace {
+public:
+    std::uint64_t hash() const noexcept { return hash_; }
+    std::int64_t count() const noexcept { return count_; }
+
+    /// Called with every event.
+    std::function<void(const simulated_event&)> listener{};
+
+    void add(const simulated_event& e) {
+        const std::array<std::int64_t, 5> words{
+            static_cast<std::int64_t>(e.what),
+            std::chrono::duration_cast<std::chrono::nanoseconds>(e.when.time_since_epoch()).count(),
+            e.rank, e.peer, e.size};
+        hash_ = kernels::digest(std::as_bytes(std::span(words)), hash_);
+        ++count_;
+        if (listener) listener(e);
+    }
+
+private:
+    std::uint64_t hash_ = 0;
+    std::int64_t count_ = 0;
+};
+
+}  // namespace sotto

@@ -1,0 +1,238 @@
+#include "sotto/transports/simulated.hpp"
+
+#include <doctest/doctest.h>
+
+#include <chrono>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sotto/collectives/all_reduce.hpp"
+#include "sotto/collectives/operation.hpp"
+#include "sotto/core/contentless.hpp"
+#include "sotto/core/errors.hpp"
+#include "sotto/transports/run_simulated.hpp"
+
+using namespace sotto;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr std::size_t header = 64;
+
+/// 1 MB/s and 1 ms from rank to rank, and nothing but what is sent: nobody says that it lives.
+simulated_options slow_line() {
+    return {.line = {.out = 1e6, .in = 1e6, .latency = 500us}, .dead_after = {}};
+}
+
+duration bytes_at_1_MB_per_s(std::size_t count) {
+    return std::chrono::microseconds(count);
+}
+
+/// What every rank saw of a peer_failure.
+struct blame {
+    int rank = -1;
+    std::string cause;
+    duration at{};
+};
+
+/// All ranks exchange small messages in a ring until something fails, for two seconds at most.
+std::map<int, blame> blamed_by(int ranks, const simulated_options& options,
+                               simulated_run* run = nullptr) {
+    std::map<int, blame> found;
+    const simulated_run ended = simulate(ranks, options, [&](simulated& t) {
+        const time_point start = t.now();
+        try {
+            std::vector<std::byte> out(1000), in(1000);
+            for (std::uint64_t round = 0; t.now() - start < 8s; ++round) {
+                const request sent = t.send((t.rank() + 1) % t.size(), {1, 0, round}, out);
+                t.wait(t.receive((t.rank() + t.size() - 1) % t.size(), {1, 0, round}, in));
+                t.wait(sent);
+                t.charge({.flops = 5e8});  // 10 ms
+                t.agree(true);
+            }
+        } catch (const peer_failure& e) {
+            found[t.rank()] = {e.rank(), e.cause(), t.now() - start};
+            throw;
+        }
+    });
+    if (run) *run = ended;
+    return found;
+}
+
+}  // namespace
+
+TEST_CASE("a message takes the latency and the time of its bytes on the line") {
+    for (const std::size_t size : {0u, 1u, 5000u, 65536u, 300000u}) {
+        run_simulated(2, slow_line(), [&](simulated& t) {
+            std::vector<std::byte> memory(size);
+            const time_point start = t.now();
+            if (t.rank() == 0) {
+                t.wait(t.send(1, {}, memory));
+                CHECK(t.now() - start == bytes_at_1_MB_per_s(size + header));
+            } else {
+                t.wait(t.receive(0, {}, memory));
+                CHECK(t.now() - start == 1ms + bytes_at_1_MB_per_s(size + header));
+            }
+        });
+    }
+}
+
+TEST_CASE("a rank's line is shared by whom it sends to, and by who sends to it") {
+    const std::size_t size = 1'000'000;
+    run_simulated(3, slow_line(), [&](simulated& t) {
+        std::vector<std::byte> a(size), b(size);
+        const time_point start = t.now();
+        std::vector<request> all;
+        if (t.rank() == 0)
+            for (const int to : {1, 2}) all.push_back(t.send(to, {1, 0, 0}, a));
+        else
+            all.push_back(t.receive(0, {1, 0, 0}, a));
+        for (const request r : all) t.wait(r);
+        const double one_way = in_seconds(t.now() - start);
+        CHECK(one_way == doctest::Approx(2.0).epsilon(0.1));
+        t.agree(true);
+
+        const time_point again = t.now();
+        all.clear();
+        if (t.rank() == 0) {
+            all.push_back(t.receive(1, {2, 0, 0}, a));
+            all.push_back(t.receive(2, {2, 0, 0}, b));
+        } else {
+            all.push_back(t.send(0, {2, 0, 0}, a));
+        }
+        for (const request r : all) t.wait(r);
+        const double back = in_seconds(t.now() - again);
+        CHECK(back == doctest::Approx(t.rank() == 0 ? 2.0 : 1.0).epsilon(0.1));
+    });
+}
+
+TEST_CASE("what is computed takes as long as the machine and the rank's slowness say") {
+    simulated_options options;
+    options.machine = {.flops = 1e9, .bytes = 1e9};
+    options.slowness = speeds::one_slow{.rank = 1, .factor = 5.0};
+    run_simulated(3, options, [](simulated& t) {
+        const double slower = t.rank() == 1 ? 5.0 : 1.0;
+        const time_point start = t.now();
+        t.charge({.flops = 2e9, .bytes = 1e9});
+        CHECK(in_seconds(t.now() - start) == doctest::Approx(2.0 * slower));
+        t.charge({.flops = 1e6, .bytes = 3e9});
+        CHECK(in_seconds(t.now() - start) == doctest::Approx(5.0 * slower));
+    });
+}
+
+TEST_CASE("messages without content cost what others do, and touch no memory") {
+    const auto took = [](bool real) {
+        duration whole{};
+        const simulated_run run = run_simulated(4, {.dead_after = {}}, [&](simulated& t) {
+            std::vector<float> memory(real ? 1'000'000 : 0);
+            const auto values = real ? std::span<float>(memory) : without_content(1'000'000);
+            collectives::all_reduce<simulated> sum(t, 1'000'000, collectives::ring{});
+            const time_point start = t.now();
+            sum.start(values, {1, 0, 0});
+            collectives::run(t, sum);
+            whole = t.now() - start;
+        });
+        return std::pair(whole, run.trace_hash);
+    };
+    CHECK(took(true) == took(false));
+}
+
+TEST_CASE("a seed fixes everything that happens") {
+    const auto hash = [](std::uint64_t seed) {
+        simulated_options options{.seed = seed};
+        options.slowness = speeds::exponential{};
+        return run_simulated(5, options, [](simulated& t) {
+            std::vector<float> values(1000, 1.0f);
+            collectives::all_reduce<simulated> sum(t, 1000);
+            for (std::uint64_t round = 0; round < 20; ++round) {
+                t.charge({.flops = 1e8});
+                sum.start(values, {1, 0, round});
+                collectives::run(t, sum);
+            }
+            t.agree(true);
+        }).trace_hash;
+    };
+    CHECK(hash(1) == hash(1));
+    CHECK(hash(1) != hash(2));
+}
+
+TEST_CASE("a process that ends is known to all others at once, and by name") {
+    simulated_options options;
+    options.faults = {fault::crash(2, 500ms)};
+    simulated_run run;
+    const auto found = blamed_by(4, options, &run);
+    CHECK(run.ranks[2].killed);
+    REQUIRE(found.size() == 3);
+    for (const auto& [rank, b] : found) {
+        CHECK(b.rank == 2);
+        CHECK(b.cause == "its process ended");
+        CHECK(b.at >= 500ms);
+        CHECK(b.at < 520ms);
+    }
+}
+
+TEST_CASE("one whose machine lost power is missed after dead_after") {
+    simulated_options options;
+    options.faults = {fault::power_loss(1, 500ms)};
+    const auto found = blamed_by(3, options);
+    REQUIRE(found.size() == 2);
+    for (const auto& [rank, b] : found) {
+        CHECK(b.rank == 1);
+        CHECK(b.cause.find("no sign of life from it for 2 s") != std::string::npos);
+        CHECK(b.at > 2250ms);
+        CHECK(b.at < 3s);
+    }
+}
+
+TEST_CASE("a pause is survived if it is short, and the one that paused is named if it is not") {
+    simulated_options options;
+    options.faults = {fault::pause(1, 500ms, 1500ms)};
+    CHECK(blamed_by(3, options).empty());
+    options.faults = {fault::pause(1, 500ms, 5s)};
+    const auto found = blamed_by(3, options);
+    REQUIRE(found.size() == 3);  // it wakes up, and is told
+    for (const auto& [rank, b] : found) CHECK(b.rank == 1);
+}
+
+TEST_CASE("what waits during a one-way partition comes when it heals, in order") {
+    simulated_options options;
+    options.faults = {fault::partition(0, 1, 300ms, 1200ms)};
+    CHECK(blamed_by(3, options).empty());
+}
+
+TEST_CASE("a connection that breaks ends the job for all alike") {
+    simulated_options options;
+    options.faults = {fault::cut(0, 1, 500ms)};
+    const auto found = blamed_by(4, options);
+    REQUIRE(found.size() == 4);
+    for (const auto& [rank, b] : found) CHECK((b.rank == 0 || b.rank == 1));
+}
+
+TEST_CASE("a wrong bit, a missing end and a packet that comes twice are found out") {
+    for (const fault& harm : {fault::flip(0, 1, 500ms), fault::truncate(0, 1, 500ms),
+                              fault::duplicate(0, 1, 500ms)}) {
+        CAPTURE(describe(harm));
+        for (std::uint64_t seed = 0; seed < 20; ++seed) {
+            const auto found = blamed_by(3, {.seed = seed, .faults = {harm}});
+            CHECK(found.size() == 3);
+            for (const auto& [rank, b] : found) CHECK((b.rank == 0 || b.rank == 1));
+        }
+    }
+}
+
+TEST_CASE("options that cannot work are refused by name") {
+    const auto nothing = [](simulated&) {};
+    CHECK_THROWS_WITH_AS(simulate(0, {}, nothing), "simulated: 0 ranks; 1 to 65536 are possible",
+                         invalid_option);
+    CHECK_THROWS_WITH_AS(simulate(2, {.lines = {{}}}, nothing),
+                         "simulated: 1 lines for 2 ranks; none or one for each is expected",
+                         invalid_option);
+    CHECK_THROWS_AS(simulate(2, {.faults = {fault::crash(2, 1s)}}, nothing), invalid_option);
+    CHECK_THROWS_AS(simulate(2, {.faults = {fault::cut(1, 1, 1s)}}, nothing), invalid_option);
+}
