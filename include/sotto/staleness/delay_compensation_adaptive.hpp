@@ -1,0 +1,110 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "sotto/core/errors.hpp"
+#include "sotto/core/layout.hpp"
+#include "sotto/kernels/delay_compensation.hpp"
+#include "sotto/staleness/delay_compensation.hpp"
+#include "sotto/staleness/staleness_compensator.hpp"
+
+namespace sotto {
+
+/// DC-ASGD-a: the same with a lambda for each weight, from the mean square of its gradients.
+///   math    s = m s + (1 - m) g^2, s = 0 at first;
+///           g + lambda / sqrt(s + epsilon) g^2 (w - w_read), by element
+///   shape   one s for all workers, or one for each, as the authors' program has it. Where only
+///           entries of a gradient come, those that did not come count as zeros: s decays there
+///           all the same
+///   cost    4 bytes a weight, or a weight and worker; s passes through memory with the weights
+///   errors  bind throws invalid_option: lambda or bound below 0, decay outside [0, 1), epsilon not
+///           above 0
+///   source  Zheng et al. 2017, arXiv:1609.08326
+struct delay_compensation_adaptive {
+    double lambda = 2.0;
+    double decay = 0.95;  // m; 0 forgets all but the last gradient
+    double epsilon = 1e-7;
+    double bound = 0.0;  // of the correction, as a share of the gradient; 0: none
+    bool per_worker = false;
+
+    static constexpr bool compares = true;
+
+    class state {
+    public:
+        state(const delay_compensation_adaptive& options, const layout& tensors, int workers)
+            : tensors_(tensors),
+              by_{.lambda = static_cast<float>(options.lambda),
+                  .decay = static_cast<float>(options.decay),
+                  .epsilon = static_cast<float>(options.epsilon),
+                  .bound = static_cast<float>(options.bound)},
+              squares_(static_cast<std::size_t>(options.per_worker ? workers : 1),
+                       std::vector<float>(static_cast<std::size_t>(tensors.size()))) {}
+
+        double begin(const late_gradient& what) noexcept {
+            worker_ = squares_.size() > 1 ? static_cast<std::size_t>(what.worker) : 0;
+            return 1.0;
+        }
+
+        void compensate(const tensor& t, std::span<float> gradient, std::span<const float> now,
+                        std::span<const float> then) noexcept {
+            kernels::compensate_delay(by_, gradient, now, then, of(t));
+        }
+        bool descends() const noexcept { return true; }
+        void descend(const tensor& t, float rate, std::span<float> now,
+                     std::span<const float> gradient, std::span<const float> then) noexcept {
+            kernels::descend_compensated(rate, by_, now, gradient, then, of(t));
+        }
+
+        void forget(int worker) noexcept {
+            if (squares_.size() > 1)
+                for (float& s : squares_[static_cast<std::size_t>(worker)]) s = 0.0f;
+        }
+
+        std::span<const float> mean_square(int worker = 0) const noexcept {
+            return squares_[static_cast<std::size_t>(worker)];
+        }
+
+        void visit(auto&& field) {
+            for (std::size_t worker = 0; worker < squares_.size(); ++worker)
+                for (const tensor& t : tensors_)
+                    field("mean_square/" + std::to_string(worker) + "/" + t.name,
+                          t.of(std::span(squares_[worker])));
+        }
+
+    private:
+        std::span<float> of(const tensor& t) noexcept {
+            return t.of(std::span(squares_[worker_]));
+        }
+
+        layout tensors_;
+        kernels::adaptive_compensation by_;
+        std::vector<std::vector<float>> squares_;
+        std::size_t worker_ = 0;
+    };
+
+    state bind(const layout& tensors, int workers) const {
+        detail::check_compensation("delay_compensation_adaptive", lambda, bound);
+        if (!(decay >= 0.0 && decay < 1.0))
+            throw invalid_option("delay_compensation_adaptive: decay is " + std::to_string(decay) +
+                                 "; it must be at least 0 and below 1");
+        if (!(static_cast<float>(epsilon) > 0.0f))
+            throw invalid_option("delay_compensation_adaptive: epsilon is " +
+                                 std::to_string(epsilon) + "; it must be above 0 as a float");
+        return {*this, tensors, workers};
+    }
+    void describe(auto&& field) const {
+        field("lambda", lambda);
+        field("decay", decay);
+        field("epsilon", epsilon);
+        field("bound", bound);
+        field("per_worker", per_worker);
+    }
+};
+
+static_assert(staleness_compensator<delay_compensation_adaptive>);
+
+}  // namespace sotto

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <span>
+
+#include "sotto/core/layout.hpp"
+#include "sotto/kernels/delay_compensation.hpp"
+#include "sotto/staleness/delay_compensation.hpp"
+#include "sotto/staleness/staleness_compensator.hpp"
+
+namespace sotto {
+
+/// DC-SSGD: the gradients of a round, all of the same parameters, are applied one after the other
+/// as if each had been computed where those before have led; each is corrected by how far that is.
+///   math    w_0 = w;  w_j = w_(j-1) - rate / M (g_j + lambda g_j^2 (w_(j-1) - w)), j = 1 .. M in
+///           the order of the workers. With lambda = 0 the mean gradient's step, but for rounding
+///   shape   only under bulk_synchronous
+///   source  Zheng et al. 2017, arXiv:1609.08326, appendix
+struct delay_compensation_of_rounds {
+    double lambda = 0.04;
+    double bound = 0.0;
+
+    static constexpr bool compares = true;
+    static constexpr bool synchronous_only = true;
+
+    using state = delay_compensation::state;
+    state bind(const layout& tensors, int workers) const {
+        return delay_compensation{lambda, bound}.bind(tensors, workers);
+    }
+    void describe(auto&& field) const {
+        field("lambda", lambda);
+        field("bound", bound);
+    }
+};
+
+static_assert(staleness_compensator<delay_compensation_of_rounds>);
+
+}  // namespace sotto

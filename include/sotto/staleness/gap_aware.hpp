@@ -1,0 +1,73 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "sotto/core/layout.hpp"
+#include "sotto/kernels/gap.hpp"
+#include "sotto/staleness/staleness_compensator.hpp"
+
+namespace sotto {
+
+/// A late gradient is divided by how far the parameters have moved since they were read, counted in
+/// steps of their usual length.
+///   math    g / (1 + |w - w_read| / C), by element; C = the mean of |change of w in a step| over
+///           all steps so far. Where nothing has moved yet, g
+///   cost    4 bytes a weight, and what parameter_server keeps of what workers have read
+///   source  Barkai, Hakimi, Schuster 2020, Gap Aware Mitigation of Gradient Staleness, ICLR;
+///           arXiv:1909.10802
+struct gap_aware {
+    static constexpr bool compares = true;
+
+    class state {
+    public:
+        explicit state(const layout& tensors)
+            : tensors_(tensors),
+              lengths_(static_cast<std::size_t>(tensors.size())),
+              steps_(tensors.tensors().size()) {}
+
+        double begin(const late_gradient&) const noexcept { return 1.0; }
+
+        void compensate(const tensor& t, std::span<float> gradient, std::span<const float> now,
+                        std::span<const float> then) noexcept {
+            kernels::divide_by_gap(gradient, now, then, t.of(std::span(lengths_)), steps(t));
+        }
+        void compensate_at(const tensor& t, std::span<float> values,
+                           std::span<const std::uint32_t> indices, std::span<const float> now,
+                           std::span<const float> then) noexcept {
+            kernels::divide_by_gap_at(values, indices, now, then, t.of(std::span(lengths_)),
+                                      steps(t));
+        }
+
+        /// C n: the sum, so that no step is rounded away by the mean's division.
+        void moved(const tensor& t, std::span<const float> change) noexcept {
+            kernels::add_magnitudes(t.of(std::span(lengths_)), change);
+            ++steps_[static_cast<std::size_t>(t.index)];
+        }
+
+        void visit(auto&& field) {
+            for (const tensor& t : tensors_) {
+                field("moved/" + t.name, t.of(std::span(lengths_)));
+                field("steps/" + t.name, steps_[static_cast<std::size_t>(t.index)]);
+            }
+        }
+
+    private:
+        float steps(const tensor& t) const noexcept {
+            return static_cast<float>(steps_[static_cast<std::size_t>(t.index)]);
+        }
+
+        layout tensors_;
+        std::vector<float> lengths_;
+        std::vector<std::int64_t> steps_;
+    };
+
+    state bind(const layout& tensors, int) const { return state(tensors); }
+    void describe(auto&&) const {}
+};
+
+static_assert(staleness_compensator<gap_aware>);
+
+}  // namespace sotto
