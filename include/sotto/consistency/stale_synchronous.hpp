@@ -1,0 +1,81 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "sotto/consistency/bulk_synchronous.hpp"
+#include "sotto/consistency/consistency.hpp"
+#include "sotto/consistency/worker_clocks.hpp"
+#include "sotto/core/clock.hpp"
+#include "sotto/core/errors.hpp"
+
+namespace sotto {
+
+/// A worker may be at most so many rounds ahead of the slowest.
+///   math    a worker that has done c rounds begins the next iff c - min c <= bound; what it then
+///           reads has all updates of the first c - bound rounds, and its own. With bound 0 these
+///           are the rounds of bulk_synchronous, and it is the same to the last bit
+///   shape   each gradient makes a step as it comes, of its full weight or, averaged, of 1/n among n
+///           workers: then a round of everybody moves as far as one of bulk_synchronous. With bound
+///           0 gradients are summed or averaged likewise
+///   source  Ho et al. 2013, More Effective Distributed ML via a Stale Synchronous Parallel
+///           Parameter Server, NeurIPS
+struct stale_synchronous {
+    int bound = 3;
+    bool averaged = true;
+
+    class state {
+    public:
+        state(int workers, const stale_synchronous& options)
+            : bound_(options.bound),
+              averaged_(options.averaged),
+              rounds_(bulk_synchronous{.averaged = options.averaged}.bind(workers)),
+              clocks_(workers) {}
+
+        void attach(int worker) noexcept {
+            rounds_.attach(worker);
+            clocks_.attach(worker);
+        }
+        void detach(int worker) noexcept {
+            rounds_.detach(worker);
+            clocks_.detach(worker);
+        }
+        void pushed(int worker, time_point now) noexcept {
+            if (collects()) rounds_.pushed(worker, now);
+            clocks_.advance(worker);
+        }
+        bool may_go(int worker, time_point now) noexcept {
+            if (collects()) return rounds_.may_go(worker, now);
+            return clocks_.at(worker) - clocks_.slowest() <= bound_;
+        }
+        bool collects() const noexcept { return bound_ == 0; }
+        bool round_complete() const noexcept { return rounds_.round_complete(); }
+        void end_round() noexcept { rounds_.end_round(); }
+        bool is_late(int worker) const noexcept { return collects() && rounds_.is_late(worker); }
+        double weight() const noexcept {
+            if (collects()) return rounds_.weight();
+            return averaged_ ? 1.0 / clocks_.present() : 1.0;
+        }
+
+    private:
+        int bound_;
+        bool averaged_;
+        bulk_synchronous::state rounds_;
+        detail::worker_clocks clocks_;
+    };
+
+    state bind(int workers) const {
+        if (bound < 0)
+            throw invalid_option("stale_synchronous: bound is " + std::to_string(bound) +
+                                 "; it must be at least 0");
+        return {workers, *this};
+    }
+    void describe(auto&& field) const {
+        field("bound", bound);
+        field("averaged", averaged);
+    }
+};
+
+static_assert(consistency<stale_synchronous>);
+
+}  // namespace sotto
