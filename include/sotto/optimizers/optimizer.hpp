@@ -29,6 +29,7 @@ struct step_info {
 ///   updates_sparsely()                                 says that entries with a zero gradient stay
 ///                                                      as they are
 ///   commit()                                           noexcept: the step took place
+///   rate_at(round_info) -> double                      the learning rate of a step there
 ///   follow_momentum(carried_momentum)                  told once what momentum gradients will
 ///                                                      carry
 ///   visit(field)                                       calls field(name, value) for everything to
@@ -68,6 +69,15 @@ bool updates_sparsely(const State& state) noexcept {
 template <class State>
 void follow_momentum(State& state, const carried_momentum& momentum) noexcept {
     if constexpr (requires { state.follow_momentum(momentum); }) state.follow_momentum(momentum);
+}
+
+/// The learning rate of a step; 0 where the optimizer does not tell it.
+template <class State>
+double rate_at(const State& state, const round_info& where) noexcept {
+    if constexpr (requires { state.rate_at(where); })
+        return state.rate_at(where);
+    else
+        return 0.0;
 }
 
 template <class State>

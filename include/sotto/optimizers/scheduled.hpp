@@ -53,6 +53,10 @@ public:
         optimizing::follow_momentum(bound_, momentum);
     }
 
+    double rate_at(const round_info& where) const noexcept {
+        return optimizing::rate_at(bound_, where) * schedule_.factor(where);
+    }
+
     void begin_step(step_info step, std::span<const float> gradient) {
         step.rate_factor *= checked_factor(step.where);
         bound_.begin_step(step, gradient);

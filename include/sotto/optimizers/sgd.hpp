@@ -78,6 +78,8 @@ public:
         if (options_.decay_momentum == as_exchanged) of_decay_ = carried;
     }
 
+    double rate_at(const round_info&) const noexcept { return options_.learning_rate; }
+
     void begin_step(const step_info& step, std::span<const float>) noexcept {
         rate_ = static_cast<float>(options_.learning_rate * step.rate_factor);
     }

@@ -31,6 +31,8 @@ inline constexpr std::uint32_t messages = 2;  // of gradients that everybody gat
 inline constexpr std::uint32_t epochs = 3;
 inline constexpr std::uint32_t evaluation = 4;
 inline constexpr std::uint32_t checkpoint = 5;
+inline constexpr std::uint32_t pushes = 6;      // of gradients to a server
+inline constexpr std::uint32_t parameters = 7;  // from a server
 }  // namespace channels
 
 /// Receive from whoever sends first.

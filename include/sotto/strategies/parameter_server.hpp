@@ -1,0 +1,111 @@
+#pragma once
+
+#include <string>
+
+#include "sotto/compressors/compressor.hpp"
+#include "sotto/compressors/none.hpp"
+#include "sotto/consistency/asynchronous.hpp"
+#include "sotto/consistency/consistency.hpp"
+#include "sotto/core/layout.hpp"
+#include "sotto/optimizers/optimizer.hpp"
+#include "sotto/optimizers/sgd.hpp"
+#include "sotto/staleness/no_compensation.hpp"
+#include "sotto/staleness/staleness_compensator.hpp"
+#include "sotto/strategies/parameter_server_state.hpp"
+#include "sotto/transports/transport.hpp"
+
+namespace sotto {
+
+/// Which ranks serve: 0 to servers - 1. They also work, unless they are dedicated.
+struct serving {
+    int servers = 1;
+    bool dedicated = false;
+
+    void describe(auto&& field) const {
+        field("servers", servers);
+        field("dedicated", dedicated);
+    }
+};
+
+/// Servers hold the parameters; each worker computes a gradient at those that it has read, pushes it
+/// to the servers and reads the parameters anew, when the consistency lets it.
+///   math    see shard_server. Each server owns a range of the tensors, and takes steps of its own
+///   shape   a round of a worker is one gradient. What ranks hold differs between rounds; after
+///           `fit` all hold the same, what the servers have then
+///   wire    a push to each server, see wire/push.hpp, with the compressor's messages; back come 64
+///           bytes, and the server's parameters as they are in memory
+///   cost    a server: 8 bytes a parameter of its own and what optimizer, compensator and compressor
+///           take; a copy of its parameters for each version in use, at most one a worker, see
+///           kept_versions. A worker: 8 bytes a parameter and the compressor's
+///   errors  non_finite, on the rank whose gradient it is; malformed; peer_failure;
+///           invalid_option, when it is bound: servers below 1 or beyond the ranks, no worker, or
+///           backup workers with several servers
+///   source  Li et al. 2014, Scaling Distributed Machine Learning with the Parameter Server, OSDI
+template <class Optimizer = sgd, class Consistency = asynchronous,
+          class Compensator = no_compensation, class Compressor = none>
+struct parameter_server {
+    static_assert(
+        optimizer<Optimizer>,
+        "parameter_server: the first policy must be an optimizer: it needs bind(layout) with "
+        "begin_step(step_info, gradient) and update(tensor, parameters, gradient) noexcept");
+    static_assert(
+        consistency<Consistency>,
+        "parameter_server: the second policy must be a consistency, such as asynchronous{}, "
+        "stale_synchronous{.bound = 3} or bulk_synchronous{}");
+    static_assert(
+        staleness_compensator<Compensator>,
+        "parameter_server: the third policy must be a staleness compensator: it needs "
+        "bind(layout, workers) with begin(late_gradient), which returns a factor");
+    static_assert(
+        !staleness_compensator<Compensator> || !only_for_rounds<Compensator> ||
+            bulk_consistency<Consistency>,
+        "parameter_server: this compensator corrects the gradients of one round by each other, so "
+        "the consistency must be bulk_synchronous: with another one use delay_compensation or "
+        "delay_compensation_adaptive");
+    static_assert(binds_to_layout<Compressor> && encodes<Compressor> && decodes<Compressor>,
+                  "parameter_server: the fourth policy must be a compressor: it needs bind(const "
+                  "layout&), and its state encode(tensor, span<const float> gradient, bytes& out) "
+                  "and decode_add(tensor, byte_view message, span<float> sum)");
+    static_assert(!compressor<Compressor> || !compressing::has_after_sum<state_of<Compressor>>,
+                  "parameter_server: this compressor's messages change an estimate that all ranks "
+                  "keep alike, which a server's workers do not: use another one, such as dgc or "
+                  "sparsified{top_k{}, residual{}}");
+    static_assert(
+        !holds_momentum<Compressor> || linear_optimizer<Optimizer>,
+        "parameter_server: this compressor's memory already holds the momentum, so the optimizer "
+        "must be plain sgd (or a schedule of it): momentum, AdamW or clipping would be applied a "
+        "second time");
+
+    Optimizer optimizer{};
+    Consistency consistency{};
+    Compensator compensator{};
+    Compressor compressor{};
+    serving servers{};
+
+    static constexpr bool synchronous = false;
+
+    template <class Transport>
+    auto bind(const layout& tensors, Transport& through) const {
+        return parameter_server_state<parameter_server, Transport>(*this, tensors, through);
+    }
+    void describe(auto&& field) const {
+        field("optimizer", optimizer);
+        field("consistency", consistency);
+        field("compensator", compensator);
+        field("compressor", compressor);
+        field("servers", servers);
+    }
+};
+
+template <class O>
+parameter_server(O) -> parameter_server<O>;
+template <class O, class C>
+parameter_server(O, C) -> parameter_server<O, C>;
+template <class O, class C, class S>
+parameter_server(O, C, S) -> parameter_server<O, C, S>;
+template <class O, class C, class S, class K>
+parameter_server(O, C, S, K) -> parameter_server<O, C, S, K>;
+template <class O, class C, class S, class K>
+parameter_server(O, C, S, K, serving) -> parameter_server<O, C, S, K>;
+
+}  // namespace sotto

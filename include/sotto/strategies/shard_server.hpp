@@ -1,0 +1,344 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "sotto/compressors/compressor.hpp"
+#include "sotto/consistency/consistency.hpp"
+#include "sotto/core/bytes.hpp"
+#include "sotto/core/clock.hpp"
+#include "sotto/core/errors.hpp"
+#include "sotto/core/large_pages.hpp"
+#include "sotto/core/layout.hpp"
+#include "sotto/kernels/arithmetic.hpp"
+#include "sotto/optimizers/optimizer.hpp"
+#include "sotto/staleness/staleness_compensator.hpp"
+#include "sotto/strategies/kept_versions.hpp"
+#include "sotto/strategies/shard.hpp"
+#include "sotto/strategies/staleness_counts.hpp"
+#include "sotto/wire/push.hpp"
+
+namespace sotto {
+
+/// A gradient that a server took, in the order in which it did: with the same order and gradients
+/// everything repeats.
+struct served_push {
+    int worker = 0;
+    std::uint64_t round = 0;    // of the worker
+    std::uint64_t read = 0;     // version that it was computed at
+    std::uint64_t applied = 0;  // version that it led to; 0: it was dropped
+    friend bool operator==(const served_push&, const served_push&) = default;
+};
+
+/// A server's part of parameter_server, without messages: gradients are handed in, and it says which
+/// workers may have the parameters. What it does depends on nothing but what it is told, and when.
+///   math    a gradient g of worker i, computed at the version that i read: compensated by how far
+///           the parameters are from those, then one step of the optimizer. Where the consistency
+///           collects, the gradients of a round are added up in the order of the workers, and make
+///           one step
+///   cost    decoding and one pass of the optimizer a push; a copy of the parameters for each
+///           version in use where workers are answered with all parameters
+///   errors  malformed; non_finite where what comes is no number: nothing of it was applied
+template <class Options>
+class shard_server {
+    using optimizer_options = std::remove_cvref_t<decltype(std::declval<Options>().optimizer)>;
+    using consistency_options = std::remove_cvref_t<decltype(std::declval<Options>().consistency)>;
+    using compensator_options = std::remove_cvref_t<decltype(std::declval<Options>().compensator)>;
+    using compressor_options = std::remove_cvref_t<decltype(std::declval<Options>().compressor)>;
+    using optimizer_state =
+        decltype(std::declval<const optimizer_options&>().bind(std::declval<const layout&>()));
+
+    static constexpr bool compares = compares_parameters<compensator_options>;
+    static constexpr bool in_turn = only_for_rounds<compensator_options>;  // DC-SSGD
+
+public:
+    shard_server(const Options& options, const layout& tensors, const shard& part, int workers)
+        : tensors_(tensors),
+          part_(part),
+          optimizer_(options.optimizer.bind(tensors_)),
+          consistency_(options.consistency.bind(workers)),
+          compensator_(options.compensator.bind(tensors_, workers)),
+          compressor_(options.compressor.bind(tensors_)),
+          versions_(workers),
+          counts_(workers),
+          workers_(static_cast<std::size_t>(workers)),
+          parameters_(static_cast<std::size_t>(tensors.size())),
+          gradient_(static_cast<std::size_t>(tensors.size())) {
+        optimizing::follow_momentum(optimizer_, compressing::momentum(compressor_));
+        if constexpr (compensating::watches_moves<compensator_state<compensator_options>>) {
+            std::int64_t largest = 0;
+            for (const tensor& t : part_.of(tensors_)) largest = std::max(largest, t.size);
+            before_.resize(static_cast<std::size_t>(largest));
+        }
+    }
+
+    /// Before anything else: what training begins with. Only this server's part of it counts.
+    void begin(std::span<const float> parameters) {
+        std::copy(parameters.begin(), parameters.end(), parameters_.begin());
+        has_begun_ = true;
+    }
+    bool has_begun() const noexcept { return has_begun_; }
+
+    // What comes
+
+    void attach(int worker) {
+        entry& w = of(worker);
+        if (std::exchange(w.is_present, true)) return;
+        w.wants = true;
+        w.took_last = true;
+        consistency_.attach(worker);
+    }
+
+    /// A push of a worker: it begins, a gradient, or that it is done.
+    void push(int worker, byte_view content, time_point now) {
+        std::vector<byte_view>& messages = messages_;
+        messages.resize(part_.tensors());
+        const wire::push_header head = wire::read_push(content, messages).value([&] {
+            return "what worker " + std::to_string(worker) + " sent to its server";
+        });
+        switch (head.kind) {
+            case wire::push_kind::attach: return attach(worker);
+            case wire::push_kind::done: return detach(worker);
+            case wire::push_kind::gradient: break;
+        }
+        entry& w = of(worker);
+        if (!w.is_present || w.wants || head.read > version_)
+            throw malformed("worker " + std::to_string(worker),
+                            {0, "a gradient of parameters that it has read",
+                             static_cast<std::int64_t>(head.read)});
+        w.wants = true;
+        const bool dropped = consistency_.is_late(worker);
+        consistency_.pushed(worker, now);
+        w.took_last = !dropped;
+        w.staleness = version_ - head.read;
+        if (dropped) {
+            ++dropped_;
+            log_.push_back({worker, head.round, head.read, 0});
+        } else if (consistency_.collects()) {
+            w.collected.assign(content.begin(), content.end());
+            w.head = head;
+        } else {
+            take(worker, head, messages);
+        }
+        complete_rounds();
+    }
+
+    /// The worker is done, or gone.
+    void detach(int worker) {
+        entry& w = of(worker);
+        if (!std::exchange(w.is_present, false)) return;
+        w.wants = false;
+        consistency_.detach(worker);
+        if (w.collected.empty()) versions_.release(worker);
+        compensating::forget(compensator_, worker);
+        complete_rounds();
+    }
+
+    // What goes
+
+    /// A worker that waits for parameters, and may have them now; nothing if there is none. It then
+    /// has them.
+    struct answer {
+        int worker = 0;
+        wire::parameters_header head;
+        std::span<const float> parameters;  // all of the server's; unchanged until its next push
+    };
+    std::optional<answer> next_answer(time_point now) {
+        for (int worker = 0; worker < static_cast<int>(workers_.size()); ++worker) {
+            entry& w = of(worker);
+            if (!w.is_present || !w.wants || !consistency_.may_go(worker, now)) continue;
+            w.wants = false;
+            const auto values = versions_.read(worker, version_, own());
+            return answer{worker,
+                          {.kind = wire::parameters_kind::whole,
+                           .taken = w.took_last,
+                           .version = version_,
+                           .staleness = w.staleness,
+                           .size = values.size_bytes()},
+                          values};
+        }
+        return std::nullopt;
+    }
+
+    // What is so
+
+    /// Its part of the parameters, in order.
+    std::span<const float> own() const noexcept {
+        return std::span<const float>(parameters_)
+            .subspan(static_cast<std::size_t>(part_.begin_of(tensors_)),
+                     static_cast<std::size_t>(part_.size_of(tensors_)));
+    }
+    std::uint64_t version() const noexcept { return version_; }
+    std::int64_t dropped() const noexcept { return dropped_; }
+    const staleness_counts& staleness() const noexcept { return counts_; }
+    std::span<const served_push> log() const noexcept { return log_; }
+    std::size_t kept_bytes() const noexcept { return versions_.memory(); }
+
+private:
+    struct entry {
+        bool is_present = false;
+        bool wants = false;      // parameters
+        bool took_last = true;   // its last gradient
+        std::uint64_t staleness = 0;
+        wire::push_header head{};
+        bytes collected;  // its gradient of the round that is not complete
+    };
+
+    entry& of(int worker) noexcept { return workers_[static_cast<std::size_t>(worker)]; }
+
+    void complete_rounds() {
+        while (consistency_.collects() && consistency_.round_complete()) {
+            if constexpr (in_turn)
+                step_one_by_one();
+            else
+                step_by_all();
+            consistency_.end_round();
+        }
+    }
+
+    /// One gradient makes a step.
+    void take(int worker, const wire::push_header& head, std::span<const byte_view> messages) {
+        decode(worker, head, messages, true);
+        step(worker, head, versions_.of(worker));
+        note(worker, head, ++version_);
+    }
+
+    /// The gradients of a round make one step together.
+    void step_by_all() {
+        const entry* last = nullptr;
+        for_each_collected([&](int worker, entry& w) {
+            decode(worker, w.head, messages_, !last);
+            last = &w;
+        });
+        if (!last) return;
+        step(0, last->head, {});
+        ++version_;
+        for_each_collected([&](int worker, entry& w) { note(worker, w.head, version_); });
+        clear_collected();
+    }
+
+    /// Each makes a step where those before it have led.
+    void step_one_by_one() {
+        for_each_collected([&](int worker, entry& w) {
+            decode(worker, w.head, messages_, true);
+            step(worker, w.head, versions_.of(worker));
+        });
+        ++version_;
+        for_each_collected([&](int worker, entry& w) { note(worker, w.head, version_); });
+        clear_collected();
+    }
+
+    /// In the order of the workers; `messages_` is what each one's push has.
+    template <class Visitor>
+    void for_each_collected(Visitor&& visit) {
+        for (int worker = 0; worker < static_cast<int>(workers_.size()); ++worker) {
+            entry& w = of(worker);
+            if (w.collected.empty()) continue;
+            messages_.resize(part_.tensors());
+            (void)wire::read_push(w.collected, messages_);  // as it was when it came
+            visit(worker, w);
+        }
+    }
+
+    void clear_collected() {
+        for (int worker = 0; worker < static_cast<int>(workers_.size()); ++worker) {
+            entry& w = of(worker);
+            if (!w.collected.empty() && !w.is_present) versions_.release(worker);
+            w.collected.clear();
+        }
+    }
+
+    void note(int worker, const wire::push_header& head, std::uint64_t led_to) {
+        counts_.add(worker, static_cast<std::int64_t>(led_to - 1 - head.read));
+        log_.push_back({worker, head.round, head.read, led_to});
+    }
+
+    /// Adds a gradient to those before, or begins with it.
+    void decode(int worker, const wire::push_header& head, std::span<const byte_view> messages,
+                bool is_first) {
+        compressing::begin_round(compressor_, {.step = static_cast<std::int64_t>(head.round),
+                                               .epoch = head.epoch,
+                                               .rank = worker});
+        std::size_t i = 0;
+        for (const tensor& t : part_.of(tensors_)) {
+            const auto sum = t.of(std::span<float>(gradient_));
+            if (is_first) std::fill(sum.begin(), sum.end(), 0.0f);
+            compressor_.decode_add(t, messages[i++], sum);
+            if (const auto at = kernels::first_non_finite(sum); at >= 0)
+                throw non_finite(worker, t.name, at);
+        }
+    }
+
+    /// The optimizer's step by what was decoded, which was computed at the parameters `read`; empty
+    /// where these are the present ones.
+    void step(int worker, const wire::push_header& head, std::span<const float> read) {
+        const auto weight = static_cast<float>(consistency_.weight());
+        round_info where{.step = static_cast<std::int64_t>(version_), .epoch = head.epoch};
+        const double factor = compensator_.begin(
+            {.worker = worker,
+             .staleness = static_cast<std::int64_t>(version_ - head.read),
+             .step = static_cast<std::int64_t>(version_),
+             .learning_rate = optimizing::rate_at(optimizer_, where)});
+        const bool compensates = compares && !read.empty();
+        if (compensates)
+            for (const tensor& t : part_.of(tensors_))
+                compensating::compensate(compensator_, t, t.of(std::span<float>(gradient_)),
+                                         now(t), then(t, read));
+        if (weight != 1.0f)
+            for (const tensor& t : part_.of(tensors_))
+                kernels::scale(t.of(std::span<float>(gradient_)), weight);
+        optimizer_.begin_step({.where = where, .rate_factor = factor},
+                              std::span<const float>(gradient_));
+        for (const tensor& t : part_.of(tensors_)) move(t);
+        optimizing::commit(optimizer_);
+    }
+
+    void move(const tensor& t) {
+        const std::span<float> w = t.of(std::span<float>(parameters_));
+        constexpr bool watches =
+            compensating::watches_moves<compensator_state<compensator_options>>;
+        if constexpr (watches) std::copy(w.begin(), w.end(), before_.begin());
+        optimizer_.update(t, w, t.of(std::span<const float>(gradient_)));
+        if constexpr (watches) {
+            const auto change = std::span<float>(before_).first(w.size());
+            for (std::size_t i = 0; i < w.size(); ++i) change[i] = w[i] - change[i];
+            compensator_.moved(t, change);
+        }
+    }
+
+    std::span<const float> now(const tensor& t) const noexcept {
+        return t.of(std::span<const float>(parameters_));
+    }
+    /// What was read is of this server's part alone.
+    std::span<const float> then(const tensor& t, std::span<const float> read) const noexcept {
+        return read.subspan(static_cast<std::size_t>(t.offset - part_.begin_of(tensors_)),
+                            static_cast<std::size_t>(t.size));
+    }
+
+    layout tensors_;
+    shard part_;
+    optimizer_state optimizer_;
+    consistency_state<consistency_options> consistency_;
+    compensator_state<compensator_options> compensator_;
+    state_of<compressor_options> compressor_;
+    kept_versions versions_;
+    staleness_counts counts_;
+    std::vector<entry> workers_;
+    std::vector<byte_view> messages_;
+    large_vector<float> parameters_;
+    large_vector<float> gradient_;
+    std::vector<float> before_;
+    std::vector<served_push> log_;
+    std::uint64_t version_ = 0;
+    std::int64_t dropped_ = 0;
+    bool has_begun_ = false;
+};
+
+}  // namespace sotto

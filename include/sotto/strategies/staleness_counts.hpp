@@ -1,0 +1,47 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace sotto {
+
+/// How late gradients were: for each worker how many came so many steps after their parameters were
+/// read.
+class staleness_counts {
+public:
+    explicit staleness_counts(int workers) : of_(static_cast<std::size_t>(workers)) {}
+
+    void add(int worker, std::int64_t staleness) {
+        auto& counts = of_[static_cast<std::size_t>(worker)];
+        const auto at = static_cast<std::size_t>(std::clamp<std::int64_t>(staleness, 0, most));
+        if (counts.size() <= at) counts.resize(at + 1);
+        ++counts[at];
+    }
+
+    int workers() const noexcept { return static_cast<int>(of_.size()); }
+
+    /// By staleness, from 0 on; the last of 4096 counts all above.
+    std::span<const std::int64_t> of(int worker) const noexcept {
+        return of_[static_cast<std::size_t>(worker)];
+    }
+
+    double mean(int worker) const noexcept {
+        double sum = 0.0, count = 0.0;
+        const auto counts = of(worker);
+        for (std::size_t s = 0; s < counts.size(); ++s) {
+            sum += static_cast<double>(s) * static_cast<double>(counts[s]);
+            count += static_cast<double>(counts[s]);
+        }
+        return count > 0.0 ? sum / count : 0.0;
+    }
+
+private:
+    static constexpr std::int64_t most = 4095;
+
+    std::vector<std::vector<std::int64_t>> of_;
+};
+
+}  // namespace sotto
