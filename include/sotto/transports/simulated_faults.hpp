@@ -15,7 +15,7 @@
 namespace sotto {
 
 /// Something that goes wrong on a simulated network at a time, counted from its beginning.
-struct fault {
+struct network_fault {
     enum class kind : std::uint8_t {
         delay,      // for a while bytes from `rank` to `peer` take longer, by `extra`
         cut,        // the connections between two ranks break; both are told
@@ -35,21 +35,21 @@ struct fault {
     duration lasts{};  // of delay, partition and pause
     duration extra{};  // of delay
 
-    static fault delay(int from, int to, duration at, duration lasts, duration extra) {
+    static network_fault delay(int from, int to, duration at, duration lasts, duration extra) {
         return {kind::delay, at, from, to, lasts, extra};
     }
-    static fault cut(int one, int other, duration at) { return {kind::cut, at, one, other}; }
-    static fault partition(int from, int to, duration at, duration lasts) {
+    static network_fault cut(int one, int other, duration at) { return {kind::cut, at, one, other}; }
+    static network_fault partition(int from, int to, duration at, duration lasts) {
         return {kind::partition, at, from, to, lasts};
     }
-    static fault crash(int rank, duration at) { return {kind::crash, at, rank}; }
-    static fault power_loss(int rank, duration at) { return {kind::power_loss, at, rank}; }
-    static fault pause(int rank, duration at, duration lasts) {
+    static network_fault crash(int rank, duration at) { return {kind::crash, at, rank}; }
+    static network_fault power_loss(int rank, duration at) { return {kind::power_loss, at, rank}; }
+    static network_fault pause(int rank, duration at, duration lasts) {
         return {kind::pause, at, rank, 0, lasts};
     }
-    static fault flip(int from, int to, duration at) { return {kind::flip, at, from, to}; }
-    static fault truncate(int from, int to, duration at) { return {kind::truncate, at, from, to}; }
-    static fault duplicate(int from, int to, duration at) {
+    static network_fault flip(int from, int to, duration at) { return {kind::flip, at, from, to}; }
+    static network_fault truncate(int from, int to, duration at) { return {kind::truncate, at, from, to}; }
+    static network_fault duplicate(int from, int to, duration at) {
         return {kind::duplicate, at, from, to};
     }
 
@@ -70,10 +70,10 @@ struct fault {
         }
     }
 
-    friend bool operator==(const fault&, const fault&) = default;
+    friend bool operator==(const network_fault&, const network_fault&) = default;
 };
 
-constexpr std::string_view name_of(fault::kind what) noexcept {
+constexpr std::string_view name_of(network_fault::kind what) noexcept {
     constexpr std::string_view names[] = {"delay",      "cut",   "partition", "crash",
                                           "power_loss", "pause", "flip",      "truncate",
                                           "duplicate"};
@@ -81,33 +81,33 @@ constexpr std::string_view name_of(fault::kind what) noexcept {
 }
 
 /// What it is, as errors and logs say it.
-inline std::string describe(const fault& f) {
+inline std::string describe(const network_fault& f) {
     const auto seconds = [](duration d) { return std::to_string(in_seconds(d)) + " s"; };
     std::string text = std::string(name_of(f.what)) + " at " + seconds(f.at) + " of rank " +
                        std::to_string(f.rank);
     if (f.is_of_connection()) text += " to " + std::to_string(f.peer);
     if (f.is_for_a_while()) text += " for " + seconds(f.lasts);
-    if (f.what == fault::kind::delay) text += " by " + seconds(f.extra);
+    if (f.what == network_fault::kind::delay) text += " by " + seconds(f.extra);
     return text;
 }
 
-inline constexpr fault::kind every_fault[] = {
-    fault::kind::delay, fault::kind::cut,  fault::kind::partition, fault::kind::crash,
-    fault::kind::power_loss, fault::kind::pause, fault::kind::flip, fault::kind::truncate,
-    fault::kind::duplicate};
+inline constexpr network_fault::kind every_fault[] = {
+    network_fault::kind::delay, network_fault::kind::cut,  network_fault::kind::partition, network_fault::kind::crash,
+    network_fault::kind::power_loss, network_fault::kind::pause, network_fault::kind::flip, network_fault::kind::truncate,
+    network_fault::kind::duplicate};
 
 /// Faults that a seed draws: `count` of those kinds, at any time up to a horizon, in order of time.
 /// What lasts lasts up to a quarter of the horizon.
-inline std::vector<fault> random_faults(random_stream random, int ranks, std::size_t count,
+inline std::vector<network_fault> random_faults(random_stream random, int ranks, std::size_t count,
                                         duration horizon,
-                                        std::span<const fault::kind> kinds = every_fault) {
-    std::vector<fault> drawn;
+                                        std::span<const network_fault::kind> kinds = every_fault) {
+    std::vector<network_fault> drawn;
     const auto time_below = [&](duration most) {
         return duration(static_cast<std::int64_t>(
             random.below(static_cast<std::uint64_t>(std::max<std::int64_t>(1, most.count())))));
     };
     for (std::size_t i = 0; i < count; ++i) {
-        fault f;
+        network_fault f;
         f.what = kinds[random.below(kinds.size())];
         f.at = time_below(horizon);
         f.rank = static_cast<int>(random.below(static_cast<std::uint64_t>(ranks)));
@@ -118,11 +118,11 @@ inline std::vector<fault> random_faults(random_stream random, int ranks, std::si
         const duration lasts = time_below(horizon / 4), extra = time_below(horizon / 16);
         if (f.is_of_connection()) f.peer = peer;
         if (f.is_for_a_while()) f.lasts = lasts;
-        if (f.what == fault::kind::delay) f.extra = extra;
+        if (f.what == network_fault::kind::delay) f.extra = extra;
         drawn.push_back(f);
     }
     std::stable_sort(drawn.begin(), drawn.end(),
-                     [](const fault& a, const fault& b) { return a.at < b.at; });
+                     [](const network_fault& a, const network_fault& b) { return a.at < b.at; });
     return drawn;
 }
 

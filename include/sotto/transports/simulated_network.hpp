@@ -186,7 +186,7 @@ private:
         simulated_line line;
         random_stream speed;
         time_point out_free{}, in_free{};
-        ring_queue<place> inbox[2];
+        net::ring_queue<place> inbox[2];
         std::deque<net::packet_loss> lost;
         std::function<void()> serve;
         duration period{};
@@ -199,7 +199,7 @@ private:
         time_point held_until{}, slow_until{}, last_head{};
         duration extra{};
         std::deque<place> held;
-        std::deque<fault::kind> harms;  // of the packets that come
+        std::deque<network_fault::kind> harms;  // of the packets that come
         bool is_cut = false;
     };
     using way_between = std::pair<int, int>;
@@ -318,34 +318,34 @@ private:
 
     trouble& make_trouble(int from, int to) { return troubles_[{from, to}]; }
 
-    void begin_fault(const fault& f) {
+    void begin_fault(const network_fault& f) {
         note(simulated_event::kind::harmed, f.rank, f.peer, static_cast<std::int64_t>(f.what));
         const time_point until = time_->now() + f.lasts;
         switch (f.what) {
-            case fault::kind::delay: {
+            case network_fault::kind::delay: {
                 trouble& t = make_trouble(f.rank, f.peer);
                 t.slow_until = until;
                 t.extra = f.extra;
                 break;
             }
-            case fault::kind::cut:
+            case network_fault::kind::cut:
                 make_trouble(f.rank, f.peer).is_cut = make_trouble(f.peer, f.rank).is_cut = true;
                 tell_lost(f.rank, f.peer, "the connection broke");
                 tell_lost(f.peer, f.rank, "the connection broke");
                 break;
-            case fault::kind::partition: {
+            case network_fault::kind::partition: {
                 trouble& t = make_trouble(f.rank, f.peer);
                 t.held_until = std::max(t.held_until, until);
                 troubled_.push_back({f.rank, f.peer});
                 time_->tell(t.held_until, *this, number(troubled_.size() - 1, step::heal));
                 break;
             }
-            case fault::kind::crash: die(f.rank, true); break;
-            case fault::kind::power_loss: die(f.rank, false); break;
-            case fault::kind::pause: time_->freeze(f.rank, until); break;
-            case fault::kind::flip:
-            case fault::kind::truncate:
-            case fault::kind::duplicate: make_trouble(f.rank, f.peer).harms.push_back(f.what);
+            case network_fault::kind::crash: die(f.rank, true); break;
+            case network_fault::kind::power_loss: die(f.rank, false); break;
+            case network_fault::kind::pause: time_->freeze(f.rank, until); break;
+            case network_fault::kind::flip:
+            case network_fault::kind::truncate:
+            case network_fault::kind::duplicate: make_trouble(f.rank, f.peer).harms.push_back(f.what);
         }
     }
 
@@ -359,14 +359,14 @@ private:
     void harm(packet& p) {
         trouble* const t = trouble_of(p.from, p.to);
         if (!t || t->harms.empty() || p.size == 0 || !p.has_content) return;
-        const fault::kind what = t->harms.front();
+        const network_fault::kind what = t->harms.front();
         t->harms.pop_front();
-        if (what == fault::kind::flip) {
+        if (what == network_fault::kind::flip) {
             const std::uint64_t bit = random_.below(8 * p.size);
             p.content[bit / 8] ^= std::byte{1} << (bit % 8);
-        } else if (what == fault::kind::truncate && p.size > 1) {
+        } else if (what == network_fault::kind::truncate && p.size > 1) {
             p.size = 1 + random_.below(p.size - 1);
-        } else if (what == fault::kind::duplicate) {
+        } else if (what == network_fault::kind::duplicate) {
             p.twice = true;
             ++p.uses;
         }

@@ -50,7 +50,7 @@ struct simulated_options {
     speeds::slowness slowness = speeds::constant{};
     duration call = std::chrono::microseconds(1);  // what a rank needs to ask in vain whether
                                                    // something is complete
-    std::vector<fault> faults{};
+    std::vector<network_fault> faults{};
 
     // As those of tcp_options, in simulated time.
     duration timeout = std::chrono::seconds(60);
@@ -96,7 +96,7 @@ inline void require_possible(const simulated_options& options, int ranks) {
     if (options.packet < 1024 || options.packet > 1 << 30)
         refuse("packet is " + std::to_string(options.packet) +
                " bytes; 1024 to 2^30 are possible");
-    for (const fault& f : options.faults)
+    for (const network_fault& f : options.faults)
         if (f.rank < 0 || f.rank >= ranks || f.peer < 0 || f.peer >= ranks ||
             f.at < duration::zero() || (f.is_of_connection() && f.rank == f.peer))
             refuse("the fault '" + describe(f) + "' is not of two ranks, 0 to " +

@@ -35,7 +35,7 @@ struct parameters_header {
     bool taken = true;             // whether the gradient before had a part in them
     std::uint64_t version = 0;     // steps of the server
     std::uint64_t staleness = 0;   // of that gradient
-    std::uint64_t size = 0;        // bytes that follow
+    std::uint64_t size = 0;        // bytes of the message that follows
 };
 
 inline constexpr std::size_t parameters_header_bytes = 64;
@@ -112,7 +112,7 @@ inline result<push_header> read_push(byte_view in, std::span<byte_view> messages
 ///           | 4     | 1 if the worker's last gradient had a part in them, else 0      |
 ///           | 8     | version                                                         |
 ///           | 8     | staleness of that gradient                                      |
-///           | 8     | bytes that follow                                               |
+///           | 8     | bytes of the message that follows                               |
 ///           | 32    | zeros                                                           |
 inline void write_parameters_header(const parameters_header& h, std::byte* to) noexcept {
     store_little_endian(to, static_cast<std::uint32_t>(h.kind));
@@ -124,12 +124,12 @@ inline void write_parameters_header(const parameters_header& h, std::byte* to) n
         store_little_endian(to + at, std::uint64_t{0});
 }
 
-///   errors  refuses any other length than the header says, and bytes that are not as above
+///   errors  refuses any other length, and bytes that are not as above
 inline result<parameters_header> read_parameters_header(byte_view in) noexcept {
     const auto refused = [](std::size_t at, const char* expected, std::uint64_t found) {
         return fault{static_cast<std::int64_t>(at), expected, static_cast<std::int64_t>(found)};
     };
-    if (in.size() < parameters_header_bytes)
+    if (in.size() != parameters_header_bytes)
         return refused(0, "the 64 bytes of a header", in.size());
     const auto kind = load_little_endian<std::uint32_t>(in.data());
     if (kind > 1) return refused(0, "0 or 1 for all parameters or the changed", kind);
@@ -140,8 +140,6 @@ inline result<parameters_header> read_parameters_header(byte_view in) noexcept {
                               .version = load_little_endian<std::uint64_t>(in.data() + 8),
                               .staleness = load_little_endian<std::uint64_t>(in.data() + 16),
                               .size = load_little_endian<std::uint64_t>(in.data() + 24)};
-    if (h.size != in.size() - parameters_header_bytes)
-        return refused(24, "the bytes that follow", h.size);
     for (std::size_t at = 32; at < parameters_header_bytes; at += 8)
         if (const auto word = load_little_endian<std::uint64_t>(in.data() + at); word != 0)
             return refused(at, "zeros", word);

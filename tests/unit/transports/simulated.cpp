@@ -132,7 +132,8 @@ TEST_CASE("messages without content cost what others do, and touch no memory") {
         const simulated_run run = run_simulated(4, {.dead_after = {}}, [&](simulated& t) {
             std::vector<float> memory(real ? 1'000'000 : 0);
             const auto values = real ? std::span<float>(memory) : without_content(1'000'000);
-            collectives::all_reduce<simulated> sum(t, 1'000'000, collectives::ring{});
+            collectives::all_reduce<simulated> sum(t, 1'000'000,
+                                                   collectives::algorithm::ring);
             const time_point start = t.now();
             sum.start(values, {1, 0, 0});
             collectives::run(t, sum);
@@ -164,7 +165,7 @@ TEST_CASE("a seed fixes everything that happens") {
 
 TEST_CASE("a process that ends is known to all others at once, and by name") {
     simulated_options options;
-    options.faults = {fault::crash(2, 500ms)};
+    options.faults = {network_fault::crash(2, 500ms)};
     simulated_run run;
     const auto found = blamed_by(4, options, &run);
     CHECK(run.ranks[2].killed);
@@ -179,7 +180,7 @@ TEST_CASE("a process that ends is known to all others at once, and by name") {
 
 TEST_CASE("one whose machine lost power is missed after dead_after") {
     simulated_options options;
-    options.faults = {fault::power_loss(1, 500ms)};
+    options.faults = {network_fault::power_loss(1, 500ms)};
     const auto found = blamed_by(3, options);
     REQUIRE(found.size() == 2);
     for (const auto& [rank, b] : found) {
@@ -192,9 +193,9 @@ TEST_CASE("one whose machine lost power is missed after dead_after") {
 
 TEST_CASE("a pause is survived if it is short, and the one that paused is named if it is not") {
     simulated_options options;
-    options.faults = {fault::pause(1, 500ms, 1500ms)};
+    options.faults = {network_fault::pause(1, 500ms, 1500ms)};
     CHECK(blamed_by(3, options).empty());
-    options.faults = {fault::pause(1, 500ms, 5s)};
+    options.faults = {network_fault::pause(1, 500ms, 5s)};
     const auto found = blamed_by(3, options);
     REQUIRE(found.size() == 3);  // it wakes up, and is told
     for (const auto& [rank, b] : found) CHECK(b.rank == 1);
@@ -202,21 +203,21 @@ TEST_CASE("a pause is survived if it is short, and the one that paused is named 
 
 TEST_CASE("what waits during a one-way partition comes when it heals, in order") {
     simulated_options options;
-    options.faults = {fault::partition(0, 1, 300ms, 1200ms)};
+    options.faults = {network_fault::partition(0, 1, 300ms, 1200ms)};
     CHECK(blamed_by(3, options).empty());
 }
 
 TEST_CASE("a connection that breaks ends the job for all alike") {
     simulated_options options;
-    options.faults = {fault::cut(0, 1, 500ms)};
+    options.faults = {network_fault::cut(0, 1, 500ms)};
     const auto found = blamed_by(4, options);
     REQUIRE(found.size() == 4);
     for (const auto& [rank, b] : found) CHECK((b.rank == 0 || b.rank == 1));
 }
 
 TEST_CASE("a wrong bit, a missing end and a packet that comes twice are found out") {
-    for (const fault& harm : {fault::flip(0, 1, 500ms), fault::truncate(0, 1, 500ms),
-                              fault::duplicate(0, 1, 500ms)}) {
+    for (const network_fault& harm : {network_fault::flip(0, 1, 500ms), network_fault::truncate(0, 1, 500ms),
+                              network_fault::duplicate(0, 1, 500ms)}) {
         CAPTURE(describe(harm));
         for (std::uint64_t seed = 0; seed < 20; ++seed) {
             const auto found = blamed_by(3, {.seed = seed, .faults = {harm}});
@@ -233,6 +234,6 @@ TEST_CASE("options that cannot work are refused by name") {
     CHECK_THROWS_WITH_AS(simulate(2, {.lines = {{}}}, nothing),
                          "simulated: 1 lines for 2 ranks; none or one for each is expected",
                          invalid_option);
-    CHECK_THROWS_AS(simulate(2, {.faults = {fault::crash(2, 1s)}}, nothing), invalid_option);
-    CHECK_THROWS_AS(simulate(2, {.faults = {fault::cut(1, 1, 1s)}}, nothing), invalid_option);
+    CHECK_THROWS_AS(simulate(2, {.faults = {network_fault::crash(2, 1s)}}, nothing), invalid_option);
+    CHECK_THROWS_AS(simulate(2, {.faults = {network_fault::cut(1, 1, 1s)}}, nothing), invalid_option);
 }
