@@ -30,7 +30,10 @@ struct dynamic_stale_synchronous {
     class state {
     public:
         state(int workers, const dynamic_stale_synchronous& options)
-            : options_(options), clocks_(workers), pace_(static_cast<std::size_t>(workers)) {}
+            : lowest_(options.lowest),
+              highest_(options.highest),
+              averaged_(options.averaged),
+              clocks_(workers), pace_(static_cast<std::size_t>(workers)) {}
 
         void attach(int worker) noexcept {
             clocks_.attach(worker);
@@ -49,15 +52,15 @@ struct dynamic_stale_synchronous {
 
         bool may_go(int worker, time_point) noexcept {
             const std::int64_t ahead = clocks_.at(worker) - clocks_.slowest();
-            if (ahead <= options_.lowest) {
+            if (ahead <= lowest_) {
                 of(worker).granted = 0;
                 return true;
             }
-            if (ahead > options_.highest) return false;
+            if (ahead > highest_) return false;
             if (of(worker).granted > 0) return true;
             if (of(worker).decided_at == clocks_.at(worker)) return false;
             of(worker).decided_at = clocks_.at(worker);
-            of(worker).granted = foreseen_rounds(worker, options_.highest - ahead + 1);
+            of(worker).granted = foreseen_rounds(worker, highest_ - ahead + 1);
             return of(worker).granted > 0;
         }
 
@@ -66,7 +69,7 @@ struct dynamic_stale_synchronous {
         void end_round() const noexcept {}
         bool is_late(int) const noexcept { return false; }
         double weight() const noexcept {
-            return options_.averaged ? 1.0 / std::max(1, clocks_.present()) : 1.0;
+            return averaged_ ? 1.0 / std::max(1, clocks_.present()) : 1.0;
         }
 
     private:
@@ -115,7 +118,8 @@ struct dynamic_stale_synchronous {
             return best;
         }
 
-        dynamic_stale_synchronous options_;
+        int lowest_, highest_;
+        bool averaged_;
         detail::worker_clocks clocks_;
         std::vector<pace> pace_;
     };

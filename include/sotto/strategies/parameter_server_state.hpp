@@ -23,6 +23,7 @@
 #include "sotto/strategies/shard.hpp"
 #include "sotto/strategies/shard_server.hpp"
 #include "sotto/strategies/stopwatch.hpp"
+#include "sotto/strategies/work_of_gradient.hpp"
 #include "sotto/strategies/strategy.hpp"
 #include "sotto/transports/transport.hpp"
 #include "sotto/wire/push.hpp"
@@ -185,6 +186,7 @@ private:
                                                .world_size = 1, .share = 1.0});
         report.loss = job.model.gradient(parameters, job.batch, std::span<float>(gradient_),
                                          [&](const tensor&) { serve(); });
+        through_->charge(work_of_gradient(job));
         report.compute = watch.lap();
 
         weigh();
@@ -322,6 +324,8 @@ private:
     void begin_serving(std::span<const float> parameters) {
         if (!server_ || push_due_) return;
         if (!server_->has_begun()) server_->begin(parameters);
+        // All at once: else the first would be a round of its own.
+        for (int worker = 0; worker < roles_.workers(); ++worker) server_->expect(worker);
         receive_push();
     }
 

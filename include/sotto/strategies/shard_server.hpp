@@ -86,14 +86,19 @@ public:
     }
     bool has_begun() const noexcept { return has_begun_; }
 
+    /// Waits for this worker from now on, where the consistency waits for workers.
+    void expect(int worker) {
+        if (std::exchange(of(worker).is_present, true)) return;
+        consistency_.attach(worker);
+    }
+
     // What comes
 
+    /// The worker begins: it wants parameters.
     void attach(int worker) {
-        entry& w = of(worker);
-        if (std::exchange(w.is_present, true)) return;
-        w.wants = true;
-        w.took_last = true;
-        consistency_.attach(worker);
+        expect(worker);
+        of(worker).wants = true;
+        of(worker).took_last = true;
     }
 
     /// A push of a worker: it begins, a gradient, or that it is done.
