@@ -11,11 +11,18 @@
 
 namespace sotto::kernels {
 
+/// The weight of a correction, and how large it may be.
+struct constant_compensation {
+    float lambda = 0.04f;
+    float bound = 0.0f;  // as a share of the gradient; 0: none
+};
+
 /// How the weight of a correction follows the gradients' mean square.
 struct adaptive_compensation {
     float lambda = 2.0f;
     float decay = 0.95f;    // of the mean square; 0 forgets all but the last gradient
     float epsilon = 1e-7f;  // above 0: the mean square itself may be 0
+    float bound = 0.0f;     // of the correction, as a share of the gradient; 0: none
 };
 
 inline namespace SOTTO_UNIT {
@@ -49,6 +56,19 @@ SOTTO_INLINE void adapt(const adaptive_compensation& to, const V& g, V& square,
     square = square > largest ? largest : square;
 }
 
+/// The same, but the correction is at most `bound` |g|.
+template <class V, class Lambda>
+SOTTO_INLINE void compensate_bounded(const Lambda& lambda, float bound, const V& w, const V& before,
+                                     V& g) noexcept {
+    SOTTO_UNFUSED_BODY
+    V correction = (lambda * g) * (g * (before - w));
+    const V most = bound * (g < 0.0f ? -g : g);
+    correction = correction > most ? most : correction;
+    correction = correction < -most ? -most : correction;
+    const V changed = g - correction;
+    g = lambda == 0.0f ? g : changed;
+}
+
 struct compensate_lanes {
     float lambda;
     float* g;
@@ -63,6 +83,24 @@ struct compensate_lanes {
         load(weight, w + i);
         load(then, before + i);
         compensate(lambda, weight, then, gradient);
+        store(gradient, g + i);
+    }
+};
+
+struct compensate_bounded_lanes {
+    float lambda, bound;
+    float* g;
+    const float *w, *before;
+
+    SOTTO_INLINE void ahead(std::size_t i) const noexcept { fetch_ahead(g + i, w + i, before + i); }
+
+    template <class V>
+    SOTTO_INLINE void at(std::size_t i) const noexcept {
+        V gradient, weight, then;
+        load(gradient, g + i);
+        load(weight, w + i);
+        load(then, before + i);
+        compensate_bounded(lambda, bound, weight, then, gradient);
         store(gradient, g + i);
     }
 };
@@ -86,6 +124,29 @@ struct compensate_adaptively_lanes {
         adapt(by, gradient, square, lambda);
         store(square, s + i);
         compensate(lambda, weight, then, gradient);
+        store(gradient, g + i);
+    }
+};
+
+struct compensate_adaptively_bounded_lanes {
+    adaptive_compensation by;
+    float *g, *s;
+    const float *w, *before;
+
+    SOTTO_INLINE void ahead(std::size_t i) const noexcept {
+        fetch_ahead(g + i, s + i, w + i, before + i);
+    }
+
+    template <class V>
+    SOTTO_INLINE void at(std::size_t i) const noexcept {
+        V gradient, square, weight, then, lambda;
+        load(gradient, g + i);
+        load(square, s + i);
+        load(weight, w + i);
+        load(then, before + i);
+        adapt(by, gradient, square, lambda);
+        store(square, s + i);
+        compensate_bounded(lambda, by.bound, weight, then, gradient);
         store(gradient, g + i);
     }
 };
@@ -157,6 +218,17 @@ inline void compensate_delay(float lambda, std::span<float> g, std::span<const f
                          g.size());
 }
 
+/// The same; with a bound, the correction is at most bound |g|.
+inline void compensate_delay(const constant_compensation& by, std::span<float> g,
+                             std::span<const float> w, std::span<const float> before) {
+    if (by.bound <= 0.0f) return compensate_delay(by.lambda, g, w, before);
+    detail::require_size_of({"g", g.size()}, {{"w", w.size()}, {"before", before.size()}},
+                            "compensate_delay");
+    detail::at_each_lane(
+        detail::compensate_bounded_lanes{by.lambda, by.bound, g.data(), w.data(), before.data()},
+        g.size());
+}
+
 /// The same with a lambda for each weight, from the mean square s, 0 at first:
 ///   math    s = m s + (1 - m) g^2;  g += lambda / sqrt(s + epsilon) g^2 (w - before)
 ///   cost    reads 16 bytes and writes 8 a weight
@@ -169,9 +241,14 @@ inline void compensate_delay(const adaptive_compensation& by, std::span<float> g
                             {{"w", w.size()}, {"before", before.size()}, {"s", s.size()}},
                             "compensate_delay");
     detail::require_above_0("compensate_delay", "epsilon", by.epsilon);
-    detail::at_each_lane(
-        detail::compensate_adaptively_lanes{by, g.data(), s.data(), w.data(), before.data()},
-        g.size());
+    if (by.bound > 0.0f)
+        detail::at_each_lane(detail::compensate_adaptively_bounded_lanes{by, g.data(), s.data(),
+                                                                         w.data(), before.data()},
+                             g.size());
+    else
+        detail::at_each_lane(
+            detail::compensate_adaptively_lanes{by, g.data(), s.data(), w.data(), before.data()},
+            g.size());
 }
 
 /// One step of DC-ASGD-c, in one pass: bit for bit compensate_delay on a copy of g, then descend.
@@ -186,7 +263,7 @@ inline void descend_compensated(float rate, float lambda, std::span<float> w,
         w.size());
 }
 
-/// One step of DC-ASGD-a, likewise.
+/// One step of DC-ASGD-a, likewise. `by.bound` must be 0: what is bounded takes two passes.
 ///   math    s = m s + (1 - m) g^2;  w -= rate (g + lambda / sqrt(s + epsilon) g^2 (w - before))
 ///   cost    reads 16 bytes and writes 8 a weight
 ///   errors  as the adaptive compensate_delay

@@ -43,30 +43,23 @@ struct delay_compensation {
     class state {
     public:
         explicit state(const delay_compensation& options)
-            : lambda_(static_cast<float>(options.lambda)),
-              bound_(static_cast<float>(options.bound)) {}
+            : by_{static_cast<float>(options.lambda), static_cast<float>(options.bound)} {}
 
         double begin(const late_gradient&) const noexcept { return 1.0; }
 
         void compensate(const tensor&, std::span<float> gradient, std::span<const float> now,
                         std::span<const float> then) const noexcept {
-            kernels::compensate_delay({lambda_, bound_}, gradient, now, then);
+            kernels::compensate_delay(by_, gradient, now, then);
         }
-        void compensate_at(const tensor&, std::span<float> values,
-                           std::span<const std::uint32_t> indices, std::span<const float> now,
-                           std::span<const float> then) const noexcept {
-            kernels::compensate_delay_at({lambda_, bound_}, values, indices, now, then);
-        }
-
         /// Both steps of plain SGD in one pass; there where nothing bounds the correction.
-        bool descends() const noexcept { return bound_ == 0.0f; }
+        bool descends() const noexcept { return by_.bound == 0.0f; }
         void descend(const tensor&, float rate, std::span<float> now,
                      std::span<const float> gradient, std::span<const float> then) const noexcept {
-            kernels::descend_compensated(rate, lambda_, now, gradient, then);
+            kernels::descend_compensated(rate, by_.lambda, now, gradient, then);
         }
 
     private:
-        float lambda_, bound_;
+        kernels::constant_compensation by_;
     };
 
     state bind(const layout&, int) const {

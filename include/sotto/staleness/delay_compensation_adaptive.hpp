@@ -53,7 +53,7 @@ struct delay_compensation_adaptive {
                         std::span<const float> then) noexcept {
             kernels::compensate_delay(by_, gradient, now, then, of(t));
         }
-        bool descends() const noexcept { return true; }
+        bool descends() const noexcept { return by_.bound == 0.0f; }
         void descend(const tensor& t, float rate, std::span<float> now,
                      std::span<const float> gradient, std::span<const float> then) noexcept {
             kernels::descend_compensated(rate, by_, now, gradient, then, of(t));
