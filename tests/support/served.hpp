@@ -1,0 +1,94 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "sotto/core/bytes.hpp"
+#include "sotto/core/clock.hpp"
+#include "sotto/core/layout.hpp"
+#include "sotto/strategies/parameter_server.hpp"
+#include "sotto/strategies/shard_server.hpp"
+#include "sotto/wire/push.hpp"
+
+namespace sotto::testing {
+
+/// A shard_server of one vector without messages between ranks: a schedule says who pushes.
+template <class Options>
+class served {
+public:
+    served(const Options& options, int workers, std::vector<float> start)
+        : tensors_(one_vector(start.size())),
+          compressor_(options.compressor.bind(tensors_)),
+          server_(options, tensors_, shard{0, 1}, workers),
+          read_(static_cast<std::size_t>(workers), start),
+          version_(static_cast<std::size_t>(workers)),
+          rounds_(static_cast<std::size_t>(workers)) {
+        server_.begin(start);
+        for (int w = 0; w < workers; ++w) server_.expect(w);
+        for (int w = 0; w < workers; ++w) server_.attach(w);
+        answer();
+    }
+
+    /// The worker pushes this gradient; whoever may then reads.
+    void push(int worker, const std::vector<float>& gradient) {
+        bytes content(wire::push_head_bytes(1));
+        compressor_.encode(*tensors_.begin(), gradient, content);
+        const std::uint64_t size = content.size() - wire::push_head_bytes(1);
+        wire::write_push_head({.kind = wire::push_kind::gradient,
+                               .round = rounds_[at(worker)]++,
+                               .read = version_[at(worker)]},
+                              std::span(&size, 1), content.data());
+        has_read_.clear();
+        server_.push(worker, content, now_);
+        answer();
+    }
+    void detach(int worker) {
+        has_read_.clear();
+        server_.detach(worker);
+        answer();
+    }
+    void attach(int worker) {
+        has_read_.clear();
+        server_.attach(worker);
+        answer();
+    }
+    void at_time(time_point now) { now_ = now; }
+
+    const std::vector<float>& read_by(int worker) const { return read_[at(worker)]; }
+    /// Who got parameters by what was done last.
+    const std::vector<int>& has_read() const noexcept { return has_read_; }
+    std::span<const float> parameters() const { return server_.own(); }
+    auto& server() noexcept { return server_; }
+
+private:
+    static std::size_t at(int worker) noexcept { return static_cast<std::size_t>(worker); }
+
+    static layout one_vector(std::size_t n) {
+        layout made;
+        made.add("w", {static_cast<std::int64_t>(n)});
+        return made;
+    }
+
+    void answer() {
+        while (const auto a = server_.next_answer(now_)) {
+            read_[at(a->worker)].assign(a->parameters.begin(), a->parameters.end());
+            version_[at(a->worker)] = a->head.version;
+            has_read_.push_back(a->worker);
+        }
+    }
+
+    layout tensors_;
+    decltype(std::declval<const Options&>().compressor.bind(std::declval<const layout&>()))
+        compressor_;
+    shard_server<Options> server_;
+    std::vector<std::vector<float>> read_;
+    std::vector<std::uint64_t> version_, rounds_;
+    std::vector<int> has_read_;
+    time_point now_{};
+};
+
+}  // namespace sotto::testing

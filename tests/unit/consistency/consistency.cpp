@@ -1,0 +1,99 @@
+#include "sotto/consistency/consistency.hpp"
+
+#include <doctest/doctest.h>
+
+#include <chrono>
+
+#include "sotto/consistency/bulk_synchronous.hpp"
+#include "sotto/consistency/dynamic_stale_synchronous.hpp"
+#include "sotto/consistency/stale_synchronous.hpp"
+#include "sotto/core/errors.hpp"
+
+using namespace sotto;
+using namespace std::chrono_literals;
+
+namespace {
+
+template <class State>
+void attach_all(State& state, int workers) {
+    for (int w = 0; w < workers; ++w) state.attach(w);
+}
+
+}  // namespace
+
+TEST_CASE("a stale synchronous worker may be as many rounds ahead as the bound") {
+    auto state = stale_synchronous{.bound = 1}.bind(3);
+    attach_all(state, 3);
+    const time_point now{};
+    state.pushed(0, now);
+    CHECK(state.may_go(0, now));
+    state.pushed(0, now);
+    CHECK_FALSE(state.may_go(0, now));
+    state.pushed(1, now);
+    CHECK_FALSE(state.may_go(0, now));  // 2 has done nothing yet
+    state.detach(2);
+    CHECK(state.may_go(0, now));
+    CHECK(state.weight() == doctest::Approx(0.5));
+}
+
+TEST_CASE("who comes late begins where the slowest is") {
+    auto state = stale_synchronous{.bound = 1}.bind(3);
+    state.attach(0);
+    state.attach(1);
+    const time_point now{};
+    for (int i = 0; i < 5; ++i) {
+        state.pushed(0, now);
+        state.pushed(1, now);
+    }
+    state.attach(2);
+    state.pushed(0, now);
+    CHECK(state.may_go(0, now));
+    state.pushed(0, now);
+    CHECK_FALSE(state.may_go(0, now));
+    state.pushed(2, now);
+    CHECK_FALSE(state.may_go(0, now));  // for 1
+    state.pushed(1, now);
+    CHECK(state.may_go(0, now));
+}
+
+TEST_CASE("the range is used where waiting at its lower end would be longer") {
+    // Worker 0 needs 1 s a round, worker 1 needs 4 s.
+    auto state = dynamic_stale_synchronous{.lowest = 2, .highest = 6}.bind(2);
+    attach_all(state, 2);
+    const auto at = [](double s) {
+        return time_point{} + std::chrono::duration_cast<duration>(std::chrono::duration<double>(s));
+    };
+    int pushed_by_0 = 0, pushed_by_1 = 0;
+    // Until both have pushed twice nothing is foreseen: 0 waits at 2 rounds ahead.
+    for (double t = 1.0; t <= 3.0; t += 1.0) {
+        state.pushed(0, at(t));
+        ++pushed_by_0;
+        CHECK(state.may_go(0, at(t)) == (pushed_by_0 <= 2));
+    }
+    state.pushed(1, at(4.0)), ++pushed_by_1;
+    CHECK(state.may_go(0, at(4.0)));
+    state.pushed(0, at(5.0)), ++pushed_by_0;  // 4 : 1
+    CHECK_FALSE(state.may_go(0, at(5.0)));
+    state.pushed(1, at(8.0)), ++pushed_by_1;
+    CHECK(state.may_go(0, at(8.0)));
+    // 5 : 2 at 9 s, 3 ahead. 1 pushes next at 12 s: three more rounds would end just then.
+    state.pushed(0, at(9.0)), ++pushed_by_0;
+    CHECK(state.may_go(0, at(9.0)));
+    state.pushed(0, at(10.0));
+    CHECK(state.may_go(0, at(10.0)));
+    state.pushed(0, at(11.0));
+    CHECK(state.may_go(0, at(11.0)));
+    state.pushed(0, at(12.0));  // 8 : 2, 6 ahead
+    state.pushed(1, at(12.0));
+    CHECK_FALSE((state.may_go(0, at(12.0)) && state.may_go(1, at(12.0)) && pushed_by_1 > 2));
+}
+
+TEST_CASE("what cannot be is refused by name") {
+    CHECK_THROWS_WITH_AS((void)stale_synchronous{.bound = -1}.bind(2),
+                         "stale_synchronous: bound is -1; it must be at least 0", invalid_option);
+    CHECK_THROWS_WITH_AS((void)(dynamic_stale_synchronous{.lowest = 3, .highest = 2}.bind(2)),
+                         "dynamic_stale_synchronous: from 3 to 2; 0 <= lowest <= highest is "
+                         "expected",
+                         invalid_option);
+    CHECK_THROWS_AS((void)bulk_synchronous{.backups = 2}.bind(2), invalid_option);
+}

@@ -1,0 +1,229 @@
+#include "sotto/strategies/shard_server.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <numbers>
+#include <span>
+#include <vector>
+
+#include "sotto/consistency/asynchronous.hpp"
+#include "sotto/consistency/bulk_synchronous.hpp"
+#include "sotto/consistency/stale_synchronous.hpp"
+#include "sotto/core/errors.hpp"
+#include "sotto/staleness/delay_compensation.hpp"
+#include "sotto/staleness/delay_compensation_adaptive.hpp"
+#include "sotto/staleness/delay_compensation_of_rounds.hpp"
+#include "sotto/staleness/inverse_staleness.hpp"
+#include "sotto/strategies/parameter_server.hpp"
+#include "support/served.hpp"
+
+using namespace sotto;
+using namespace sotto::testing;
+
+namespace {
+
+using floats = std::vector<float>;
+
+floats of(std::span<const float> values) {
+    return {values.begin(), values.end()};
+}
+
+std::vector<std::int64_t> of_counts(std::span<const std::int64_t> counts) {
+    return {counts.begin(), counts.end()};
+}
+
+/// Whole numbers, so that sums and products are exact in any order.
+floats gradient(int worker, int step) {
+    floats g(4);
+    for (int i = 0; i < 4; ++i) g[static_cast<std::size_t>(i)] = static_cast<float>(
+        (worker * 7 + step * 3 + i * 5) % 9 - 4);
+    return g;
+}
+
+constexpr int schedule[] = {0, 1, 1, 2, 0, 1, 2, 2, 2, 0, 1, 0, 0, 2, 1};
+
+/// The algorithm of the paper in as few lines as possible.
+struct reference {
+    float rate, lambda;
+    floats w;
+    std::vector<floats> backup;
+
+    reference(float r, float l, const floats& start, std::size_t workers)
+        : rate(r), lambda(l), w(start), backup(workers, start) {}
+
+    void push(int worker, const floats& g) {
+        floats& before = backup[static_cast<std::size_t>(worker)];
+        for (std::size_t i = 0; i < w.size(); ++i)
+            w[i] -= rate * (g[i] + lambda * g[i] * g[i] * (w[i] - before[i]));
+        before = w;
+    }
+};
+
+}  // namespace
+
+TEST_CASE("a schedule of pushes leads where the paper's algorithm leads") {
+    const floats start{1.0f, -2.0f, 3.0f, 0.5f};
+    for (const float lambda : {0.0f, 0.25f}) {
+        const parameter_server options{sgd{.learning_rate = 0.125}, asynchronous{},
+                                       delay_compensation{.lambda = lambda}};
+        served server(options, 3, start);
+        reference expected(0.125f, lambda, start, 3);
+        int step = 0;
+        for (const int worker : schedule) {
+            server.push(worker, gradient(worker, step));
+            expected.push(worker, gradient(worker, step));
+            ++step;
+            REQUIRE(of(server.parameters()) == expected.w);
+            for (int w = 0; w < 3; ++w)
+                REQUIRE(server.read_by(w) == expected.backup[static_cast<std::size_t>(w)]);
+        }
+    }
+}
+
+TEST_CASE("what a worker has read stays what it was while others go on") {
+    const parameter_server options{sgd{.learning_rate = 1.0}, asynchronous{}};
+    served server(options, 3, {0.0f, 0.0f});
+    const float* const first = server.server().own().data();
+    server.push(0, {1.0f, 2.0f});
+    server.push(1, {10.0f, 20.0f});
+    CHECK(server.read_by(2) == floats{0.0f, 0.0f});
+    CHECK(server.read_by(0) == floats{-1.0f, -2.0f});
+    CHECK(server.read_by(1) == floats{-11.0f, -22.0f});
+    CHECK(server.server().own().data() == first);
+    CHECK(server.server().kept_bytes() >= 3 * 2 * sizeof(float));
+}
+
+TEST_CASE("staleness is counted by worker, and a log says who came when") {
+    const parameter_server options{sgd{}, asynchronous{}};
+    served server(options, 2, {0.0f});
+    for (const int worker : {0, 0, 1, 0}) server.push(worker, {1.0f});
+    CHECK(of_counts(server.server().staleness().of(0)) == std::vector<std::int64_t>{2, 1});
+    CHECK(of_counts(server.server().staleness().of(1)) == std::vector<std::int64_t>{0, 0, 1});
+    const auto log = server.server().log();
+    REQUIRE(log.size() == 4);
+    CHECK(log[2] == served_push{.worker = 1, .round = 0, .read = 0, .applied = 3});
+    CHECK(log[3] == served_push{.worker = 0, .round = 2, .read = 2, .applied = 4});
+}
+
+TEST_CASE("asynchronous SGD on a quadratic is stable up to 2 sin(pi / (2 (2 tau + 1)))") {
+    const auto grows = [](int tau, double rate) {
+        const parameter_server options{sgd{.learning_rate = rate}, asynchronous{}};
+        served server(options, tau + 1, {1.0f});
+        // Workers take turns, so each gradient, of w^2 / 2, is tau steps old.
+        double late = 0.0;
+        for (int step = 0; step < 4000; ++step) {
+            const int worker = step % (tau + 1);
+            server.push(worker, {server.read_by(worker)[0]});
+            const double size = std::abs(static_cast<double>(server.parameters()[0]));
+            if (size > 1e6) return true;
+            if (step >= 3900) late = std::max(late, size);
+        }
+        return late > 1.0;
+    };
+    for (const int tau : {0, 1, 2, 4, 8}) {
+        const double bound = 2.0 * std::sin(std::numbers::pi / (2.0 * (2.0 * tau + 1.0)));
+        CAPTURE(tau);
+        CHECK_FALSE(grows(tau, 0.98 * bound));
+        CHECK(grows(tau, 1.02 * bound));
+    }
+}
+
+TEST_CASE("a round of bulk synchrony makes one step by the mean, in the order of workers") {
+    const parameter_server options{sgd{.learning_rate = 1.0}, bulk_synchronous{}};
+    served server(options, 3, {0.0f});
+    server.push(2, {3.0f});
+    server.push(0, {6.0f});
+    CHECK(server.has_read().empty());
+    CHECK(server.parameters()[0] == 0.0f);
+    server.push(1, {-3.0f});
+    CHECK(server.has_read() == std::vector<int>{0, 1, 2});
+    CHECK(server.parameters()[0] == -2.0f);
+    CHECK(server.server().version() == 1);
+    CHECK(server.server().kept_bytes() <= 2 * sizeof(float));  // all have read the same
+}
+
+TEST_CASE("a backup worker's late gradient is dropped, and it goes on with the others") {
+    const parameter_server options{sgd{.learning_rate = 1.0}, bulk_synchronous{.backups = 1}};
+    served server(options, 3, {0.0f});
+    server.push(0, {2.0f});
+    server.push(1, {4.0f});
+    CHECK(server.parameters()[0] == -3.0f);
+    CHECK(server.has_read() == std::vector<int>{0, 1});
+    server.push(2, {100.0f});
+    CHECK(server.parameters()[0] == -3.0f);
+    CHECK(server.has_read() == std::vector<int>{2});
+    CHECK(server.server().dropped() == 1);
+    CHECK(server.server().log().back().applied == 0);
+    server.push(2, {1.0f});
+    server.push(1, {1.0f});
+    CHECK(server.parameters()[0] == -4.0f);
+}
+
+TEST_CASE("nobody waits for a worker that is gone, and what it gave counts") {
+    const parameter_server options{sgd{.learning_rate = 1.0}, bulk_synchronous{}};
+    served server(options, 3, {0.0f});
+    server.push(0, {1.0f});
+    server.push(1, {2.0f});
+    server.detach(1);
+    CHECK(server.parameters()[0] == 0.0f);
+    server.detach(2);
+    CHECK(server.parameters()[0] == -1.5f);
+    CHECK(server.has_read() == std::vector<int>{0});
+    server.attach(2);
+    CHECK(server.has_read() == std::vector<int>{2});
+    CHECK(server.read_by(2) == floats{-1.5f});
+    server.push(0, {1.0f});
+    CHECK(server.has_read().empty());
+    server.push(2, {3.0f});
+    CHECK(server.parameters()[0] == -3.5f);
+}
+
+TEST_CASE("with a bound of s rounds a worker waits until the slowest is s behind") {
+    const parameter_server options{sgd{.learning_rate = 1.0},
+                                   stale_synchronous{.bound = 2, .averaged = false}};
+    served server(options, 2, {0.0f});
+    server.push(0, {1.0f});
+    CHECK(server.has_read() == std::vector<int>{0});
+    server.push(0, {1.0f});
+    CHECK(server.has_read() == std::vector<int>{0});
+    server.push(0, {1.0f});
+    CHECK(server.has_read().empty());
+    server.push(1, {1.0f});
+    CHECK(server.has_read() == std::vector<int>{0, 1});
+    CHECK(server.parameters()[0] == -4.0f);
+}
+
+TEST_CASE("DC-SSGD without lambda is the step by the mean, in any order of workers") {
+    const floats a{4.0f, -8.0f}, b{12.0f, 0.0f};
+    const auto led_to = [&](auto compensator, const floats& first, const floats& second) {
+        const parameter_server options{sgd{.learning_rate = 0.5}, bulk_synchronous{},
+                                       compensator};
+        served server(options, 2, {1.0f, 1.0f});
+        server.push(0, first);
+        server.push(1, second);
+        return of(server.parameters());
+    };
+    const delay_compensation_of_rounds nothing{.lambda = 0.0}, some{.lambda = 0.25};
+    CHECK(led_to(nothing, a, b) == led_to(no_compensation{}, a, b));
+    CHECK(led_to(nothing, a, b) == led_to(nothing, b, a));
+    // w1 = w - 0.25 a; w2 = w1 - 0.25 (b + lambda b^2 (w1 - w))
+    CHECK(led_to(some, a, b) ==
+          floats{1.0f - 1.0f - 0.25f * (12.0f + 0.25f * 144.0f * -1.0f), 3.0f});
+}
+
+TEST_CASE("a push that cannot be is refused, and changes nothing") {
+    const parameter_server options{sgd{}, asynchronous{}};
+    served server(options, 2, {1.0f});
+    auto& s = server.server();
+    CHECK_THROWS_AS(s.push(0, bytes(10), {}), malformed);
+    bytes content(wire::push_head_bytes(1));
+    const std::uint64_t size = 0;
+    wire::write_push_head({.read = 1}, std::span(&size, 1), content.data());
+    CHECK_THROWS_AS(s.push(0, content, {}), malformed);  // of a version that is not yet
+    CHECK_THROWS_AS(server.push(0, {NAN}), non_finite);
+    CHECK(server.parameters()[0] == 1.0f);
+}
