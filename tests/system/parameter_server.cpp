@@ -1,0 +1,212 @@
+#include "sotto/strategies/parameter_server.hpp"
+
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sotto/compressors/residual.hpp"
+#include "sotto/compressors/sparsified.hpp"
+#include "sotto/compressors/top_k.hpp"
+#include "sotto/consistency/asynchronous.hpp"
+#include "sotto/consistency/bulk_synchronous.hpp"
+#include "sotto/consistency/dynamic_stale_synchronous.hpp"
+#include "sotto/consistency/stale_synchronous.hpp"
+#include "sotto/core/errors.hpp"
+#include "sotto/optimizers/momentum_sgd.hpp"
+#include "sotto/staleness/delay_compensation.hpp"
+#include "sotto/staleness/delay_compensation_adaptive.hpp"
+#include "sotto/staleness/gap_aware.hpp"
+#include "sotto/strategies/all_reduce.hpp"
+#include "support/over_simulated.hpp"
+#include "support/over_tcp.hpp"
+#include "support/training.hpp"
+
+using namespace sotto;
+using namespace sotto::testing;
+
+namespace {
+
+constexpr sgd plain{.learning_rate = 0.125};
+
+/// Ranks of different speeds.
+struct over_uneven {
+    template <class F>
+    static void run(int size, F f) {
+        simulated_options options;
+        options.slowness = speeds::exponential{};
+        options.machine.flops = 1e6;
+        run_simulated(size, options, f);
+    }
+};
+
+exercise pulled() {
+    exercise work;
+    work.model.pull = 0.25f;
+    return work;
+}
+
+}  // namespace
+
+TEST_CASE("one worker is plain SGD, bit for bit, whatever would compensate for delay") {
+    const auto expected = train(1, all_reduce{plain}, pulled()).front();
+    const auto one = [&](const auto& strategy) {
+        return train(1, strategy, pulled()).front().same_parameters(expected);
+    };
+    CHECK(one(parameter_server{plain}));
+    CHECK(one(parameter_server{plain, asynchronous{}, delay_compensation{.lambda = 2.0}}));
+    CHECK(one(parameter_server{plain, asynchronous{}, delay_compensation_adaptive{}}));
+    CHECK(one(parameter_server{plain, asynchronous{}, gap_aware{}}));
+    CHECK(one(parameter_server{plain, bulk_synchronous{}}));
+    CHECK(one(parameter_server{plain, stale_synchronous{.bound = 2}}));
+}
+
+TEST_CASE("rounds of bulk synchrony lead where all-reduce leads, on every transport") {
+    const auto expected = train(4, all_reduce{plain}, pulled());
+    const parameter_server strategy{plain, bulk_synchronous{}};
+    CHECK(train(4, strategy, pulled()).front().same_parameters(expected.front()));
+    CHECK(train<over_tcp>(4, strategy, pulled()).front().same_parameters(expected.front()));
+    CHECK(train<over_simulated>(4, strategy, pulled()).front().same_parameters(expected.front()));
+    CHECK(train<over_uneven>(4, strategy, pulled()).front().same_parameters(expected.front()));
+}
+
+TEST_CASE("a bound of 0 rounds is bulk synchrony, bit for bit") {
+    for (const bool averaged : {true, false}) {
+        const parameter_server bulk{momentum_sgd{.learning_rate = 0.01},
+                                    bulk_synchronous{.averaged = averaged}};
+        const parameter_server bound{momentum_sgd{.learning_rate = 0.01},
+                                     stale_synchronous{.bound = 0, .averaged = averaged}};
+        const auto a = train<over_uneven>(5, bulk, pulled()), b = train(5, bound, pulled());
+        CHECK(agree(a));
+        CHECK(a.front().same_parameters(b.front()));
+    }
+}
+
+TEST_CASE("without lambda delay compensation is asynchronous SGD with the same arrivals") {
+    const parameter_server none{plain, asynchronous{}};
+    const parameter_server zero{plain, asynchronous{}, delay_compensation{.lambda = 0.0}};
+    const parameter_server some{plain, asynchronous{}, delay_compensation{.lambda = 0.001}};
+    const auto a = train<over_uneven>(5, none, pulled()), b = train<over_uneven>(5, zero, pulled()),
+               c = train<over_uneven>(5, some, pulled());
+    CHECK(a.front().same_parameters(b.front()));
+    CHECK_FALSE(a.front().same_parameters(c.front()));
+}
+
+TEST_CASE("all ranks end with the same parameters, whoever serves") {
+    for (const serving& servers : {serving{}, serving{.dedicated = true}, serving{.servers = 2},
+                                   serving{.servers = 3, .dedicated = true}}) {
+        const auto left = train(
+            4, parameter_server{plain, asynchronous{}, no_compensation{}, none{}, servers},
+            pulled());
+        CHECK(agree(left));
+        CHECK(left.front().report.steps == (servers.dedicated ? 0 : 12));
+    }
+}
+
+TEST_CASE("several servers are one server, where all wait for each other") {
+    const auto with = [](int servers) {
+        return train(4, parameter_server{plain, bulk_synchronous{}, no_compensation{}, none{},
+                                         serving{.servers = servers}},
+                     pulled());
+    };
+    const auto one = with(1), three = with(3);
+    CHECK(one.front().same_parameters(three.front()));
+}
+
+TEST_CASE("nothing is lost: what was applied and what is remembered is what was given") {
+    // The gradients do not depend on the parameters, and a rate of 1 makes their sum.
+    const sgd sum{.learning_rate = 1.0};
+    const exercise work;
+    const auto all = train<over_uneven>(3, parameter_server{sum, asynchronous{}}, work);
+    std::vector<std::vector<float>> left(3);
+    std::vector<float> end;
+    over_uneven::run(3, [&](auto& transport) {
+        number_model model = work.model;
+        const parameter_server strategy{sum, asynchronous{}, no_compensation{},
+                                        sparsified{top_k{.density = 0.1}, residual{}}};
+        trainer trainer{model, strategy, transport,
+                        {.batch_size = work.batch_size, .seed = work.seed}};
+        trainer.fit(numbered{work.examples}, work.length);
+        auto& mine = left[static_cast<std::size_t>(transport.rank())];
+        auto& memory = const_cast<std::remove_cvref_t<decltype(trainer.state().compressor())>&>(
+            trainer.state().compressor());
+        memory.visit([&](const std::string&, auto&& value, kept = kept::alike) {
+            if constexpr (std::is_convertible_v<decltype(value), std::span<float>>) {
+                const std::span<float> part(value);
+                mine.insert(mine.end(), part.begin(), part.end());
+            }
+        });
+        if (transport.rank() == 0)
+            end.assign(trainer.parameters().begin(), trainer.parameters().end());
+    });
+    const auto& given = all.front().parameters;
+    REQUIRE(left[0].size() == given.size());
+    for (std::size_t i = 0; i < given.size(); ++i)
+        CHECK(end[i] - left[0][i] - left[1][i] - left[2][i] == given[i]);
+}
+
+TEST_CASE("training goes on in another call of fit") {
+    const parameter_server strategy{plain, bulk_synchronous{}};
+    std::vector<float> twice;
+    over_in_process::run(4, [&](auto& transport) {
+        number_model model = pulled().model;
+        trainer trainer{model, strategy, transport, {.batch_size = 4, .seed = 1}};
+        trainer.fit(numbered{96}, epochs{1});
+        trainer.fit(numbered{96}, epochs{1});
+        if (transport.rank() == 0)
+            twice.assign(trainer.parameters().begin(), trainer.parameters().end());
+    });
+    CHECK(twice == train(4, strategy, pulled()).front().parameters);
+}
+
+TEST_CASE("a worker that fails is named at all others, and the server's state is whole") {
+    for (const int failing : {0, 2}) {
+        std::atomic<int> told = 0;
+        CHECK_THROWS_AS(over_in_process::run(3, [&](auto& transport) {
+            number_model model = pulled().model;
+            if (transport.rank() == failing)
+                model.on_progress = [n = 0](int) mutable {
+                    if (++n == 20) throw std::domain_error("disk on fire");
+                };
+            trainer trainer{model, parameter_server{plain}, transport, {.batch_size = 4}};
+            try {
+                trainer.fit(numbered{96}, epochs{3});
+            } catch (const peer_failure& e) {
+                CHECK(e.rank() == failing);
+                CHECK(e.cause() == "disk on fire");
+                ++told;
+                throw;
+            }
+        }), std::domain_error);
+        CHECK(told == 2);
+    }
+}
+
+TEST_CASE("a gradient that is no number is found by the worker that has it") {
+    CHECK_THROWS_AS(over_in_process::run(2, [&](auto& transport) {
+        number_model model;
+        if (transport.rank() == 1) model.spoil = [](std::span<float> g) { g[3] = NAN; };
+        trainer trainer{model, parameter_server{plain}, transport, {.batch_size = 4}};
+        trainer.fit(numbered{96}, epochs{1});
+    }), non_finite);
+}
+
+TEST_CASE("what cannot be is refused when it is bound") {
+    const auto bind = [](serving servers) {
+        over_in_process::run(2, [&](auto& transport) {
+            number_model model;
+            trainer trainer{model,
+                            parameter_server{plain, asynchronous{}, no_compensation{}, none{},
+                                             servers},
+                            transport};
+        });
+    };
+    CHECK_THROWS_WITH_AS(bind({.servers = 0}),
+                         "parameter_server: 0 servers among 2 ranks; 1 to all of them are possible",
+                         invalid_option);
+    CHECK_THROWS_AS(bind({.servers = 3}), invalid_option);
+    CHECK_THROWS_AS(bind({.servers = 2, .dedicated = true}), invalid_option);
+}
