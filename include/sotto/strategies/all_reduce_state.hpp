@@ -28,6 +28,7 @@
 #include "sotto/strategies/stopwatch.hpp"
 #include "sotto/strategies/strategy.hpp"
 #include "sotto/strategies/under_way.hpp"
+#include "sotto/strategies/work_of_gradient.hpp"
 
 namespace sotto {
 
@@ -226,8 +227,10 @@ private:
     double compute(task<Model>& job, std::span<const float> parameters, float weight,
                    stopwatch<Transport>& watch) {
         const bool at_once = !compressing::waits_for_all(compressor_);
+        gradient_work<Transport> computed(*through_, job);
         const double loss = job.model.gradient(parameters, job.batch, std::span<float>(gradient_),
                                                [&](const tensor& t) {
+                                                   computed.is_ready(t);
                                                    computing_ += watch.lap();
                                                    is_ready(t);
                                                    if (at_once) {
@@ -237,6 +240,7 @@ private:
                                                    (void)advance();
                                                    compressing_ += watch.lap();
                                                });
+        computed.end();
         computing_ += watch.lap();
         for (const tensor& t : tensors_)
             if (progress_[slot(t)] == progress::at_rest) is_ready(t);

@@ -184,9 +184,13 @@ private:
         compressing::begin_round(compressor_, {.step = rounds_, .epoch = job.epoch,
                                                .rank = roles_.own_worker(),
                                                .world_size = 1, .share = 1.0});
+        gradient_work<Transport> computed(*through_, job);
         report.loss = job.model.gradient(parameters, job.batch, std::span<float>(gradient_),
-                                         [&](const tensor&) { serve(); });
-        through_->charge(work_of_gradient(job));
+                                         [&](const tensor& t) {
+                                             computed.is_ready(t);
+                                             serve();
+                                         });
+        computed.end();
         report.compute = watch.lap();
 
         weigh();
