@@ -26,6 +26,7 @@ struct step_info {
 ///                                         step takes place
 /// and may have
 ///   update_at(tensor, parameters, gradient, indices)   the same for these entries alone, where
+///   update_entries(tensor, parameters, indices, values)  the same, given their values alone
 ///   updates_sparsely()                                 says that entries with a zero gradient stay
 ///                                                      as they are
 ///   commit()                                           noexcept: the step took place
@@ -65,6 +66,14 @@ bool updates_sparsely(const State& state) noexcept {
     else
         return false;
 }
+
+template <class State>
+concept updates_entries = requires(State& state, const tensor& t, std::span<float> parameters,
+                                   std::span<const std::uint32_t> indices,
+                                   std::span<const float> values) {
+    { state.update_entries(t, parameters, indices, values) }
+    noexcept;
+};
 
 template <class State>
 void follow_momentum(State& state, const carried_momentum& momentum) noexcept {

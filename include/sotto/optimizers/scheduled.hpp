@@ -75,6 +75,13 @@ public:
     }
     { bound_.update_at(t, parameters, gradient, indices); }
 
+    void update_entries(const tensor& t, std::span<float> parameters,
+                        std::span<const std::uint32_t> indices,
+                        std::span<const float> values) noexcept
+        requires optimizing::updates_entries<bound> {
+        bound_.update_entries(t, parameters, indices, values);
+    }
+
     void commit() noexcept { optimizing::commit(bound_); }
     void visit(auto&& field) requires optimizing::can_be_saved<Optimizer> {
         optimizing::visit(bound_, field);

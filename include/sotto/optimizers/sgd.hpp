@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sotto/core/layout.hpp"
+#include "sotto/kernels/entries.hpp"
 #include "sotto/kernels/updates.hpp"
 #include "sotto/optimizers/optimizer.hpp"
 
@@ -99,6 +100,13 @@ public:
     void update_at(const tensor&, std::span<float> parameters, std::span<const float> gradient,
                    std::span<const std::uint32_t> indices) noexcept {
         kernels::descend_at(rate_, parameters, gradient, indices);
+    }
+
+    /// As update_at, with the gradient's values alone.
+    void update_entries(const tensor&, std::span<float> parameters,
+                        std::span<const std::uint32_t> indices,
+                        std::span<const float> values) noexcept {
+        kernels::descend_values_at(rate_, parameters, indices, values);
     }
 
     void visit(auto&& field) {

@@ -9,6 +9,7 @@
 #include "sotto/core/errors.hpp"
 #include "sotto/core/layout.hpp"
 #include "sotto/kernels/delay_compensation.hpp"
+#include "sotto/kernels/entries.hpp"
 #include "sotto/staleness/staleness_compensator.hpp"
 
 namespace sotto {
@@ -51,6 +52,12 @@ struct delay_compensation {
                         std::span<const float> then) const noexcept {
             kernels::compensate_delay(by_, gradient, now, then);
         }
+        void compensate_at(const tensor&, std::span<float> values,
+                           std::span<const std::uint32_t> indices, std::span<const float> now,
+                           std::span<const float> then) const noexcept {
+            kernels::compensate_delay_at(by_, values, indices, now, then);
+        }
+
         /// Both steps of plain SGD in one pass; there where nothing bounds the correction.
         bool descends() const noexcept { return by_.bound == 0.0f; }
         void descend(const tensor&, float rate, std::span<float> now,

@@ -4,11 +4,13 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sotto/core/errors.hpp"
 #include "sotto/core/layout.hpp"
 #include "sotto/kernels/delay_compensation.hpp"
+#include "sotto/kernels/entries.hpp"
 #include "sotto/staleness/delay_compensation.hpp"
 #include "sotto/staleness/staleness_compensator.hpp"
 
@@ -42,7 +44,9 @@ struct delay_compensation_adaptive {
                   .epsilon = static_cast<float>(options.epsilon),
                   .bound = static_cast<float>(options.bound)},
               squares_(static_cast<std::size_t>(options.per_worker ? workers : 1),
-                       std::vector<float>(static_cast<std::size_t>(tensors.size()))) {}
+                       std::vector<float>(static_cast<std::size_t>(tensors.size()))),
+              scales_(squares_.size(),
+                      std::vector<float>(tensors.tensors().size(), 1.0f)) {}
 
         double begin(const late_gradient& what) noexcept {
             worker_ = squares_.size() > 1 ? static_cast<std::size_t>(what.worker) : 0;
@@ -51,11 +55,21 @@ struct delay_compensation_adaptive {
 
         void compensate(const tensor& t, std::span<float> gradient, std::span<const float> now,
                         std::span<const float> then) noexcept {
+            settle(t);
             kernels::compensate_delay(by_, gradient, now, then, of(t));
+        }
+        void compensate_at(const tensor& t, std::span<float> values,
+                           std::span<const std::uint32_t> indices, std::span<const float> now,
+                           std::span<const float> then) noexcept {
+            float& scale = scale_of(t);
+            if (by_.decay * scale < least_scale) settle(t);
+            scale *= by_.decay;
+            kernels::compensate_delay_at(by_, scale, values, indices, now, then, of(t));
         }
         bool descends() const noexcept { return by_.bound == 0.0f; }
         void descend(const tensor& t, float rate, std::span<float> now,
                      std::span<const float> gradient, std::span<const float> then) noexcept {
+            settle(t);
             kernels::descend_compensated(rate, by_, now, gradient, then, of(t));
         }
 
@@ -64,15 +78,18 @@ struct delay_compensation_adaptive {
                 for (float& s : squares_[static_cast<std::size_t>(worker)]) s = 0.0f;
         }
 
-        std::span<const float> mean_square(int worker = 0) const noexcept {
+        std::span<const float> mean_square(int worker = 0) noexcept {
+            settle_all(static_cast<std::size_t>(worker));
             return squares_[static_cast<std::size_t>(worker)];
         }
 
         void visit(auto&& field) {
-            for (std::size_t worker = 0; worker < squares_.size(); ++worker)
+            for (std::size_t worker = 0; worker < squares_.size(); ++worker) {
+                settle_all(worker);
                 for (const tensor& t : tensors_)
                     field("mean_square/" + std::to_string(worker) + "/" + t.name,
                           t.of(std::span(squares_[worker])));
+            }
         }
 
     private:
@@ -80,9 +97,28 @@ struct delay_compensation_adaptive {
             return t.of(std::span(squares_[worker_]));
         }
 
+        // Where only entries come, s is kept divided by the decay of all gradients since: then the
+        // others need not be touched. Some thousand gradients later all are, once.
+        static constexpr float least_scale = 1e-18f;
+
+        float& scale_of(const tensor& t) noexcept {
+            return scales_[worker_][static_cast<std::size_t>(t.index)];
+        }
+        void settle(const tensor& t) noexcept {
+            float& scale = scale_of(t);
+            if (scale != 1.0f)
+                for (float& s : of(t)) s *= scale;
+            scale = 1.0f;
+        }
+        void settle_all(std::size_t worker) noexcept {
+            const std::size_t present = std::exchange(worker_, worker);
+            for (const tensor& t : tensors_) settle(t);
+            worker_ = present;
+        }
+
         layout tensors_;
         kernels::adaptive_compensation by_;
-        std::vector<std::vector<float>> squares_;
+        std::vector<std::vector<float>> squares_, scales_;
         std::size_t worker_ = 0;
     };
 

@@ -1,0 +1,127 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+
+#include "sotto/core/config.hpp"
+#include "sotto/kernels/delay_compensation.hpp"
+#include "sotto/kernels/largest_index.hpp"
+#include "sotto/kernels/require.hpp"
+#include "sotto/kernels/unfused.hpp"
+
+// What servers do with the few entries of a gradient that came: values[k] is the gradient at
+// indices[k], and 0 elsewhere. Each entry is a cache line of every array of weights, which is asked
+// for some entries ahead: 25 000 of 25 million weights are then bound by memory, not by its delay.
+
+namespace sotto::kernels::inline SOTTO_UNIT {
+
+namespace detail {
+
+inline constexpr std::size_t entries_ahead = 24;
+
+/// Calls with each entry, when the lines of entries that follow were asked for.
+template <class Visitor, class... Values>
+SOTTO_INLINE void for_entries(std::span<const std::uint32_t> indices, Visitor&& visit,
+                              const Values*... weights) noexcept {
+    const std::size_t count = indices.size();
+    for (std::size_t k = 0; k < count; ++k) {
+        if (k + entries_ahead < count)
+            (__builtin_prefetch(weights + indices[k + entries_ahead], 1), ...);
+        visit(k, indices[k]);
+    }
+}
+
+inline void require_entries(const char* name, std::span<const std::uint32_t> indices,
+                            std::size_t values, std::size_t size) {
+    require_size_of({"indices", indices.size()}, {{"values", values}}, name);
+    if (const std::size_t at = first_beyond(indices, size); at < indices.size()) [[unlikely]]
+        refuse(name,
+               "index " + std::to_string(indices[at]) + " at place " + std::to_string(at),
+               "less than " + std::to_string(size) + ", the size of the weights");
+}
+
+}  // namespace detail
+
+/// w[indices[k]] -= rate * values[k]. Sizes that differ, or an index beyond w, are an
+/// invalid_option, before anything changes; as below.
+inline void descend_values_at(float rate, std::span<float> w,
+                              std::span<const std::uint32_t> indices,
+                              std::span<const float> values) {
+    detail::require_entries("descend_values_at", indices, values.size(), w.size());
+    float* const to = w.data();
+    const float* const g = values.data();
+    detail::for_entries(
+        indices,
+        [&](std::size_t k, std::uint32_t i) {
+            SOTTO_UNFUSED_BODY
+            to[i] = to[i] - rate * g[k];
+        },
+        to);
+}
+
+/// to[indices[k]] = from[indices[k]].
+inline void copy_at(std::span<float> to, std::span<const float> from,
+                    std::span<const std::uint32_t> indices) {
+    detail::require_size_of({"to", to.size()}, {{"from", from.size()}}, "copy_at");
+    detail::require_entries("copy_at", indices, indices.size(), to.size());
+    float* const target = to.data();
+    const float* const source = from.data();
+    detail::for_entries(
+        indices, [&](std::size_t, std::uint32_t i) { target[i] = source[i]; }, target, source);
+}
+
+/// compensate_delay of entries: bit for bit what it makes of them in a whole gradient.
+inline void compensate_delay_at(const constant_compensation& by, std::span<float> values,
+                                std::span<const std::uint32_t> indices, std::span<const float> w,
+                                std::span<const float> before) {
+    detail::require_size_of({"w", w.size()}, {{"before", before.size()}}, "compensate_delay_at");
+    detail::require_entries("compensate_delay_at", indices, values.size(), w.size());
+    float* const g = values.data();
+    const float *const now = w.data(), *const then = before.data();
+    detail::for_entries(
+        indices,
+        [&](std::size_t k, std::uint32_t i) {
+            if (by.bound > 0.0f)
+                detail::compensate_bounded(by.lambda, by.bound, now[i], then[i], g[k]);
+            else
+                detail::compensate(by.lambda, now[i], then[i], g[k]);
+        },
+        now, then);
+}
+
+/// The adaptive one. A mean square that was not touched has decayed all the same: it is
+/// s[i] * scale, where scale has been multiplied by the decay for this gradient too.
+///   math    s' = s[i] scale + (1 - m) g^2;  s[i] = s' / scale;  lambda = lambda0 / sqrt(s' + eps)
+inline void compensate_delay_at(const adaptive_compensation& by, float scale,
+                                std::span<float> values, std::span<const std::uint32_t> indices,
+                                std::span<const float> w, std::span<const float> before,
+                                std::span<float> s) {
+    detail::require_size_of({"w", w.size()}, {{"before", before.size()}, {"s", s.size()}},
+                            "compensate_delay_at");
+    detail::require_entries("compensate_delay_at", indices, values.size(), w.size());
+    detail::require_above_0("compensate_delay_at", "epsilon", by.epsilon);
+    float *const g = values.data(), *const squares = s.data();
+    const float *const now = w.data(), *const then = before.data();
+    const float bound = by.bound, least = 1.0f / scale;
+    detail::for_entries(
+        indices,
+        [&](std::size_t k, std::uint32_t i) {
+            SOTTO_UNFUSED_BODY
+            const float largest = std::numeric_limits<float>::max();
+            const float square = squares[i] * scale + (1.0f - by.decay) * (g[k] * g[k]);
+            const float lambda = by.lambda / std::sqrt(square + by.epsilon);
+            squares[i] = std::min(square * least, largest);
+            if (bound > 0.0f)
+                detail::compensate_bounded(lambda, bound, now[i], then[i], g[k]);
+            else
+                detail::compensate(lambda, now[i], then[i], g[k]);
+        },
+        now, then, squares);
+}
+
+}  // namespace sotto::kernels::inline SOTTO_UNIT
