@@ -1,7 +1,10 @@
 #pragma once
 
+#include <doctest/doctest.h>
+
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <span>
 #include <utility>
@@ -13,6 +16,7 @@
 #include "sotto/strategies/parameter_server.hpp"
 #include "sotto/strategies/shard_server.hpp"
 #include "sotto/wire/push.hpp"
+#include "sotto/wire/sparse_block.hpp"
 
 namespace sotto::testing {
 
@@ -75,10 +79,28 @@ private:
 
     void answer() {
         while (const auto a = server_.next_answer(now_)) {
-            read_[at(a->worker)].assign(a->parameters.begin(), a->parameters.end());
+            take(*a, read_[at(a->worker)]);
             version_[at(a->worker)] = a->head.version;
             has_read_.push_back(a->worker);
         }
+    }
+
+    template <class Answer>
+    static void take(const Answer& a, std::vector<float>& values) {
+        if (a.head.kind == wire::parameters_kind::whole) {
+            REQUIRE(a.content.size() == 4 * values.size());
+            std::memcpy(values.data(), a.content.data(), a.content.size());
+            return;
+        }
+        std::vector<std::uint32_t> indices(values.size());
+        std::vector<float> to(values.size());
+        const auto entries = wire::decode_sparse(a.content,
+                                                 static_cast<std::int64_t>(values.size()),
+                                                 std::span<std::uint32_t>(indices),
+                                                 std::span<float>(to))
+                                 .value("an answer");
+        for (std::size_t k = 0; k < entries.indices.size(); ++k)
+            values[entries.indices[k]] = entries.values[k];
     }
 
     layout tensors_;

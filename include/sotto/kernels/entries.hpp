@@ -107,7 +107,7 @@ inline void compensate_delay_at(const adaptive_compensation& by, float scale,
     detail::require_above_0("compensate_delay_at", "epsilon", by.epsilon);
     float *const g = values.data(), *const squares = s.data();
     const float *const now = w.data(), *const then = before.data();
-    const float bound = by.bound, least = 1.0f / scale;
+    const float bound = by.bound, least = scale > 0.0f ? 1.0f / scale : 0.0f;
     detail::for_entries(
         indices,
         [&](std::size_t k, std::uint32_t i) {

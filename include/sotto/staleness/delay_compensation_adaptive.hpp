@@ -62,7 +62,7 @@ struct delay_compensation_adaptive {
                            std::span<const std::uint32_t> indices, std::span<const float> now,
                            std::span<const float> then) noexcept {
             float& scale = scale_of(t);
-            if (by_.decay * scale < least_scale) settle(t);
+            if (by_.decay > 0.0f && by_.decay * scale < least_scale) settle(t);
             scale *= by_.decay;
             kernels::compensate_delay_at(by_, scale, values, indices, now, then, of(t));
         }

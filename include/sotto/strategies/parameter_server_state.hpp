@@ -27,6 +27,7 @@
 #include "sotto/strategies/strategy.hpp"
 #include "sotto/transports/transport.hpp"
 #include "sotto/wire/push.hpp"
+#include "sotto/wire/sparse_block.hpp"
 
 namespace sotto {
 
@@ -134,6 +135,7 @@ private:
         std::optional<request> sent, head_due, values_due;
         std::array<std::byte, wire::parameters_header_bytes> head_memory{};
         wire::parameters_header head{};
+        bytes changes;
         bool is_answered = true;
     };
 
@@ -295,22 +297,50 @@ private:
             l.head = wire::read_parameters_header(l.head_memory).value([&] {
                 return "what server " + std::to_string(s) + " answered";
             });
-            const auto values = shards_[s].of(tensors_, std::span<float>(read_));
-            if (l.head.size != values.size_bytes())
-                throw malformed("what server " + std::to_string(s) + " answered",
-                                {24, "bytes of its parameters",
-                                 static_cast<std::int64_t>(l.head.size),
-                                 static_cast<std::int64_t>(values.size_bytes())});
             l.values_due = through_->receive(
                 static_cast<int>(s),
-                {channels::parameters, static_cast<std::uint32_t>(2 * s + 1), 0},
-                std::as_writable_bytes(values));
+                {channels::parameters, static_cast<std::uint32_t>(2 * s + 1), 0}, room_for(s));
         }
         if (l.values_due && through_->poll(*l.values_due)) {
             l.values_due.reset();
             l.is_answered = true;
+            if (l.head.kind == wire::parameters_kind::changed) apply_changes(s);
         }
         return l.is_answered && !l.sent;
+    }
+
+    /// Where a server's parameters go: all of them to their place.
+    mutable_byte_view room_for(std::size_t s) {
+        link& l = links_[s];
+        const auto whole = std::as_writable_bytes(values_of(s));
+        const bool changed = l.head.kind == wire::parameters_kind::changed;
+        // A changed parameter takes its value and less than 8 bytes for its index.
+        if (changed ? l.head.size > 3 * whole.size() + 64 : l.head.size != whole.size())
+            throw malformed("what server " + std::to_string(s) + " answered",
+                            {24, "bytes of its parameters", static_cast<std::int64_t>(l.head.size),
+                             static_cast<std::int64_t>(whole.size())});
+        if (!changed) return whole;
+        l.changes.resize(static_cast<std::size_t>(l.head.size));
+        return l.changes;
+    }
+
+    void apply_changes(std::size_t s) {
+        const auto values = values_of(s);
+        const auto n = static_cast<std::int64_t>(values.size());
+        const auto peeked = wire::peek_sparse(links_[s].changes).value("a server's answer");
+        const auto count = static_cast<std::size_t>(std::min(peeked.entries, n));
+        changed_at_.resize(count);
+        changed_to_.resize(count);
+        const auto entries =
+            wire::decode_sparse(links_[s].changes, n, std::span<std::uint32_t>(changed_at_),
+                                std::span<float>(changed_to_))
+                .value("a server's answer");
+        for (std::size_t k = 0; k < entries.indices.size(); ++k)
+            values[entries.indices[k]] = entries.values[k];
+    }
+
+    std::span<float> values_of(std::size_t s) noexcept {
+        return shards_[s].of(tensors_, std::span<float>(read_));
     }
 
     template <class Done>
@@ -351,7 +381,7 @@ private:
             if (done_count_ < through_->size()) receive_push();
         }
         while (const auto due = server_->next_answer(through_->now()))
-            answer(roles_.rank_of(due->worker), due->head, due->parameters);
+            answer(roles_.rank_of(due->worker), due->head, due->content);
         for (answer_under_way& a : answers_) {
             if (a.head_sent && through_->poll(*a.head_sent)) a.head_sent.reset();
             if (a.values_sent && through_->poll(*a.values_sent)) a.values_sent.reset();
@@ -376,10 +406,11 @@ private:
         const auto own = server_->own();
         for (int to = 0; to < through_->size(); ++to)
             answer(to,
-                   {.version = server_->version(), .size = own.size_bytes()}, own);
+                   {.version = server_->version(), .size = own.size_bytes()},
+                   std::as_bytes(own));
     }
 
-    void answer(int rank, const wire::parameters_header& head, std::span<const float> values) {
+    void answer(int rank, const wire::parameters_header& head, byte_view content) {
         answer_under_way& a = answers_[static_cast<std::size_t>(rank)];
         const auto item = static_cast<std::uint32_t>(2 * through_->rank());
         // What went before has been received: the rank has pushed since.
@@ -387,8 +418,7 @@ private:
         if (a.values_sent) through_->wait(*a.values_sent);
         wire::write_parameters_header(head, a.head.data());
         a.head_sent = through_->send(rank, {channels::parameters, item, 0}, a.head);
-        a.values_sent = through_->send(rank, {channels::parameters, item + 1, 0},
-                                       std::as_bytes(values));
+        a.values_sent = through_->send(rank, {channels::parameters, item + 1, 0}, content);
     }
 
     std::size_t answers_under_way() const noexcept {
@@ -411,6 +441,8 @@ private:
     large_vector<float> read_;  // the parameters as the servers sent them
     std::vector<std::int64_t> tensor_bytes_;
     std::vector<std::uint64_t> sizes_;
+    std::vector<std::uint32_t> changed_at_;
+    std::vector<float> changed_to_;
     std::deque<link> links_;
     std::int64_t rounds_ = 0;
     std::int64_t step_ = 0;

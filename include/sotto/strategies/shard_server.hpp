@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -18,12 +19,17 @@
 #include "sotto/core/large_pages.hpp"
 #include "sotto/core/layout.hpp"
 #include "sotto/kernels/arithmetic.hpp"
+#include "sotto/kernels/entries.hpp"
+#include "sotto/kernels/reductions.hpp"
 #include "sotto/optimizers/optimizer.hpp"
 #include "sotto/staleness/staleness_compensator.hpp"
+#include "sotto/strategies/changed_entries.hpp"
 #include "sotto/strategies/kept_versions.hpp"
 #include "sotto/strategies/shard.hpp"
 #include "sotto/strategies/staleness_counts.hpp"
 #include "sotto/wire/push.hpp"
+#include "sotto/wire/sparse_block.hpp"
+#include "sotto/wire/value_format.hpp"
 
 namespace sotto {
 
@@ -57,6 +63,11 @@ class shard_server {
 
     static constexpr bool compares = compares_parameters<compensator_options>;
     static constexpr bool in_turn = only_for_rounds<compensator_options>;  // DC-SSGD
+    static constexpr bool watches =
+        compensating::watches_moves<compensator_state<compensator_options>>;
+    /// Whether entries can be applied without the whole gradient.
+    static constexpr bool by_entries =
+        sparse<compressor_options> && optimizing::updates_entries<optimizer_state> && !watches;
 
 public:
     shard_server(const Options& options, const layout& tensors, const shard& part, int workers)
@@ -70,9 +81,10 @@ public:
           counts_(workers),
           workers_(static_cast<std::size_t>(workers)),
           parameters_(static_cast<std::size_t>(tensors.size())),
-          gradient_(static_cast<std::size_t>(tensors.size())) {
+          gradient_(static_cast<std::size_t>(tensors.size())),
+          changed_(static_cast<std::size_t>(part.size_of(tensors_))) {
         optimizing::follow_momentum(optimizer_, compressing::momentum(compressor_));
-        if constexpr (compensating::watches_moves<compensator_state<compensator_options>>) {
+        if constexpr (watches) {
             std::int64_t largest = 0;
             for (const tensor& t : part_.of(tensors_)) largest = std::max(largest, t.size);
             before_.resize(static_cast<std::size_t>(largest));
@@ -141,6 +153,7 @@ public:
         if (!std::exchange(w.is_present, false)) return;
         w.wants = false;
         consistency_.detach(worker);
+        w.has_read = false;
         if (w.collected.empty()) versions_.release(worker);
         compensating::forget(compensator_, worker);
         complete_rounds();
@@ -153,21 +166,26 @@ public:
     struct answer {
         int worker = 0;
         wire::parameters_header head;
-        std::span<const float> parameters;  // all of the server's; unchanged until its next push
+        byte_view content;  // unchanged until its next push
     };
     std::optional<answer> next_answer(time_point now) {
         for (int worker = 0; worker < static_cast<int>(workers_.size()); ++worker) {
             entry& w = of(worker);
             if (!w.is_present || !w.wants || !consistency_.may_go(worker, now)) continue;
             w.wants = false;
-            const auto values = versions_.read(worker, version_, own());
-            return answer{worker,
-                          {.kind = wire::parameters_kind::whole,
-                           .taken = w.took_last,
-                           .version = version_,
-                           .staleness = w.staleness,
-                           .size = values.size_bytes()},
-                          values};
+            answer made{worker,
+                        {.taken = w.took_last, .version = version_, .staleness = w.staleness},
+                        {}};
+            if (w.has_read && answer_by_changes(worker)) {
+                made.head.kind = wire::parameters_kind::changed;
+                made.content = w.changes;
+            } else {
+                made.content = std::as_bytes(versions_.read(worker, version_, own()));
+            }
+            made.head.size = made.content.size();
+            w.has_read = true;
+            w.read = version_;
+            return made;
         }
         return std::nullopt;
     }
@@ -191,12 +209,35 @@ private:
         bool is_present = false;
         bool wants = false;      // parameters
         bool took_last = true;   // its last gradient
+        bool has_read = false;
+        std::uint64_t read = 0;  // which version
         std::uint64_t staleness = 0;
         wire::push_header head{};
         bytes collected;  // its gradient of the round that is not complete
+        bytes changes;    // its last answer, where that is what had changed
     };
 
     entry& of(int worker) noexcept { return workers_[static_cast<std::size_t>(worker)]; }
+
+    /// Makes an answer of what has changed since the worker has read; false where all is better.
+    bool answer_by_changes(int worker) {
+        if constexpr (!by_entries) return false;
+        entry& w = of(worker);
+        indices_.clear();
+        if (!changed_.since(w.read, indices_)) return false;
+        const auto present = own();
+        values_.resize(indices_.size());
+        for (std::size_t k = 0; k < indices_.size(); ++k) values_[k] = present[indices_[k]];
+        w.changes.clear();
+        wire::encode_sparse(static_cast<std::int64_t>(present.size()),
+                            std::span<const std::uint32_t>(indices_), values_,
+                            wire::value_format::fp32, w.changes);
+        if constexpr (compares)
+            kernels::copy_at(versions_.own(worker, version_, present), present, indices_);
+        else
+            versions_.release(worker);
+        return true;
+    }
 
     void complete_rounds() {
         while (consistency_.collects() && consistency_.round_complete()) {
@@ -210,9 +251,69 @@ private:
 
     /// One gradient makes a step.
     void take(int worker, const wire::push_header& head, std::span<const byte_view> messages) {
+        if constexpr (by_entries) {
+            if (optimizing::updates_sparsely(optimizer_)) {
+                take_entries(worker, head, messages);
+                note(worker, head, version_);
+                return;
+            }
+        }
         decode(worker, head, messages, true);
         step(worker, head, versions_.of(worker));
-        note(worker, head, ++version_);
+        changed_.add_all(++version_);
+        note(worker, head, version_);
+    }
+
+    /// The same where most of the gradient is 0: touches what is not.
+    void take_entries(int worker, const wire::push_header& head,
+                      std::span<const byte_view> messages) {
+        begin_decoding(worker, head);
+        indices_.clear();
+        values_.clear();
+        ends_.clear();
+        std::size_t i = 0;
+        for (const tensor& t : part_.of(tensors_)) {  // all of it before anything changes
+            const byte_view message = messages[i++];
+            if (compressor_.sums(t)) {
+                decode(t, message, worker, true);
+            } else {
+                const sparse_view view = compressor_.decode(t, message);
+                for (std::size_t k = 0; k < view.values.size(); ++k)
+                    if (!std::isfinite(view.values[k]))
+                        throw non_finite(worker, t.name, view.indices[k]);
+                indices_.insert(indices_.end(), view.indices.begin(), view.indices.end());
+                values_.insert(values_.end(), view.values.begin(), view.values.end());
+            }
+            ends_.push_back(indices_.size());
+        }
+        const auto weight = static_cast<float>(consistency_.weight());
+        const std::span<const float> read = versions_.of(worker);
+        begin_step(worker, head);
+        std::size_t begin = 0;
+        i = 0;
+        moved_.clear();
+        for (const tensor& t : part_.of(tensors_)) {
+            const std::size_t end = ends_[i++];
+            const auto at = std::span<const std::uint32_t>(indices_).subspan(begin, end - begin);
+            const auto values = std::span<float>(values_).subspan(begin, end - begin);
+            const auto offset = static_cast<std::uint32_t>(t.offset - part_.begin_of(tensors_));
+            if (compressor_.sums(t)) {
+                prepare(t, read, weight);
+                move(t);
+                for (std::int64_t e = 0; e < t.size; ++e)
+                    moved_.push_back(offset + static_cast<std::uint32_t>(e));
+            } else {
+                if (compares && !read.empty())
+                    compensating::compensate_at(compensator_, t, values, at, now(t),
+                                                then(t, read));
+                if (weight != 1.0f) kernels::scale(values, weight);
+                optimizer_.update_entries(t, t.of(std::span<float>(parameters_)), at, values);
+                for (const std::uint32_t e : at) moved_.push_back(offset + e);
+            }
+            begin = end;
+        }
+        optimizing::commit(optimizer_);
+        changed_.add(++version_, moved_);
     }
 
     /// The gradients of a round make one step together.
@@ -224,7 +325,7 @@ private:
         });
         if (!last) return;
         step(0, last->head, {});
-        ++version_;
+        changed_.add_all(++version_);
         for_each_collected([&](int worker, entry& w) { note(worker, w.head, version_); });
         clear_collected();
     }
@@ -235,7 +336,7 @@ private:
             decode(worker, w.head, messages_, true);
             step(worker, w.head, versions_.of(worker));
         });
-        ++version_;
+        changed_.add_all(++version_);
         for_each_collected([&](int worker, entry& w) { note(worker, w.head, version_); });
         clear_collected();
     }
@@ -265,50 +366,67 @@ private:
         log_.push_back({worker, head.round, head.read, led_to});
     }
 
-    /// Adds a gradient to those before, or begins with it.
-    void decode(int worker, const wire::push_header& head, std::span<const byte_view> messages,
-                bool is_first) {
+    void begin_decoding(int worker, const wire::push_header& head) {
         compressing::begin_round(compressor_, {.step = static_cast<std::int64_t>(head.round),
                                                .epoch = head.epoch,
                                                .rank = worker});
+    }
+
+    /// Adds a gradient to those before, or begins with it.
+    void decode(int worker, const wire::push_header& head, std::span<const byte_view> messages,
+                bool is_first) {
+        begin_decoding(worker, head);
         std::size_t i = 0;
-        for (const tensor& t : part_.of(tensors_)) {
-            const auto sum = t.of(std::span<float>(gradient_));
-            if (is_first) std::fill(sum.begin(), sum.end(), 0.0f);
-            compressor_.decode_add(t, messages[i++], sum);
-            if (const auto at = kernels::first_non_finite(sum); at >= 0)
-                throw non_finite(worker, t.name, at);
-        }
+        for (const tensor& t : part_.of(tensors_)) decode(t, messages[i++], worker, is_first);
+    }
+    void decode(const tensor& t, byte_view message, int worker, bool is_first) {
+        const auto sum = t.of(std::span<float>(gradient_));
+        if (is_first) std::fill(sum.begin(), sum.end(), 0.0f);
+        compressor_.decode_add(t, message, sum);
+        if (const auto at = kernels::first_non_finite(sum); at >= 0)
+            throw non_finite(worker, t.name, at);
     }
 
     /// The optimizer's step by what was decoded, which was computed at the parameters `read`; empty
     /// where these are the present ones.
     void step(int worker, const wire::push_header& head, std::span<const float> read) {
         const auto weight = static_cast<float>(consistency_.weight());
-        round_info where{.step = static_cast<std::int64_t>(version_), .epoch = head.epoch};
-        const double factor = compensator_.begin(
-            {.worker = worker,
-             .staleness = static_cast<std::int64_t>(version_ - head.read),
-             .step = static_cast<std::int64_t>(version_),
-             .learning_rate = optimizing::rate_at(optimizer_, where)});
-        const bool compensates = compares && !read.empty();
-        if (compensates)
-            for (const tensor& t : part_.of(tensors_))
-                compensating::compensate(compensator_, t, t.of(std::span<float>(gradient_)),
-                                         now(t), then(t, read));
-        if (weight != 1.0f)
-            for (const tensor& t : part_.of(tensors_))
-                kernels::scale(t.of(std::span<float>(gradient_)), weight);
-        optimizer_.begin_step({.where = where, .rate_factor = factor},
+        const double factor = begin_compensating(worker, head);
+        for (const tensor& t : part_.of(tensors_)) prepare(t, read, weight);
+        optimizer_.begin_step({.where = where(head), .rate_factor = factor},
                               std::span<const float>(gradient_));
         for (const tensor& t : part_.of(tensors_)) move(t);
         optimizing::commit(optimizer_);
     }
 
+    /// For an optimizer that does not ask for the whole gradient.
+    void begin_step(int worker, const wire::push_header& head) {
+        const double factor = begin_compensating(worker, head);
+        optimizer_.begin_step({.where = where(head), .rate_factor = factor},
+                              std::span<const float>(gradient_));
+    }
+
+    double begin_compensating(int worker, const wire::push_header& head) {
+        return compensator_.begin({.worker = worker,
+                                   .staleness = static_cast<std::int64_t>(version_ - head.read),
+                                   .step = static_cast<std::int64_t>(version_),
+                                   .learning_rate = optimizing::rate_at(optimizer_, where(head))});
+    }
+
+    round_info where(const wire::push_header& head) const noexcept {
+        return {.step = static_cast<std::int64_t>(version_), .epoch = head.epoch};
+    }
+
+    /// From a worker's gradient to what the optimizer sees.
+    void prepare(const tensor& t, std::span<const float> read, float weight) {
+        const auto g = t.of(std::span<float>(gradient_));
+        if (compares && !read.empty())
+            compensating::compensate(compensator_, t, g, now(t), then(t, read));
+        if (weight != 1.0f) kernels::scale(g, weight);
+    }
+
     void move(const tensor& t) {
         const std::span<float> w = t.of(std::span<float>(parameters_));
-        constexpr bool watches =
-            compensating::watches_moves<compensator_state<compensator_options>>;
         if constexpr (watches) std::copy(w.begin(), w.end(), before_.begin());
         optimizer_.update(t, w, t.of(std::span<const float>(gradient_)));
         if constexpr (watches) {
@@ -337,9 +455,13 @@ private:
     staleness_counts counts_;
     std::vector<entry> workers_;
     std::vector<byte_view> messages_;
+    std::vector<std::uint32_t> indices_, moved_;
+    std::vector<float> values_;
+    std::vector<std::size_t> ends_;  // of each tensor's entries
     large_vector<float> parameters_;
     large_vector<float> gradient_;
     std::vector<float> before_;
+    changed_entries changed_;
     std::vector<served_push> log_;
     std::uint64_t version_ = 0;
     std::int64_t dropped_ = 0;
