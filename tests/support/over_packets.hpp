@@ -150,6 +150,7 @@ public:
         detail::net::pause_in_real_time(waited, moves);
     }
     std::optional<detail::net::packet_loss> next_loss() const { return std::nullopt; }
+    std::optional<int> next_arrival() const noexcept { return std::nullopt; }
     void served_by(const std::function<void()>&) const noexcept {}
     bool advance() const noexcept { return false; }
     bool busy() const noexcept { return false; }

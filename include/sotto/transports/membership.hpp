@@ -145,12 +145,36 @@ public:
 
     time_point next_tick() const noexcept { return beat_ + options_.heartbeat; }
 
+    /// From now on a rank that fails is only gone, for this rank alone: nothing is told to others.
+    void tolerate() noexcept { tolerates_ = true; }
+    bool tolerates() const noexcept { return tolerates_; }
+
     /// A rank failed, this one perhaps. The first failure is told to all.
     void fail(int rank, std::string cause, errc code = errc::peer_failed) {
         if (at(rank).is == standing::failed) return;
+        if (tolerates_ && rank != rank_) {
+            at(rank).is = standing::failed;
+            gone_ranks_.push_back({rank, std::move(cause), code});
+            ++version_;
+            return;
+        }
         if (!first_) first_ = {rank, std::move(cause), code};
         at(rank).is = standing::failed;
         tell();
+    }
+
+    /// The next rank that went while that is tolerated; with no code where it is done.
+    std::optional<failure> next_gone() {
+        if (gone_ranks_.empty()) return std::nullopt;
+        failure first = std::move(gone_ranks_.front());
+        gone_ranks_.pop_front();
+        return first;
+    }
+
+    /// Another process is this rank now: what the one before said is forgotten.
+    void readmit(int rank, control_stream stream, time_point now) {
+        at(rank) = {.stream = std::move(stream), .heard = now};
+        ++version_;
     }
 
     /// This rank is done.
@@ -250,6 +274,11 @@ private:
         std::optional<wire::membership_report> knows{};  // but for first, code and cause
     };
 
+    int rank_of(const peer& p) const noexcept {
+        int rank = 0;
+        while (&at(rank) != &p) ++rank;
+        return rank;
+    }
     peer& at(int rank) noexcept { return peers_[static_cast<std::size_t>(rank)]; }
     const peer& at(int rank) const noexcept { return peers_[static_cast<std::size_t>(rank)]; }
 
@@ -373,7 +402,10 @@ private:
     std::optional<fault> depart(peer& p, byte_view payload) {
         const auto report = wire::read_report(payload, static_cast<std::uint32_t>(size()));
         if (!report) return report.why();
-        if (p.is == standing::alive) p.is = standing::left;
+        if (p.is == standing::alive) {
+            p.is = standing::left;
+            if (tolerates_) gone_ranks_.push_back({rank_of(p), "it left: it is done", errc{}});
+        }
         ++version_;
         const result<bool> news = adopt(report->polls);
         if (!news) return news.why();
@@ -420,6 +452,8 @@ private:
     std::uint64_t version_ = 0;
     std::uint64_t said_ = 0;
     bool gone_ = false;
+    bool tolerates_ = false;
+    std::deque<failure> gone_ranks_;
     time_point ticked_, beat_;
 };
 

@@ -19,7 +19,7 @@ namespace sotto::detail::net {
 
 /// Memory that was lent for a message to or from another process, and how far it is.
 struct transfer {
-    enum class stage : std::uint8_t { idle, posted, complete, too_long };
+    enum class stage : std::uint8_t { idle, posted, complete, too_long, lost };
 
     stage reached = stage::idle;
     bool sends = false;
@@ -134,6 +134,12 @@ public:
         if (a.linked) arrivals_[list_of(a.label)].unlink(a);
         memory_.give_back(std::exchange(a.content, {}));
         free_.push_back(&a);  // has room for every one
+    }
+
+    /// Forgets what a rank announced and will not send. What it has sent is still there.
+    void forget_announced(int from) noexcept {
+        for (arrival& a : pool_)
+            if (a.linked && a.source == from && a.where == arrival::place::at_sender) release(a);
     }
 
 private:

@@ -133,6 +133,21 @@ public:
             if (t.reached == transfer::stage::posted) visit(t);
     }
 
+    /// Ends what is under way with one rank, which is gone; receives from any rank wait on.
+    void disconnect(int peer) {
+        if (message_link* const link = link_to(peer))
+            link->abandon([&](transfer& t) {
+                if (t.peer == any_rank) board_.post(t);
+            });
+        for_each_under_way([&](transfer& t) {
+            if (t.peer != peer) return;
+            board_.remove(t);
+            t.reached = transfer::stage::lost;
+        });
+        links_[static_cast<std::size_t>(peer)].reset();
+        ++activity_;
+    }
+
     /// Ends everything: no memory that was lent is touched any more, by whatever bytes come.
     void abandon() noexcept {
         links_.clear();

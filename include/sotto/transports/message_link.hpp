@@ -186,6 +186,18 @@ public:
         return std::nullopt;
     }
 
+    /// The connection is no more: calls with each receive that its bytes were to fill.
+    template <class Visitor>
+    void abandon(Visitor&& unfilled) {
+        if (transfer* const receive = std::exchange(receive_, nullptr)) unfilled(*receive);
+        for (const announced_message& m : std::exchange(expected_, {})) unfilled(*m.of);
+        if (arrival* const coming = std::exchange(arrival_, nullptr)) {
+            if (coming->claimed_by) unfilled(*coming->claimed_by);
+            board_->release(*coming);
+        }
+        board_->forget_announced(peer_);
+    }
+
     /// Whether something of the peer's is awaited that no receive waits for: its leave to send.
     bool awaits_peer() const noexcept { return !announced_.empty(); }
 

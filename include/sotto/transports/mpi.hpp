@@ -288,6 +288,7 @@ public:
     }
     /// That a rank dies MPI tells nobody.
     std::optional<net::packet_loss> next_loss() const { return std::nullopt; }
+    std::optional<int> next_arrival() const noexcept { return std::nullopt; }
     void served_by(const std::function<void()>&) const noexcept {}
 
     bool advance() {

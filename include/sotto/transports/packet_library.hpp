@@ -49,6 +49,7 @@ struct packet_loss {
 ///   pause(waited, moves, until)     a short while, since something is awaited, for `waited` so
 ///                       far; `moves`: bytes are on their way
 ///   next_loss()         a rank whose connections have ended, and how
+///   next_arrival()      a rank that another process is now
 ///   served_by(f)        f is to be called while the rank computes, now and then and when there is
 ///                       something about the membership; an empty one: no more. Some cannot
 ///   require_caller()    throws unless the calling thread may call the library
@@ -79,6 +80,7 @@ concept packet_library = requires(L& l, const L& c, int to, packet_kind kind, by
     l.asked_in_vain();
     l.pause(waited, moves, until);
     { l.next_loss() } -> std::same_as<std::optional<packet_loss>>;
+    { l.next_arrival() } -> std::same_as<std::optional<int>>;
     l.served_by(serve);
     { l.end_job(why) }
     noexcept;

@@ -47,6 +47,17 @@ public:
         }
     }
 
+    /// Another process is this rank now, or none: its streams begin anew.
+    void forget(int peer) {
+        for (std::size_t kind = 0; kind < all_.size(); ++kind) {
+            auto& found = all_[kind][static_cast<std::size_t>(peer)];
+            if (!found) continue;
+            found->finish();
+            found.reset();
+            std::erase(used_[kind], peer);
+        }
+    }
+
     /// Takes packets from the library, in the order in which each rank sent them.
     void fetch(packet_kind kind) {
         while (auto packet = through_->next(kind)) {

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <exception>
 #include <numeric>
 #include <optional>
@@ -25,6 +26,7 @@
 #include "sotto/transports/packet_options.hpp"
 #include "sotto/transports/packet_stream.hpp"
 #include "sotto/transports/packet_streams.hpp"
+#include "sotto/transports/tolerant_transport.hpp"
 #include "sotto/transports/transport.hpp"
 
 namespace sotto::detail::net {
@@ -184,6 +186,18 @@ public:
         withdraw();
     }
 
+    /// See tolerant_transport.
+    void tolerate() noexcept { members_.tolerate(); }
+    std::optional<rank_change> next_change() {
+        begin();
+        listen();
+        speak();
+        if (changes_.empty()) return std::nullopt;
+        rank_change first = std::move(changes_.front());
+        changes_.pop_front();
+        return first;
+    }
+
     void at(occasion now) noexcept { occasion_ = now; }
     void reserve(std::int64_t count) { exchange_.reserve(count); }
     time_point now() const noexcept { return library_.now(); }
@@ -214,6 +228,9 @@ private:
     }
 
     void connect(int peer) {
+        if (members_.tolerates() && peer >= 0 && peer < size() &&
+            members_.of(peer) != membership::standing::alive)
+            throw peer_failure(peer, "it went", occasion_);
         if (peer < 0 || peer >= size() || peer == rank() || exchange_.link_to(peer)) return;
         exchange_.connect(peer, {.epoch = 0,
                                  .seed_out = seed_of(rank(), peer),
@@ -233,6 +250,11 @@ private:
     }
 
     completion finish(transfer& t) {
+        if (t.reached == transfer::stage::lost) {
+            const int peer = t.peer;
+            exchange_.retire(t);
+            throw peer_failure(peer, "it went", occasion_);
+        }
         if (t.reached == transfer::stage::too_long) {
             const std::string text =
                 "a message of " + std::to_string(t.ended.bytes) + " bytes " + name_of(t.label) +
@@ -271,7 +293,38 @@ private:
             (void)s.read(membership_end{&members_, peer, now()});
         });
         while (const auto loss = library_.next_loss()) members_.closed(loss->peer, loss->how);
+        while (const auto rank = library_.next_arrival())
+            if (members_.tolerates()) readmit(*rank);
+        let_go();
         members_.count_votes();
+    }
+
+    /// While ranks may come and go: ends what is under way with those that went.
+    void let_go() {
+        while (const auto gone = members_.next_gone()) {
+            read_what_came(gone->rank);
+            exchange_.disconnect(gone->rank);
+            streams_.forget(gone->rank);
+            changes_.push_back({gone->rank, false, gone->code == errc{}, gone->cause});
+        }
+    }
+
+    /// What a rank sent before it went.
+    void read_what_came(int peer) {
+        streams_.fetch(packet_kind::messages);
+        stream* const s = streams_.find(peer, packet_kind::messages);
+        message_link* const link = exchange_.link_to(peer);
+        if (s && link) (void)s->read(link_end{link});
+    }
+
+    void readmit(int peer) {
+        members_.closed(peer, "another process took its place");
+        let_go();
+        members_.readmit(peer,
+                         {0, seed_of(rank(), peer), seed_of(peer, rank()),
+                          wire::report_bytes_max(static_cast<std::size_t>(size()))},
+                         now());
+        changes_.push_back({peer, true});
     }
 
     void write(int peer) { write(peer, streams_.of(peer, packet_kind::messages)); }
@@ -499,6 +552,7 @@ private:
     std::uint64_t spoken_ = 0;  // of what there is to say about the membership
     ballot* everyone_ = nullptr;
     bool withdrawn_ = false;
+    std::deque<rank_change> changes_;
     bool silent_ = false;  // said all about the membership, and that nothing follows
     occasion occasion_;
     time_point moved_at_{}, ended_at_{};

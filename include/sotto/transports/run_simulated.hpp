@@ -39,7 +39,8 @@ struct simulated_run {
 };
 
 /// Runs `f(transport)` once for every rank of a simulated network, with a `simulated&`; returns when
-/// all returned, threw or were killed, and says how. Nothing that they throw is thrown here; see
+/// all returned, threw or were killed, and says how. For a rank that is started again `f` is called
+/// again. Nothing that they throw is thrown here; see
 /// run_simulated. `listener` is called with every event.
 ///   errors  invalid_option: options that cannot work
 template <class F>
@@ -53,8 +54,9 @@ simulated_run simulate(int ranks, const simulated_options& options, F&& f,
     simulated_run run;
     run.ranks.resize(static_cast<std::size_t>(ranks));
     const time_point begin = time.now();
-    time.run([&](int rank) {
+    const auto run_once = [&](int rank) {
         auto& ending = run.ranks[static_cast<std::size_t>(rank)];
+        ending = {};
         try {
             simulated endpoint(network, rank);
             try {
@@ -77,6 +79,16 @@ simulated_run simulate(int ranks, const simulated_options& options, F&& f,
         ending.at = time.now() - begin;
         network.end(rank);
         run.took = time.now() - begin;
+    };
+    time.run([&](int rank) {
+        run_once(rank);
+        while (time.is_killed(rank)) {
+            const auto again = network.restart_of(rank);
+            if (!again) break;
+            time.revive(rank);
+            time.work(rank, *again);
+            run_once(rank);
+        }
     });
     run.trace_hash = network.trace().hash();
     run.events = network.trace().count();

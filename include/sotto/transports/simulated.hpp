@@ -15,6 +15,7 @@
 #include "sotto/transports/packet_transport.hpp"
 #include "sotto/transports/simulated_network.hpp"
 #include "sotto/transports/simulated_options.hpp"
+#include "sotto/transports/tolerant_transport.hpp"
 #include "sotto/transports/transport.hpp"
 #include "sotto/transports/virtual_time.hpp"
 
@@ -73,12 +74,15 @@ public:
         time().sleep(rank_, std::min(until, now() + longest));
     }
     std::optional<net::packet_loss> next_loss() { return among_->next_loss(rank_); }
+    std::optional<int> next_arrival() { return among_->next_arrival(rank_); }
     void served_by(std::function<void()> serve) {
         if (serve)
             among_->connect(rank_, period(), std::move(serve));
         else
             among_->disconnect(rank_);
     }
+
+    std::uint64_t life() const noexcept { return among_->life_of(rank_); }
 
     void require_caller() const {
         if (is_killed()) throw killed();
@@ -120,6 +124,9 @@ public:
     simulated(detail::simulation::network& among, int rank)
         : base(options_of(among.options()), among, rank) {}
 
+    /// Which process this rank is: 1, and one more after every restart.
+    std::uint64_t life() { return library().life(); }
+
 private:
     static detail::net::packet_options options_of(const simulated_options& from) {
         const detail::net::packet_options made{.timeout = from.timeout,
@@ -132,6 +139,6 @@ private:
     }
 };
 
-static_assert(ballot_transport<simulated>);
+static_assert(ballot_transport<simulated> && tolerant_transport<simulated>);
 
 }  // namespace sotto

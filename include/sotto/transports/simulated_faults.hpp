@@ -26,6 +26,7 @@ struct network_fault {
         flip,        // one bit of the next packet from `rank` to `peer` is wrong
         truncate,    // the end of that packet is missing
         duplicate,   // that packet comes twice
+        restart,     // the rank's process, which has ended, begins anew
     };
 
     kind what = kind::pause;
@@ -49,12 +50,14 @@ struct network_fault {
     }
     static network_fault flip(int from, int to, duration at) { return {kind::flip, at, from, to}; }
     static network_fault truncate(int from, int to, duration at) { return {kind::truncate, at, from, to}; }
+    static network_fault restart(int rank, duration at) { return {kind::restart, at, rank}; }
     static network_fault duplicate(int from, int to, duration at) {
         return {kind::duplicate, at, from, to};
     }
 
     bool is_of_connection() const noexcept {
-        return what != kind::crash && what != kind::power_loss && what != kind::pause;
+        return what != kind::crash && what != kind::power_loss && what != kind::pause &&
+               what != kind::restart;
     }
     bool is_for_a_while() const noexcept {
         return what == kind::delay || what == kind::partition || what == kind::pause;
@@ -66,6 +69,7 @@ struct network_fault {
             case kind::delay: return extra < dead_after;
             case kind::partition:
             case kind::pause: return lasts < dead_after;
+            case kind::restart: return true;
             default: return false;
         }
     }
@@ -76,7 +80,7 @@ struct network_fault {
 constexpr std::string_view name_of(network_fault::kind what) noexcept {
     constexpr std::string_view names[] = {"delay",      "cut",   "partition", "crash",
                                           "power_loss", "pause", "flip",      "truncate",
-                                          "duplicate"};
+                                          "duplicate", "restart"};
     return names[static_cast<std::size_t>(what)];
 }
 

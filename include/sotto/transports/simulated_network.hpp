@@ -70,6 +70,14 @@ public:
         host& own = of(rank);
         own.serve = std::move(serve);
         own.period = period;
+        own.known.clear();
+        if (++own.life > 1)
+            for (int other = 0; other < size(); ++other)
+                if (other != rank) {
+                    comings_.push_back({other, rank, own.life});
+                    time_->tell(time_->now() + way(rank, other), *this,
+                                number(comings_.size() - 1, step::came));
+                }
         note(simulated_event::kind::began, rank, rank, static_cast<std::int64_t>(own.life));
         if (period > duration::zero() && !std::exchange(own.is_served, true))
             time_->tell(time_->now() + period, *this, number(index_of(rank), step::serve));
@@ -99,7 +107,8 @@ public:
         const time_point begin = std::max(time_->now(), sender.out_free);
         sender.out_free = begin + seconds(static_cast<double>(p.size) / sender.line.out);
         p.out = sender.out_free;
-        p.to_life = of(to).life;
+        p.to_life = known_life(from, to);
+        p.from_life = of(from).life;
         time_point head = begin + way(from, to);
         if (trouble* const t = trouble_of(from, to)) {
             if (time_->now() < t->slow_until) head += t->extra;
@@ -143,6 +152,29 @@ public:
         return first;
     }
 
+    std::optional<int> next_arrival(int rank) {
+        auto& came = of(rank).came;
+        if (came.empty()) return std::nullopt;
+        const int first = came.front();
+        came.pop_front();
+        return first;
+    }
+
+    /// When the process of a rank that ended is started again, if it is.
+    std::optional<time_point> restart_of(int rank) const {
+        std::optional<time_point> first;
+        for (const network_fault& f : options_.faults) {
+            const time_point at = time_point{} + f.at;
+            if (f.what == network_fault::kind::restart && f.rank == rank &&
+                at >= time_->now() && (!first || at < *first))
+                first = at;
+        }
+        return first;
+    }
+
+    /// Which process this is.
+    std::uint64_t life_of(int rank) const noexcept { return hosts_[index_of(rank)].life; }
+
     /// Lets the time pass that a rank needs for some work.
     void compute(int rank, work amount) {
         const double slower = options_.slowness(rank, of(rank).speed);
@@ -163,11 +195,12 @@ public:
             case step::fault: begin_fault(options_.faults[at]); break;
             case step::heal: heal(troubled_[at]); break;
             case step::lost: lose(breakings_[at]); break;
+            case step::came: come(comings_[at]); break;
         }
     }
 
 private:
-    enum class step : std::uint8_t { left, head, arrived, serve, fault, heal, lost };
+    enum class step : std::uint8_t { left, head, arrived, serve, fault, heal, lost, came };
 
     struct packet {
         int from = 0, to = 0;
@@ -191,7 +224,9 @@ private:
         std::function<void()> serve;
         duration period{};
         bool is_served = false;  // is told the next time
-        std::uint64_t life = 0;
+        std::uint64_t life = 0;  // processes that were this rank
+        std::map<int, std::uint64_t> known;  // of others, where not the present one
+        std::deque<int> came;
     };
 
     /// What is wrong with the way from one rank to another.
@@ -208,6 +243,17 @@ private:
         int rank = 0, peer = 0;
         const char* how = "";
     };
+
+    struct coming {
+        int rank = 0, peer = 0;  // who hears of whom
+        std::uint64_t life = 0;
+    };
+
+    /// The process that a rank takes another one for.
+    std::uint64_t known_life(int rank, int peer) noexcept {
+        const auto found = of(rank).known.find(peer);
+        return found == of(rank).known.end() ? of(peer).life : found->second;
+    }
 
     static std::uint64_t number(std::size_t index, step what) noexcept {
         return static_cast<std::uint64_t>(index) << 3 | static_cast<std::uint64_t>(what);
@@ -343,6 +389,7 @@ private:
             case network_fault::kind::crash: die(f.rank, true); break;
             case network_fault::kind::power_loss: die(f.rank, false); break;
             case network_fault::kind::pause: time_->freeze(f.rank, until); break;
+            case network_fault::kind::restart: break;  // whoever has the ranks does it
             case network_fault::kind::flip:
             case network_fault::kind::truncate:
             case network_fault::kind::duplicate: make_trouble(f.rank, f.peer).harms.push_back(f.what);
@@ -377,7 +424,9 @@ private:
         host& own = of(rank);
         if (!own.serve) return;  // it has ended already
         own.serve = nullptr;
-        ++own.life;
+        // Until they hear of another one, others send to this process.
+        for (int other = 0; other < size(); ++other)
+            if (other != rank) of(other).known[rank] = own.life;
         for (packet& p : packets_)
             if (p.uses > 0 && p.from == rank && time_->now() < p.out) p.out = never;
         own.out_free = time_->now();
@@ -391,6 +440,14 @@ private:
         breakings_.push_back({rank, peer, how});
         time_->tell(time_->now() + way(rank, peer), *this,
                     number(breakings_.size() - 1, step::lost));
+    }
+
+    void come(const coming& c) {
+        host& own = of(c.rank);
+        own.known.erase(c.peer);
+        if (!own.serve || c.life != of(c.peer).life) return;
+        own.came.push_back(c.peer);
+        tell_system(c.rank, true);
     }
 
     void lose(const breaking& b) {
@@ -413,6 +470,7 @@ private:
     std::map<way_between, trouble> troubles_;
     std::vector<way_between> troubled_;  // by partitions, in the order in which these began
     std::vector<breaking> breakings_;
+    std::vector<coming> comings_;
 };
 
 }  // namespace sotto::detail::simulation

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <concepts>
+#include <optional>
+#include <string>
+
+#include "sotto/transports/transport.hpp"
+
+namespace sotto {
+
+/// A rank went, or is there again.
+struct rank_change {
+    int rank = 0;
+    bool is_here = false;
+    bool left = false;    // it said that it is done
+    std::string cause{};  // why it is not here
+};
+
+/// A transport on which ranks may come and go while others work, once it tolerates that:
+///   tolerate()       from now on the failure of a rank ends only transfers with that rank: `poll`
+///                    and `wait` throw peer_failure for these, and so do new ones; a receive from
+///                    any rank goes on. What had come from it can still be received. `agree` throws
+///                    once a rank is gone. Said before anything can fail
+///   next_change()    the next rank that went, failed or done, or that is there anew; `activity`
+///                    tells that there is one
+template <class T>
+concept tolerant_transport = transport<T> && requires(T& t) {
+    t.tolerate();
+    { t.next_change() } -> std::same_as<std::optional<rank_change>>;
+};
+
+}  // namespace sotto
