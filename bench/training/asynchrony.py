@@ -1,0 +1,256 @@
+#!/usr/bin/env python3
+"""The study of asynchrony on a simulated network: methods, numbers of workers and learning rates,
+with workers of random speeds, and one slow rank among equal ones.
+
+    asynchrony.py [--sections NAME...] [--seeds S...] [--quick] [--table]
+
+Every run is stored in bench/results/asynchrony, so that one that was interrupted goes on where it
+stopped; then bench/results/asynchrony.md is made of all. Needs SOTTO_DATA, a folder that holds
+mnist/ and cifar10-sample/; what else is missing cmake/install_debian.sh installs."""
+
+import argparse
+import concurrent.futures
+import datetime
+import json
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = ROOT / "build" / "bench"
+RESULTS = ROOT / "bench" / "results" / "asynchrony"
+PROGRAM = BUILD / "bench" / "bench_training_asynchrony"
+
+METHODS = {"asgd": "ASGD", "ssgd": "SSGD", "ssp": "SSP, bound 3", "ada_delay": "AdaDelay, c 0.1",
+           "inverse": "rate / tau", "gap_aware": "gap-aware", "dc_c": "DC-ASGD-c, lambda 0.04",
+           "dc_a": "DC-ASGD-a, lambda 2, m 0.95", "dc_ssgd": "DC-SSGD, lambda 0.04"}
+RATES = (0.025, 0.05, 0.07, 0.1, 0.2)
+WORKERS = (4, 8, 16)
+SLOW_RATES = (0.05, 0.1, 0.2, 0.4)
+CNN_METHODS = ("asgd", "ssgd", "dc_c", "dc_a")
+CNN_RATES = (0.05, 0.1, 0.2)
+SLOW_FACTOR, SLOW_WORKERS, TARGET_LOSS = 5.0, 8, 0.25
+
+
+class Run:
+    """One call of the program; its name is its file's."""
+
+    def __init__(self, name, **arguments):
+        self.name, self.arguments = name, arguments
+        self.path = RESULTS / f"{name}.json"
+
+    def result(self):
+        return json.loads(self.path.read_text()) if self.path.exists() else None
+
+    def do(self):
+        if self.path.exists():
+            return self.name
+        part = self.path.with_suffix(".part")
+        command = [str(PROGRAM), "--out", str(part)]
+        for name, value in self.arguments.items():
+            command += [f"--{name.replace('_', '-')}", str(value)]
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                              env={**os.environ, "OPENBLAS_NUM_THREADS": "1"}, check=False)
+        if done.returncode != 0:
+            raise SystemExit(f"{done.stdout}\n{' '.join(command)} failed")
+        part.rename(self.path)
+        return self.name
+
+
+def rates_run(method, workers, rate, seed):
+    return Run(f"mlp_{method}_{workers}_{rate}_{seed}", method=method, workers=workers,
+               learning_rate=rate, seed=seed)
+
+
+def slow_run(method, rate, seed):
+    return Run(f"slow_{method}_{rate}_{seed}", method=method, workers=SLOW_WORKERS,
+               learning_rate=rate, seed=seed, slow=SLOW_FACTOR, check_every=0.2,
+               target_loss=TARGET_LOSS, passes=20)
+
+
+def cnn_run(method, workers, rate, seed):
+    return Run(f"cnn_{method}_{workers}_{rate}_{seed}", method=method, workers=workers,
+               learning_rate=rate, seed=seed, model="residual_cnn", passes=10)
+
+
+def runs_of(section, seeds):
+    if section == "rates":
+        yield from (rates_run("asgd", 1, rate, seed) for rate in RATES for seed in seeds)
+        yield from (rates_run(method, workers, rate, seed) for workers in WORKERS
+                    for method in METHODS for rate in RATES for seed in seeds)
+    elif section == "slow":
+        yield from (slow_run(method, rate, seed) for method in METHODS for rate in SLOW_RATES
+                    for seed in seeds)
+    else:
+        yield from (cnn_run(method, workers, rate, seed) for workers in (1, 4, 8)
+                    for method in (CNN_METHODS if workers > 1 else ("asgd",))
+                    for rate in CNN_RATES for seed in seeds)
+
+
+SECTIONS = ("rates", "slow", "cnn")
+
+
+def found(runs, value):
+    """The values of those that are there."""
+    return [value(result) for run in runs if (result := run.result())]
+
+
+def spread(values):
+    """Median, and from the least to the most."""
+    if not values:
+        return "-"
+    return f"{statistics.median(values):.1f} ({min(values):.1f} to {max(values):.1f})"
+
+
+def test_error(result):
+    return result["test_error"]
+
+
+def table_of_rates(seeds):
+    yield ("MLP 784-64-64-10 on 12,000 images of MNIST, 10 passes, batch 32 a worker, a dedicated "
+           "server; workers' speeds are random for each batch. Final test error in %: median over "
+           f"seeds {', '.join(map(str, seeds))}, and the least to the most.")
+    yield ""
+    for workers in (1, *WORKERS):
+        methods = METHODS if workers > 1 else {"asgd": "one worker"}
+        yield f"M = {workers}"
+        yield ""
+        yield "| method | " + " | ".join(str(rate) for rate in RATES) + " | virtual seconds |"
+        yield "|---" * (len(RATES) + 2) + "|"
+        for method, name in methods.items():
+            cells = [spread(found([rates_run(method, workers, rate, s) for s in seeds],
+                                  test_error)) for rate in RATES]
+            seconds = found([rates_run(method, workers, RATES[0], s) for s in seeds],
+                            lambda r: r["seconds"])
+            cells.append(f"{statistics.median(seconds):.1f}" if seconds else "-")
+            yield f"| {name} | " + " | ".join(cells) + " |"
+        yield ""
+
+
+def medians_of(method, workers, seeds):
+    medians = {}
+    for rate in RATES:
+        values = found([rates_run(method, workers, rate, s) for s in seeds], test_error)
+        if values:
+            medians[rate] = statistics.median(values)
+    return medians
+
+
+def largest_good_rate(medians):
+    """The largest rate within 1 point of the best."""
+    best = min(medians.values())
+    return max(rate for rate, error in medians.items() if error <= best + 1.0)
+
+
+def claims_of_rates(seeds):
+    asgd, dc = medians_of("asgd", 16, seeds), medians_of("dc_a", 16, seeds)
+    if len(asgd) < len(RATES) or len(dc) < len(RATES):
+        return
+    yield (f"At M = 16 and rate 0.1 the median error of DC-ASGD-a is {dc[0.1] / asgd[0.1]:.2f} of "
+           f"ASGD's ({dc[0.1]:.1f} and {asgd[0.1]:.1f} %; asked 0.5 at most). The largest rate "
+           f"within 1 point of the method's own best: ASGD {largest_good_rate(asgd)}, DC-ASGD-a "
+           f"{largest_good_rate(dc)} (asked: larger).")
+    best = {method: min(medians_of(method, 16, seeds).values()) for method in METHODS}
+    yield (f"At their own best rates the methods are between {min(best.values()):.1f} and "
+           f"{max(best.values()):.1f} %: compensation widens the range of rates that work, and "
+           "little else.")
+    yield ""
+
+
+def time_to_target(result):
+    for check in result["checks"]:
+        if check["loss"] <= TARGET_LOSS:
+            return check["seconds"]
+    return float("inf")
+
+
+def best_of_slow(method, seeds):
+    """(virtual seconds to the target, rate) at the best rate of the grid; all seeds must be there."""
+    best = (float("inf"), None)
+    for rate in SLOW_RATES:
+        times = found([slow_run(method, rate, s) for s in seeds], time_to_target)
+        if len(times) == len(seeds):
+            best = min(best, (statistics.median(times), rate), key=lambda b: b[0])
+    return best
+
+
+def table_of_slow(seeds):
+    yield (f"One of {SLOW_WORKERS} workers is {SLOW_FACTOR:g} times slower than the others. "
+           f"Virtual seconds until the test loss is below {TARGET_LOSS}, looked at every fifth of "
+           "a pass: median over seeds, at each method's best of the rates "
+           f"{', '.join(map(str, SLOW_RATES))}.")
+    yield ""
+    yield "| method | best rate | virtual seconds | of SSGD's |"
+    yield "|---|---|---|---|"
+    bulk, _ = best_of_slow("ssgd", seeds)
+    for method, name in METHODS.items():
+        seconds, rate = best_of_slow(method, seeds)
+        if rate is None:
+            yield f"| {name} | - | not reached | - |"
+        else:
+            yield f"| {name} | {rate} | {seconds:.2f} | {seconds / bulk:.2f} |"
+    yield ""
+    seconds, rate = best_of_slow("dc_a", seeds)
+    if rate is not None and bulk < float("inf"):
+        yield (f"Asynchronous with DC-ASGD-a: {seconds / bulk:.2f} of bulk synchronous (asked 0.5 "
+               "at most).")
+        yield ""
+
+
+def table_of_cnn(seeds):
+    yield ("Residual CNN on the CIFAR-10 sample, 10 passes, batch 32 a worker. Final test error in "
+           "%: median over seeds, and the least to the most.")
+    yield ""
+    yield "| M | method | " + " | ".join(str(rate) for rate in CNN_RATES) + " |"
+    yield "|---" * (len(CNN_RATES) + 2) + "|"
+    for workers in (1, 4, 8):
+        for method in CNN_METHODS if workers > 1 else ("asgd",):
+            cells = [spread(found([cnn_run(method, workers, rate, s) for s in seeds], test_error))
+                     for rate in CNN_RATES]
+            yield f"| {workers} | {METHODS[method]} | " + " | ".join(cells) + " |"
+    yield ""
+
+
+def write_table(seeds):
+    processor = next(line.split(":")[1].strip() for line in open("/proc/cpuinfo", encoding="utf-8")
+                     if line.startswith("model name"))
+    lines = ["# Asynchrony, and what compensates for it", "",
+             f"{datetime.date.today()}, {processor}, {os.cpu_count()} processors; times are "
+             "virtual, and the same on every machine.",
+             "Command: `SOTTO_DATA=FOLDER bench/training/asynchrony.py`", "",
+             "## Learning rates and numbers of workers", "", *table_of_rates(seeds),
+             *claims_of_rates(seeds), "## A slow rank", "", *table_of_slow(seeds),
+             "## Residual CNN", "", *table_of_cnn(seeds)]
+    path = ROOT / "bench" / "results" / "asynchrony.md"
+    path.write_text("\n".join(lines).rstrip() + "\n")
+    print(path.relative_to(ROOT))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sections", nargs="+", choices=SECTIONS, default=SECTIONS)
+    parser.add_argument("--seeds", nargs="+", type=int, default=[1, 2, 3, 4, 5])
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--table", action="store_true", help="trains nothing")
+    asked = parser.parse_args()
+    if not asked.table:
+        if "SOTTO_DATA" not in os.environ:
+            sys.exit("SOTTO_DATA must be a folder that holds mnist/ and cifar10-sample/")
+        subprocess.run([ROOT / "cmake" / "install_debian.sh", "bench"], check=True)
+        subprocess.run(["cmake", "--preset", "bench", "-S", ROOT], check=True,
+                       stdout=subprocess.DEVNULL)
+        subprocess.run(["cmake", "--build", BUILD, "--target", PROGRAM.name], check=True,
+                       stdout=subprocess.DEVNULL)
+        RESULTS.mkdir(parents=True, exist_ok=True)
+        runs = [run for section in asked.sections for run in runs_of(section, asked.seeds)]
+        with concurrent.futures.ThreadPoolExecutor(asked.jobs) as pool:
+            for done, name in enumerate(pool.map(Run.do, runs), 1):
+                print(f"{done} of {len(runs)}: {name}", flush=True)
+    write_table(asked.seeds)
+
+
+if __name__ == "__main__":
+    main()
