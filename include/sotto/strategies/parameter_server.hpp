@@ -20,10 +20,16 @@ namespace sotto {
 struct serving {
     int servers = 1;
     bool dedicated = false;
+    /// Workers may die, leave and come again, and servers come again, while the others go on; where
+    /// the transport can. A worker then waits `patience` seconds for a server.
+    bool survives = false;
+    double patience = 60.0;
 
     void describe(auto&& field) const {
         field("servers", servers);
         field("dedicated", dedicated);
+        field("survives", survives);
+        field("patience", patience);
     }
 };
 

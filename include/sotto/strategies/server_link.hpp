@@ -1,0 +1,186 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sotto/core/bytes.hpp"
+#include "sotto/core/clock.hpp"
+#include "sotto/core/errors.hpp"
+#include "sotto/transports/tolerant_transport.hpp"
+#include "sotto/transports/transport.hpp"
+#include "sotto/wire/push.hpp"
+#include "sotto/wire/sparse_block.hpp"
+
+namespace sotto {
+
+/// A worker's talk with one server: it pushes, and gets parameters; one push at a time. Where ranks
+/// may come and go, a server that went is waited for; once it is there again the worker begins
+/// anew, and what it was pushing is pushed again.
+template <class Transport>
+class server_link {
+public:
+    /// `values`: where the server's parameters go. `patience`: how long a server may be away; 0: its
+    /// failure is an error.
+    server_link(Transport& through, int server, std::span<float> values, duration patience)
+        : through_(&through), server_(server), values_(values), patience_(patience) {}
+
+    /// The messages of a push, after room for their head.
+    bytes& message() noexcept { return push_; }
+
+    /// Pushes what `message` holds, or nothing.
+    void push(const wire::push_header& head, std::span<const std::uint64_t> sizes) {
+        head_ = head;
+        head_.read = answer_.version;
+        sizes_.assign(sizes.begin(), sizes.end());
+        if (head.kind != wire::push_kind::gradient) push_.resize(wire::push_head_bytes(0));
+        is_answered_ = false;
+        if (!is_away_) send();
+    }
+
+    /// Whether the answer is here; `answer` says what it was.
+    bool advance() {
+        if (is_answered_) return !sent_;
+        if (is_away_) {
+            if (through_->now() - went_at_ > patience_)
+                throw peer_failure(server_, "it went, and did not come back in time", {});
+            return false;
+        }
+        try {
+            move();
+        } catch (const peer_failure& e) {
+            if (patience_ <= duration::zero() || e.rank() != server_) throw;
+            went();
+        }
+        return is_answered_ && !sent_;
+    }
+
+    const wire::parameters_header& answer() const noexcept { return answer_; }
+    int server() const noexcept { return server_; }
+
+    // Where ranks may come and go
+
+    void went() {
+        if (std::exchange(is_away_, true)) return;
+        went_at_ = through_->now();
+        sent_.reset();
+        head_due_.reset();
+        values_due_.reset();
+    }
+    void came() {
+        if (!std::exchange(is_away_, false)) return;
+        // It knows nothing of this worker: first it is to say where it stands.
+        is_greeting_ = !is_answered_ || head_.kind != wire::push_kind::done;
+        answer_ = {};
+        if (!is_answered_) send();
+    }
+
+private:
+    void send() {
+        const bool greets = is_greeting_ && head_.kind != wire::push_kind::attach;
+        byte_view content;
+        if (greets) {
+            wire::write_push_head({.kind = wire::push_kind::attach, .round = head_.round}, {},
+                                  greeting_.data());
+            content = greeting_;
+        } else {
+            is_greeting_ = false;
+            wire::write_push_head(head_, sizes_, push_.data());
+            content = push_;
+        }
+        const auto item = static_cast<std::uint32_t>(2 * server_);
+        try {
+            head_due_ = through_->receive(server_, {channels::parameters, item, 0}, head_memory_);
+            sent_ = through_->send(
+                server_, {channels::pushes, static_cast<std::uint32_t>(server_), 0}, content);
+        } catch (const peer_failure& e) {
+            if (patience_ <= duration::zero() || e.rank() != server_) throw;
+            went();
+        }
+    }
+
+    void move() {
+        if (sent_ && poll(sent_)) sent_.reset();
+        if (head_due_ && poll(head_due_)) {
+            head_due_.reset();
+            answer_ = wire::read_parameters_header(head_memory_).value([&] { return what(); });
+            const auto item = static_cast<std::uint32_t>(2 * server_ + 1);
+            values_due_ = through_->receive(server_, {channels::parameters, item, 0}, room());
+        }
+        if (values_due_ && poll(values_due_)) {
+            values_due_.reset();
+            if (answer_.kind == wire::parameters_kind::changed) apply_changes();
+            if (std::exchange(is_greeting_, false) && head_.kind != wire::push_kind::attach) {
+                head_.read = answer_.version;
+                resends_ = true;
+            } else {
+                is_answered_ = true;
+            }
+        }
+        if (resends_ && !sent_) {
+            resends_ = false;
+            send();
+        }
+    }
+
+    /// Whether it is complete; spent in any case if it never will be.
+    bool poll(std::optional<request>& r) { return through_->poll(*r).has_value(); }
+
+    mutable_byte_view room() {
+        const auto whole = std::as_writable_bytes(values_);
+        const bool changed = answer_.kind == wire::parameters_kind::changed;
+        // A changed parameter takes its value and less than 8 bytes for its index.
+        if (changed ? answer_.size > 3 * whole.size() + 64 : answer_.size != whole.size())
+            throw malformed(what(), {24, "bytes of its parameters",
+                                     static_cast<std::int64_t>(answer_.size),
+                                     static_cast<std::int64_t>(whole.size())});
+        if (!changed) return whole;
+        changes_.resize(static_cast<std::size_t>(answer_.size));
+        return changes_;
+    }
+
+    void apply_changes() {
+        const auto n = static_cast<std::int64_t>(values_.size());
+        const wire::sparse_head head = wire::peek_sparse(changes_).value([&] { return what(); });
+        const auto count = static_cast<std::size_t>(std::min(head.entries, n));
+        changed_at_.resize(count);
+        changed_to_.resize(count);
+        const auto entries =
+            wire::decode_sparse(changes_, n, std::span<std::uint32_t>(changed_at_),
+                                std::span<float>(changed_to_))
+                .value([&] { return what(); });
+        for (std::size_t k = 0; k < entries.indices.size(); ++k)
+            values_[entries.indices[k]] = entries.values[k];
+    }
+
+    std::string what() const { return "what server " + std::to_string(server_) + " answered"; }
+
+    Transport* through_;
+    int server_;
+    std::span<float> values_;
+    duration patience_;
+    bytes push_;
+    wire::push_header head_{};
+    std::vector<std::uint64_t> sizes_;
+    std::array<std::byte, wire::push_head_bytes(0)> greeting_{};
+    std::array<std::byte, wire::parameters_header_bytes> head_memory_{};
+    std::optional<request> sent_, head_due_, values_due_;
+    wire::parameters_header answer_{};
+    bytes changes_;
+    std::vector<std::uint32_t> changed_at_;
+    std::vector<float> changed_to_;
+    bool is_answered_ = true;
+    bool is_away_ = false;
+    bool is_greeting_ = false;
+    bool resends_ = false;
+    time_point went_at_{};
+};
+
+}  // namespace sotto

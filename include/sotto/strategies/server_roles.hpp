@@ -1,0 +1,39 @@
+#pragma once
+
+#include <string>
+
+#include "sotto/core/errors.hpp"
+
+namespace sotto {
+
+/// Which ranks serve and which work.
+class server_roles {
+public:
+    server_roles(int servers, bool dedicated, int rank, int ranks)
+        : servers_(servers), first_worker_(dedicated ? servers : 0), rank_(rank), ranks_(ranks) {
+        if (servers < 1 || servers > ranks)
+            throw invalid_option("parameter_server: " + std::to_string(servers) +
+                                 " servers among " + std::to_string(ranks) +
+                                 " ranks; 1 to all of them are possible");
+        if (workers() < 1)
+            throw invalid_option("parameter_server: " + std::to_string(servers) +
+                                 " dedicated servers are all ranks; one at least must work");
+    }
+
+    int servers() const noexcept { return servers_; }
+    int workers() const noexcept { return ranks_ - first_worker_; }
+    bool serves() const noexcept { return rank_ < servers_; }
+    bool works() const noexcept { return rank_ >= first_worker_; }
+    int own_worker() const noexcept { return rank_ - first_worker_; }
+
+    /// -1 for a rank that does not work.
+    int worker_of(int rank) const noexcept {
+        return rank >= first_worker_ ? rank - first_worker_ : -1;
+    }
+    int rank_of(int worker) const noexcept { return worker + first_worker_; }
+
+private:
+    int servers_, first_worker_, rank_, ranks_;
+};
+
+}  // namespace sotto

@@ -1,0 +1,181 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sotto/compressors/compressor.hpp"
+#include "sotto/core/bytes.hpp"
+#include "sotto/core/errors.hpp"
+#include "sotto/core/layout.hpp"
+#include "sotto/strategies/server_roles.hpp"
+#include "sotto/strategies/shard.hpp"
+#include "sotto/strategies/shard_server.hpp"
+#include "sotto/transports/transport.hpp"
+#include "sotto/wire/push.hpp"
+
+namespace sotto {
+
+/// A server among the ranks: receives pushes, hands them to its shard_server, and sends what that
+/// answers. Nothing of it happens but while it is called.
+///
+/// Every rank, working or not, says in the end that it is done; once all that are there have, all
+/// are sent the parameters once more.
+template <class Options, class Transport>
+class serving_rank {
+public:
+    template <class Compressor>
+    serving_rank(const Options& options, const layout& tensors, const shard& part,
+                 const server_roles& roles, const Compressor& compressor, Transport& through)
+        : through_(&through),
+          roles_(roles),
+          server_(options, tensors, part, roles.workers()),
+          ranks_(static_cast<std::size_t>(through.size())) {
+        std::size_t largest = wire::push_head_bytes(part.tensors());
+        for (const tensor& t : part.of(tensors))
+            largest += static_cast<std::size_t>(compressing::message_bytes_max(compressor, t));
+        room_.resize(largest);
+    }
+
+    /// What training begins with; only the first time counts.
+    void begin(std::span<const float> parameters) {
+        if (due_) return;
+        if (!server_.has_begun()) server_.begin(parameters);
+        // All at once: else the first would be a round of its own.
+        for (int worker = 0; worker < roles_.workers(); ++worker)
+            if (of(roles_.rank_of(worker)).is_here) server_.expect(worker);
+        receive();
+    }
+
+    /// Takes what has come, and answers whom it may.
+    void serve() {
+        while (due_) {
+            const auto ended = through_->poll(*due_);
+            if (!ended) break;
+            due_.reset();
+            take(ended->source, byte_view(room_).first(static_cast<std::size_t>(ended->bytes)));
+            if (!all_done_) receive();
+        }
+        answer_all();
+        for (rank_state& r : ranks_) {
+            settle(r.head_sent);
+            settle(r.content_sent);
+        }
+    }
+
+    // Where ranks may come and go
+
+    void survive() noexcept { survives_ = true; }
+    void went(int rank) {
+        rank_state& r = of(rank);
+        if (!std::exchange(r.is_here, false)) return;
+        settle(r.head_sent);
+        settle(r.content_sent);
+        if (const int worker = roles_.worker_of(rank); worker >= 0) server_.detach(worker);
+        end_if_all_done();
+    }
+    void came(int rank) {
+        of(rank).is_here = true;
+        of(rank).is_done = false;
+    }
+
+    /// Whether all ranks were done, and have been sent the parameters.
+    bool is_over() const noexcept {
+        return all_done_ && std::none_of(ranks_.begin(), ranks_.end(), [](const rank_state& r) {
+                   return r.head_sent || r.content_sent;
+               });
+    }
+    /// For another time.
+    void begin_again() noexcept {
+        all_done_ = false;
+        for (rank_state& r : ranks_) r.is_done = false;
+    }
+
+    shard_server<Options>& server() noexcept { return server_; }
+    const shard_server<Options>& server() const noexcept { return server_; }
+
+private:
+    struct rank_state {
+        bool is_here = true;
+        bool is_done = false;
+        std::array<std::byte, wire::parameters_header_bytes> head{};
+        std::optional<request> head_sent, content_sent;
+    };
+
+    rank_state& of(int rank) noexcept { return ranks_[static_cast<std::size_t>(rank)]; }
+
+    void receive() {
+        due_ = through_->receive(
+            any_rank, {channels::pushes, static_cast<std::uint32_t>(through_->rank()), 0}, room_);
+    }
+
+    void take(int rank, byte_view content) {
+        const int worker = roles_.worker_of(rank);
+        if (worker >= 0) server_.push(worker, content, through_->now());
+        const bool is_done = content.size() >= 4 && content[0] == std::byte{2};
+        if (!is_done && worker < 0)
+            throw malformed("what rank " + std::to_string(rank) + " sent to its server",
+                            {0, "2, that it is done: it does not work", 0});
+        of(rank).is_done = is_done;
+        end_if_all_done();
+    }
+
+    void end_if_all_done() {
+        if (all_done_) return;
+        for (const rank_state& r : ranks_)
+            if (r.is_here && !r.is_done) return;
+        all_done_ = true;
+        const byte_view own = std::as_bytes(server_.own());
+        for (int to = 0; to < through_->size(); ++to)
+            if (of(to).is_here)
+                answer(to, {.version = server_.version(), .size = own.size()}, own);
+    }
+
+    void answer_all() {
+        while (const auto due = server_.next_answer(through_->now()))
+            answer(roles_.rank_of(due->worker), due->head, due->content);
+    }
+
+    void answer(int rank, const wire::parameters_header& head, byte_view content) {
+        rank_state& r = of(rank);
+        const auto item = static_cast<std::uint32_t>(2 * through_->rank());
+        try {
+            // What went before has been received: the rank has pushed since.
+            if (r.head_sent) through_->wait(*std::exchange(r.head_sent, std::nullopt));
+            if (r.content_sent) through_->wait(*std::exchange(r.content_sent, std::nullopt));
+            wire::write_parameters_header(head, r.head.data());
+            r.head_sent = through_->send(rank, {channels::parameters, item, 0}, r.head);
+            r.content_sent = through_->send(rank, {channels::parameters, item + 1, 0}, content);
+        } catch (const peer_failure& e) {
+            if (e.rank() != rank || !survives_) throw;  // it is told that the rank went
+        }
+    }
+
+    void settle(std::optional<request>& sent) {
+        if (!sent) return;
+        try {
+            if (through_->poll(*sent)) sent.reset();
+        } catch (const peer_failure&) {
+            if (!survives_) throw;
+            sent.reset();
+        }
+    }
+
+    Transport* through_;
+    server_roles roles_;
+    shard_server<Options> server_;
+    std::vector<rank_state> ranks_;
+    bytes room_;
+    std::optional<request> due_;
+    bool all_done_ = false;
+    bool survives_ = false;
+};
+
+}  // namespace sotto
