@@ -125,10 +125,14 @@ public:
         exchange_.for_each_under_way([&](const transfer& t) {
             if (!waited || !t.sends) waited = &t;
         });
-        if (!waited && !library_.busy())
+        if (!waited && !library_.busy() && !members_.tolerates())
             exchange_.misuse("await, but no transfer is under way that could end it");
+        // Where ranks may come and go nobody is late for whoever waits for anybody.
+        const time_point enough =
+            members_.tolerates() ? now() + options_.timeout / 2 : time_point::max();
         block(
-            [&] { return activity() != seen; }, waited ? waited->peer : any_rank,
+            [&] { return activity() != seen || now() >= enough; },
+            waited ? waited->peer : any_rank,
             [&] { return waited ? describe(*waited) : std::string("what all ranks do together"); },
             [&] { exchange_.for_each_under_way([&](const transfer& t) { require_possible(t); }); });
     }
