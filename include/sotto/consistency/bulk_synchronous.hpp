@@ -62,9 +62,7 @@ struct bulk_synchronous {
             const entry& e = workers_[static_cast<std::size_t>(worker)];
             return e.round < round_;
         }
-        double weight() const noexcept {
-            return averaged_ ? 1.0 / std::max(1, taken_) : 1.0;
-        }
+        double weight() const noexcept { return averaged_ ? 1.0 / std::max(1, taken_) : 1.0; }
 
     private:
         struct entry {
@@ -92,8 +90,8 @@ struct bulk_synchronous {
 
     state bind(int workers) const {
         if (backups < 0 || backups >= std::max(workers, 1))
-            throw invalid_option("bulk_synchronous: " + std::to_string(backups) +
-                                 " backups of " + std::to_string(workers) +
+            throw invalid_option("bulk_synchronous: " + std::to_string(backups) + " backups of " +
+                                 std::to_string(workers) +
                                  " workers; 0 to workers - 1 are possible");
         return {workers, backups, averaged};
     }

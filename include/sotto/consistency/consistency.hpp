@@ -22,9 +22,11 @@ namespace sotto {
 ///                           belongs to has ended without it
 ///   weight() -> double      by what a gradient counts, or a mean of those that were collected
 template <class C>
-concept consistency = requires(const C& options, int workers) { options.bind(workers); }
-&&requires(decltype(std::declval<const C&>().bind(1))& state, const decltype(std::declval<const C&>().bind(1))& fixed,
-           int worker, time_point now) {
+concept consistency = requires(const C& options, int workers) {
+    options.bind(workers);
+}
+&&requires(decltype(std::declval<const C&>().bind(1))& state,
+           const decltype(std::declval<const C&>().bind(1))& fixed, int worker, time_point now) {
     state.attach(worker);
     state.detach(worker);
     state.pushed(worker, now);

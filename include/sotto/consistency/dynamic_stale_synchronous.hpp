@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sotto/consistency/consistency.hpp"
@@ -15,11 +16,13 @@ namespace sotto {
 
 /// The bound on how far a worker may be ahead is chosen anew, within a range, whenever the fastest
 /// reaches it: so that it waits as little as can be foreseen.
-///   math    at c - min c = lowest, the fastest worker f and the slowest s: from their last two
-///           pushes, f would end its r-th round from now at t_f + r d_f, and s its k-th at
-///           t_s + k d_s. f is let run that r <= highest - lowest further rounds after which it
-///           waits least for s's next; until these are done it does not wait
-///   cost    two time stamps a worker
+///   math    at c - min c > lowest, the fast worker f and the slowest s: with the last push of each
+///           at t and the time d that its last round took, without waiting, f would end its r-th
+///           round from now at t_f + r d_f, and s its k-th at t_s + k d_s. f is let run those r
+///           further rounds, up to highest ahead, after which it waits least for s's next; until
+///           they are done it does not wait
+///   cost    two time stamps a worker. The published method takes the time between two pushes for a
+///           round, in which f has waited
 ///   source  Zhao et al. 2019, Dynamic Stale Synchronous Parallel Distributed Training for Deep
 ///           Learning, ICDCS; arXiv:1908.11848
 struct dynamic_stale_synchronous {
@@ -33,7 +36,8 @@ struct dynamic_stale_synchronous {
             : lowest_(options.lowest),
               highest_(options.highest),
               averaged_(options.averaged),
-              clocks_(workers), pace_(static_cast<std::size_t>(workers)) {}
+              clocks_(workers),
+              pace_(static_cast<std::size_t>(workers)) {}
 
         void attach(int worker) noexcept {
             clocks_.attach(worker);
@@ -44,26 +48,16 @@ struct dynamic_stale_synchronous {
         void pushed(int worker, time_point now) noexcept {
             clocks_.advance(worker);
             pace& p = of(worker);
-            p.before = p.last;
             p.last = now;
-            p.pushes = std::min(p.pushes + 1, 2);
+            p.round = now - p.went;
             if (p.granted > 0) --p.granted;
         }
 
-        bool may_go(int worker, time_point) noexcept {
-            const std::int64_t ahead = clocks_.at(worker) - clocks_.slowest();
-            if (ahead <= lowest_) {
-                of(worker).granted = 0;
-                return true;
-            }
-            if (ahead > highest_) return false;
-            if (of(worker).granted > 0) return true;
-            if (of(worker).decided_at == clocks_.at(worker)) return false;
-            of(worker).decided_at = clocks_.at(worker);
-            of(worker).granted = foreseen_rounds(worker, highest_ - ahead + 1);
-            return of(worker).granted > 0;
+        bool may_go(int worker, time_point now) noexcept {
+            const bool may = decide(worker);
+            if (may) of(worker).went = now;
+            return may;
         }
-
         bool collects() const noexcept { return false; }
         bool round_complete() const noexcept { return false; }
         void end_round() const noexcept {}
@@ -73,13 +67,25 @@ struct dynamic_stale_synchronous {
         }
 
     private:
-        struct pace {
-            time_point before{}, last{};
-            int pushes = 0;               // of the two that are known
-            std::int64_t granted = 0;     // rounds that it may still do
-            std::int64_t decided_at = -1;  // its clock when that was last asked
+        bool decide(int worker) noexcept {
+            const std::int64_t ahead = clocks_.at(worker) - clocks_.slowest();
+            if (ahead <= lowest_) {
+                of(worker).granted = 0;
+                return true;
+            }
+            if (ahead > highest_) return false;
+            if (of(worker).granted > 0) return true;
+            const std::pair decided{clocks_.at(worker), clocks_.slowest()};
+            if (std::exchange(of(worker).decided, decided) == decided) return false;
+            of(worker).granted = foreseen_rounds(worker, highest_ - ahead + 1);
+            return of(worker).granted > 0;
+        }
 
-            duration round() const noexcept { return last - before; }
+        struct pace {
+            time_point went{}, last{};                              // it began its round, it pushed
+            duration round{};                                       // the last one; 0: none yet
+            std::int64_t granted = 0;                               // rounds that it may still do
+            std::pair<std::int64_t, std::int64_t> decided{-1, -1};  // at its and the least clock
         };
 
         pace& of(int worker) noexcept { return pace_[static_cast<std::size_t>(worker)]; }
@@ -99,17 +105,14 @@ struct dynamic_stale_synchronous {
         /// next pushes; of equals the fewest.
         std::int64_t foreseen_rounds(int worker, std::int64_t most) noexcept {
             const pace &fast = of(worker), &slow = of(slowest());
-            if (fast.pushes < 2 || slow.pushes < 2 || slow.round() <= duration::zero() ||
-                fast.round() <= duration::zero())
-                return 0;
+            if (slow.round <= duration::zero() || fast.round <= duration::zero()) return 0;
             std::int64_t best = 0;
             duration least = duration::max();
             for (std::int64_t r = 0; r <= most; ++r) {
-                const time_point ends = fast.last + r * fast.round();
-                time_point next = slow.last + slow.round();
+                const time_point ends = fast.last + r * fast.round;
+                time_point next = slow.last + slow.round;
                 if (next < ends)
-                    next += ((ends - next + slow.round() - duration(1)) / slow.round()) *
-                            slow.round();
+                    next += ((ends - next + slow.round - duration(1)) / slow.round) * slow.round;
                 if (next - ends < least) {
                     least = next - ends;
                     best = r;

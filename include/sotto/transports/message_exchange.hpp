@@ -89,7 +89,13 @@ public:
             if (!there->has_content && has_content(in))
                 misuse("a message without content came for memory that wants some");
             try {
-                link_to(there->source)->hand_over(*there, t);
+                if (message_link* const link = link_to(there->source)) {
+                    link->hand_over(*there, t);
+                } else {  // from a rank that is gone
+                    deliver(t, there->source, there->room());
+                    ++activity_;
+                    board_.release(*there);
+                }
             } catch (...) {
                 retire(t);
                 throw;

@@ -296,7 +296,10 @@ private:
         streams_.for_each(packet_kind::membership, [&](int peer, stream& s) {
             (void)s.read(membership_end{&members_, peer, now()});
         });
-        while (const auto loss = library_.next_loss()) members_.closed(loss->peer, loss->how);
+        while (const auto loss = library_.next_loss()) {
+            if (members_.tolerates()) read_what_came(loss->peer);
+            members_.closed(loss->peer, loss->how);
+        }
         while (const auto rank = library_.next_arrival())
             if (members_.tolerates()) readmit(*rank);
         let_go();
@@ -306,19 +309,16 @@ private:
     /// While ranks may come and go: ends what is under way with those that went.
     void let_go() {
         while (const auto gone = members_.next_gone()) {
-            read_what_came(gone->rank);
             exchange_.disconnect(gone->rank);
             streams_.forget(gone->rank);
             changes_.push_back({gone->rank, false, gone->code == errc{}, gone->cause});
         }
     }
 
-    /// What a rank sent before it went.
+    /// What a rank sent before it went can still be received.
     void read_what_came(int peer) {
         streams_.fetch(packet_kind::messages);
-        stream* const s = streams_.find(peer, packet_kind::messages);
-        message_link* const link = exchange_.link_to(peer);
-        if (s && link) (void)s->read(link_end{link});
+        if (stream* const s = streams_.find(peer, packet_kind::messages)) read(peer, *s);
     }
 
     void readmit(int peer) {

@@ -108,7 +108,6 @@ public:
         sender.out_free = begin + seconds(static_cast<double>(p.size) / sender.line.out);
         p.out = sender.out_free;
         p.to_life = known_life(from, to);
-        p.from_life = of(from).life;
         time_point head = begin + way(from, to);
         if (trouble* const t = trouble_of(from, to)) {
             if (time_->now() < t->slow_until) head += t->extra;
@@ -252,7 +251,11 @@ private:
     /// The process that a rank takes another one for.
     std::uint64_t known_life(int rank, int peer) noexcept {
         const auto found = of(rank).known.find(peer);
-        return found == of(rank).known.end() ? of(peer).life : found->second;
+        return found == of(rank).known.end() ? present_life(peer) : found->second;
+    }
+    /// A process that has not begun yet is the first.
+    std::uint64_t present_life(int rank) noexcept {
+        return std::max<std::uint64_t>(1, of(rank).life);
     }
 
     static std::uint64_t number(std::size_t index, step what) noexcept {
@@ -315,7 +318,7 @@ private:
         packet& p = packets_[at];
         const trouble* const t = trouble_of(p.from, p.to);
         host& receiver = of(p.to);
-        if ((t && t->is_cut) || p.to_life != receiver.life || p.out == never) return drop(at);
+        if ((t && t->is_cut) || p.to_life != present_life(p.to) || p.out == never) return drop(at);
         const time_point begin = std::max(time_->now(), receiver.in_free);
         receiver.in_free =
             std::max(begin + seconds(static_cast<double>(p.size) / receiver.line.in),
@@ -334,7 +337,7 @@ private:
     void arrive(place at) {
         packet& p = packets_[at];
         host& receiver = of(p.to);
-        if (p.to_life != receiver.life || !receiver.serve) return drop(at);
+        if (p.to_life != present_life(p.to) || (receiver.life > 0 && !receiver.serve)) return drop(at);
         note(simulated_event::kind::arrived, p.from, p.to, static_cast<std::int64_t>(p.size));
         receiver.inbox[static_cast<std::size_t>(p.kind)].push(at);
         tell_system(p.to, p.kind == packet_kind::membership);
