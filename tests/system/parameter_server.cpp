@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sotto/compressors/residual.hpp"
@@ -65,12 +66,13 @@ TEST_CASE("one worker is plain SGD, bit for bit, whatever would compensate for d
 }
 
 TEST_CASE("rounds of bulk synchrony lead where all-reduce leads, on every transport") {
-    const auto expected = train(4, all_reduce{plain}, pulled());
+    // Gradients are whole numbers, whose sums are exact in any order.
+    const auto expected = train(4, all_reduce{plain});
     const parameter_server strategy{plain, bulk_synchronous{}};
-    CHECK(train(4, strategy, pulled()).front().same_parameters(expected.front()));
-    CHECK(train<over_tcp>(4, strategy, pulled()).front().same_parameters(expected.front()));
-    CHECK(train<over_simulated>(4, strategy, pulled()).front().same_parameters(expected.front()));
-    CHECK(train<over_uneven>(4, strategy, pulled()).front().same_parameters(expected.front()));
+    CHECK(train(4, strategy).front().same_parameters(expected.front()));
+    CHECK(train<over_tcp>(4, strategy).front().same_parameters(expected.front()));
+    CHECK(train<over_simulated>(4, strategy).front().same_parameters(expected.front()));
+    CHECK(train<over_uneven>(4, strategy).front().same_parameters(expected.front()));
 }
 
 TEST_CASE("a bound of 0 rounds is bulk synchrony, bit for bit") {
@@ -131,12 +133,16 @@ TEST_CASE("nothing is lost: what was applied and what is remembered is what was 
                         {.batch_size = work.batch_size, .seed = work.seed}};
         trainer.fit(numbered{work.examples}, work.length);
         auto& mine = left[static_cast<std::size_t>(transport.rank())];
+        mine.resize(trainer.parameters().size());
         auto& memory = const_cast<std::remove_cvref_t<decltype(trainer.state().compressor())>&>(
             trainer.state().compressor());
-        memory.visit([&](const std::string&, auto&& value, kept = kept::alike) {
+        memory.visit([&](std::string_view name, auto&& value, kept = kept::alike) {
             if constexpr (std::is_convertible_v<decltype(value), std::span<float>>) {
+                const tensor* const t = trainer.tensors().find(
+                    std::string(name.substr(name.find('/') + 1)));
+                REQUIRE(t != nullptr);
                 const std::span<float> part(value);
-                mine.insert(mine.end(), part.begin(), part.end());
+                std::copy(part.begin(), part.end(), t->of(std::span(mine)).begin());
             }
         });
         if (transport.rank() == 0)
