@@ -24,7 +24,7 @@ struct network_fault {
         power_loss,  // the same, and nobody is told
         pause,       // for a while the rank does nothing, not even say that it lives
         flip,        // one bit of the next packet from `rank` to `peer` is wrong
-        truncate,    // the end of that packet is missing
+        truncate,    // the end of that packet is missing, and the connection breaks behind it
         duplicate,   // that packet comes twice
         restart,     // the rank's process, which has ended, begins anew
     };

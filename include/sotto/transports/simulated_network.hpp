@@ -207,6 +207,7 @@ private:
         bool has_content = true;
         bool left = false;
         bool twice = false;
+        bool is_last = false;  // the connection breaks behind it
         int uses = 2;  // of its sender, of its receiver
         std::size_t size = 0;
         time_point out{};  // when its last byte leaves
@@ -281,7 +282,7 @@ private:
         const place at = free_.back();
         free_.pop_back();
         packet& p = packets_[at];
-        p.left = p.twice = false;
+        p.left = p.twice = p.is_last = false;
         p.uses = 2;
         return at;
     }
@@ -340,7 +341,10 @@ private:
         if (p.to_life != present_life(p.to) || (receiver.life > 0 && !receiver.serve)) return drop(at);
         note(simulated_event::kind::arrived, p.from, p.to, static_cast<std::int64_t>(p.size));
         receiver.inbox[static_cast<std::size_t>(p.kind)].push(at);
-        tell_system(p.to, p.kind == packet_kind::membership);
+        const bool breaks = std::exchange(p.is_last, false);
+        const int from = p.from, to = p.to;
+        tell_system(to, p.kind == packet_kind::membership);
+        if (breaks) cut(from, to);
     }
 
     /// The rank has something to hear: its system does at once, if it is about the membership.
@@ -378,9 +382,7 @@ private:
                 break;
             }
             case network_fault::kind::cut:
-                make_trouble(f.rank, f.peer).is_cut = make_trouble(f.peer, f.rank).is_cut = true;
-                tell_lost(f.rank, f.peer, "the connection broke");
-                tell_lost(f.peer, f.rank, "the connection broke");
+                cut(f.rank, f.peer);
                 break;
             case network_fault::kind::partition: {
                 trouble& t = make_trouble(f.rank, f.peer);
@@ -397,6 +399,12 @@ private:
             case network_fault::kind::truncate:
             case network_fault::kind::duplicate: make_trouble(f.rank, f.peer).harms.push_back(f.what);
         }
+    }
+
+    void cut(int one, int other) {
+        make_trouble(one, other).is_cut = make_trouble(other, one).is_cut = true;
+        tell_lost(one, other, "the connection broke");
+        tell_lost(other, one, "the connection broke");
     }
 
     void heal(way_between which) {
@@ -416,6 +424,7 @@ private:
             p.content[bit / 8] ^= std::byte{1} << (bit % 8);
         } else if (what == network_fault::kind::truncate && p.size > 1) {
             p.size = 1 + random_.below(p.size - 1);
+            p.is_last = true;
         } else if (what == network_fault::kind::duplicate) {
             p.twice = true;
             ++p.uses;
