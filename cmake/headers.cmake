@@ -62,9 +62,16 @@ set(sotto_headers
     include/sotto/compressors/top_k.hpp
     include/sotto/compressors/versioned_buffer.hpp
     include/sotto/compressors/whole_vectors.hpp
+    include/sotto/consistency/asynchronous.hpp
+    include/sotto/consistency/bulk_synchronous.hpp
+    include/sotto/consistency/consistency.hpp
+    include/sotto/consistency/dynamic_stale_synchronous.hpp
+    include/sotto/consistency/stale_synchronous.hpp
+    include/sotto/consistency/worker_clocks.hpp
     include/sotto/core/bytes.hpp
     include/sotto/core/clock.hpp
     include/sotto/core/config.hpp
+    include/sotto/core/contentless.hpp
     include/sotto/core/describe.hpp
     include/sotto/core/errors.hpp
     include/sotto/core/large_pages.hpp
@@ -85,6 +92,8 @@ set(sotto_headers
     include/sotto/kernels/digest.hpp
     include/sotto/kernels/each_lane.hpp
     include/sotto/kernels/elementwise.hpp
+    include/sotto/kernels/entries.hpp
+    include/sotto/kernels/gap.hpp
     include/sotto/kernels/gates.hpp
     include/sotto/kernels/half.hpp
     include/sotto/kernels/instruction_set.hpp
@@ -148,18 +157,37 @@ set(sotto_headers
     include/sotto/optimizers/schedules.hpp
     include/sotto/optimizers/sgd.hpp
     include/sotto/sotto.hpp
+    include/sotto/staleness/ada_delay.hpp
+    include/sotto/staleness/delay_compensation.hpp
+    include/sotto/staleness/delay_compensation_adaptive.hpp
+    include/sotto/staleness/delay_compensation_of_rounds.hpp
+    include/sotto/staleness/gap_aware.hpp
+    include/sotto/staleness/inverse_staleness.hpp
+    include/sotto/staleness/no_compensation.hpp
+    include/sotto/staleness/staleness_compensator.hpp
     include/sotto/strategies/all_reduce.hpp
     include/sotto/strategies/all_reduce_state.hpp
+    include/sotto/strategies/changed_entries.hpp
     include/sotto/strategies/entry_route.hpp
     include/sotto/strategies/host_lane.hpp
+    include/sotto/strategies/kept_versions.hpp
     include/sotto/strategies/lane.hpp
+    include/sotto/strategies/parameter_server.hpp
+    include/sotto/strategies/parameter_server_state.hpp
     include/sotto/strategies/round_report.hpp
+    include/sotto/strategies/server_link.hpp
+    include/sotto/strategies/server_roles.hpp
+    include/sotto/strategies/serving_rank.hpp
+    include/sotto/strategies/shard.hpp
+    include/sotto/strategies/shard_server.hpp
     include/sotto/strategies/shared_sum.hpp
     include/sotto/strategies/small_groups.hpp
+    include/sotto/strategies/staleness_counts.hpp
     include/sotto/strategies/stopwatch.hpp
     include/sotto/strategies/strategy.hpp
     include/sotto/strategies/task.hpp
     include/sotto/strategies/under_way.hpp
+    include/sotto/strategies/work_of_gradient.hpp
     include/sotto/trainer/advice.hpp
     include/sotto/trainer/advice_calibration.hpp
     include/sotto/trainer/advice_link.hpp
@@ -225,9 +253,17 @@ set(sotto_headers
     include/sotto/transports/packet_library.hpp
     include/sotto/transports/packet_options.hpp
     include/sotto/transports/packet_stream.hpp
+    include/sotto/transports/packet_streams.hpp
     include/sotto/transports/packet_transport.hpp
     include/sotto/transports/ring_queue.hpp
     include/sotto/transports/run_in_process.hpp
+    include/sotto/transports/run_simulated.hpp
+    include/sotto/transports/simulated.hpp
+    include/sotto/transports/simulated_faults.hpp
+    include/sotto/transports/simulated_network.hpp
+    include/sotto/transports/simulated_options.hpp
+    include/sotto/transports/simulated_trace.hpp
+    include/sotto/transports/speeds.hpp
     include/sotto/transports/staged_collectives.hpp
     include/sotto/transports/tcp.hpp
     include/sotto/transports/tcp_address.hpp
@@ -239,7 +275,9 @@ set(sotto_headers
     include/sotto/transports/tcp_options.hpp
     include/sotto/transports/tcp_security.hpp
     include/sotto/transports/tcp_socket.hpp
+    include/sotto/transports/tolerant_transport.hpp
     include/sotto/transports/transport.hpp
+    include/sotto/transports/virtual_time.hpp
     include/sotto/version.hpp
     include/sotto/wire/bitmap_code.hpp
     include/sotto/wire/bits.hpp
@@ -255,6 +293,7 @@ set(sotto_headers
     include/sotto/wire/little_endian.hpp
     include/sotto/wire/membership_report.hpp
     include/sotto/wire/prefix_code.hpp
+    include/sotto/wire/push.hpp
     include/sotto/wire/quantised_block.hpp
     include/sotto/wire/rank_table.hpp
     include/sotto/wire/rice_code.hpp

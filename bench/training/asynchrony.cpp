@@ -2,6 +2,8 @@
 // or one slow among them, and writes one JSON object: test error by passes over the data and by
 // virtual seconds, and how late gradients were. See asynchrony.py, which runs all of them.
 
+#include <sotto/data/read_cifar10.hpp>
+#include <sotto/models/residual_cnn.hpp>
 #include <sotto/sotto.hpp>
 
 #include <CLI/CLI.hpp>
@@ -121,9 +123,11 @@ int main(int argc, char** argv) {
         const parameter_server strategy{by, consistency, compensator, none{},
                                         serving{.dedicated = true}};
         if (s.model == "residual_cnn") {
-            const auto [train_set, test_set] = data::read_cifar10_sample(s.data + "/cifar10-sample");
-            return train<models::residual_cnn<>>(s, strategy, [] { return models::residual_cnn{}; },
-                                                 train_set, test_set);
+            const auto folder = s.data + "/cifar10-sample/";
+            return train<models::residual_cnn<>>(
+                s, strategy, [] { return models::residual_cnn{}; },
+                data::read_cifar10({folder + "data_batch_1.bin"}),
+                data::read_cifar10({folder + "test_batch.bin"}));
         }
         const auto folder = s.data + "/mnist/";
         const auto digits = data::read_idx(folder + "train-images-idx3-ubyte.gz",
