@@ -21,7 +21,7 @@ TURNS = ("Programs took turns; a turn's figure is the median over its rounds of 
 CHECKED = ("Every sum was compared with its closed form, every gathered byte with what its rank "
            "had.")
 BARE = ("Bare sockets are a ring that moves bytes and adds them and does nothing else: no frames, "
-        "no digests, no deadlines (peers/bare_ring.cpp). Of large sizes nobody is much faster.")
+        "no digests, no deadlines (peers/bare_ring.cpp).")
 LEFT_OUT = ("Left out are sotto's own tree above 1 MB, through whose root all of it passes; Open "
             "MPI's basic_linear and nonoverlapping, a sum at one rank and then a broadcast: 2 n "
             "bytes one after the other, where a ring of N ranks sends 2 (N - 1) / N n; and Gloo's "

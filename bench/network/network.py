@@ -47,7 +47,8 @@ class Section(NamedTuple):
 SECTIONS = {
     "loopback": Section(
         f"Dense all-reduce on loopback. {collectives.TURNS} {collectives.CHECKED} "
-        f"{collectives.BARE} {collectives.LEFT_OUT}", collectives.loopback_rows, collectives.loopback_lines),
+        f"{collectives.BARE} {collectives.LEFT_OUT}",
+        collectives.loopback_rows, collectives.loopback_lines),
     "wire": Section(
         "Dense all-reduce and all-gather on shaped links, beside the wire's floor. "
         f"{collectives.TURNS} {collectives.CHECKED} {collectives.LEFT_OUT} Of Open MPI's "
@@ -206,8 +207,8 @@ def measure(options):
             print(f"  {datetime.datetime.now():%H:%M:%S} {row.name}", flush=True)
             provenance = machine() | {
                 "section": section, "row": row.name, "quick": options.quick,
-                "load": os.getloadavg()[0], "commit": commit(), "date": datetime.date.today().isoformat(),
-                "command": command_of(options, section)}
+                "load": os.getloadavg()[0], "commit": commit(),
+                "date": datetime.date.today().isoformat(), "command": command_of(options, section)}
             found = row.measure()
             if found is None:
                 continue

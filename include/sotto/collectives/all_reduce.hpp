@@ -15,19 +15,13 @@
 namespace sotto::collectives {
 
 /// How floats are added up over all ranks. The order of the sums depends on it.
-enum class algorithm : std::uint8_t {
-    automatic,
-    ring,
-    tree,
-    halving_doubling,
-    recursive_doubling
-};
+enum class algorithm : std::uint8_t { automatic, ring, tree, halving_doubling, recursive_doubling };
 
 /// Which algorithm a sum takes: a table, not a measurement, so that a run repeats bit for bit on
 /// any network.
 ///
-///   up to 64 KiB  in fp32, if N = 2, 4, 8, ..., and up to 32 KiB for N between:
-///                 recursive_doubling, which has the fewest steps, log2 N
+///   up to 32 KiB  in fp32, and up to 128 KiB for N = 2: recursive_doubling, which has the fewest
+///                 steps, log2 N; two ranks send no more by it than by any other
 ///   up to 1 KiB   else tree: the time is messages, and it has the fewest, 2(N-1) in all
 ///   up to 1 MiB   halving-doubling if N = 4, 8, 16, ...: as few bytes as the ring, in 2 log2 N
 ///                 steps instead of 2(N-1)
@@ -37,10 +31,9 @@ enum class algorithm : std::uint8_t {
 ///   else          ring: only neighbours talk, and segments follow each other without gaps. 100 MB
 ///                 over four ranks at 1 Gbit/s took 1.26 s by a ring, 1.30 s by halves
 constexpr algorithm choose_all_reduce(
-    std::int64_t bytes, int world,
-    wire::value_format format = wire::value_format::fp32) noexcept {
+    std::int64_t bytes, int world, wire::value_format format = wire::value_format::fp32) noexcept {
     const bool whole = std::has_single_bit(static_cast<unsigned>(world));
-    if (format == wire::value_format::fp32 && bytes <= (whole ? 65536 : 32768))
+    if (format == wire::value_format::fp32 && bytes <= (world == 2 ? 131072 : 32768))
         return algorithm::recursive_doubling;
     if (bytes <= 1024) return algorithm::tree;
     if (world <= 3) return algorithm::ring;  // no steps to be saved

@@ -40,7 +40,7 @@ public:
     }
 
     /// Moves some bytes from a link into its pipe, or out of a pipe; false if nothing was there.
-    bool move(int from, int to, std::size_t most) {
+    bool move(int from, int to, std::size_t most, std::int64_t keeps = keeps_all) {
         bool moved = false;
         bytes& pipe = pipes_[{from, to}];
         if (message_link& out = *at(from).link_to(to); out.has_output()) {
@@ -62,7 +62,7 @@ public:
             pipe.erase(pipe.begin(), pipe.begin() + static_cast<std::ptrdiff_t>(part));
             count += part;
         }
-        const auto why = in.received(count);
+        const auto why = in.received(count, keeps);
         if (why) MESSAGE(why->text());
         REQUIRE_FALSE(why);
         return moved || count > 0;
@@ -253,5 +253,54 @@ TEST_CASE(
             CHECK(gone() == std::min<std::int64_t>(
                                 std::max(unasked, static_cast<std::int64_t>(m) + 1), messages));
         }
+    }
+}
+
+TEST_CASE("a long message that no receive waits for stays outside until it is needed") {
+    constexpr std::int64_t keeps = 4096;
+    constexpr std::size_t most = 1 << 20;
+    const bytes content = content_of(3, 300000), other = content_of(4, 100);
+    for (const bool is_asked_for : {true, false}) {
+        CAPTURE(is_asked_for);
+        piped_world world(2, 1 << 20, 2);
+        message_link& link = *world.at(1).link_to(0);
+        bytes room(content.size()), other_room(other.size());
+        transfer& behind = world.at(1).receive(0, {9, 0, 2}, other_room);
+        world.at(0).send(1, {9, 0, 1}, content);
+        world.at(0).send(1, {9, 0, 2}, other);
+        world.move(0, 1, most, keeps);
+        REQUIRE(link.halted());
+        const std::size_t outside = world.in_pipes();
+        CHECK(outside > 0);  // most of it: the link has read no more than what it stages
+
+        if (is_asked_for) {
+            transfer& wanted = world.at(1).receive(0, {9, 0, 1}, room);
+            REQUIRE_FALSE(link.received(0, keeps));
+            CHECK_FALSE(link.halted());
+            world.settle();
+            CHECK(wanted.reached == transfer::stage::complete);
+            CHECK(room == content);
+        } else {
+            // Whatever ends elsewhere begins the count anew.
+            const auto asked_until_kept = [&] {
+                int asked = 0;
+                for (; link.halted() && asked < 1000; ++asked)
+                    REQUIRE_FALSE(link.received(0, keeps));
+                return asked;
+            };
+            for (int asked = 0; asked < 20; ++asked) REQUIRE_FALSE(link.received(0, keeps));
+            bytes own(1);
+            transfer& to_self = world.at(1).receive(1, {9, 0, 3}, own);
+            world.at(1).send(1, {9, 0, 3}, own);
+            REQUIRE(to_self.reached == transfer::stage::complete);
+            CHECK(asked_until_kept() > 32);
+            world.settle();
+            transfer& wanted = world.at(1).receive(0, {9, 0, 1}, room);
+            CHECK(wanted.reached == transfer::stage::complete);
+            CHECK(room == content);
+        }
+        CHECK(behind.reached == transfer::stage::complete);
+        CHECK(other_room == other);
+        CHECK(world.in_pipes() == 0);
     }
 }
