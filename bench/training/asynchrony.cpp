@@ -40,8 +40,8 @@ sotto::simulated_options network_of(const settings& s) {
     options.machine.flops = 1e9;
     const int slowest = s.workers;  // rank 0 serves
     if (s.slow > 1.0)
-        options.slowness = sotto::speeds::one_slow{.rank = slowest, .factor = s.slow,
-                                                   .others = sotto::speeds::uniform{0.9, 1.1}};
+        options.slowness = sotto::speeds::one_slow{
+            .rank = slowest, .factor = s.slow, .others = sotto::speeds::uniform{0.9, 1.1}};
     else
         options.slowness = sotto::speeds::exponential{.fixed = 0.2};
     options.dead_after = {};
@@ -82,10 +82,11 @@ nlohmann::json train(const settings& s, const Strategy& strategy, auto make_mode
             if (passes < now.next_check || now.reached || !evaluate) return;
             now.next_check += s.check_every;
             const sotto::evaluation e = evaluate();
-            now.checks.push_back({{"passes", passes},
-                                  {"seconds", sotto::in_seconds(transport.now().time_since_epoch())},
-                                  {"loss", std::isfinite(e.loss) ? e.loss : 1e9},
-                                  {"error", 100.0 * (1.0 - e.accuracy)}});
+            now.checks.push_back(
+                {{"passes", passes},
+                 {"seconds", sotto::in_seconds(transport.now().time_since_epoch())},
+                 {"loss", std::isfinite(e.loss) ? e.loss : 1e9},
+                 {"error", 100.0 * (1.0 - e.accuracy)}});
             now.reached = e.loss <= s.target_loss;
         };
         const auto until_reached = [&](const sotto::epoch_report&) {
@@ -99,11 +100,16 @@ nlohmann::json train(const settings& s, const Strategy& strategy, auto make_mode
         for (int worker = 0; worker < s.workers; ++worker)
             late.push_back(server.staleness().mean(worker));
         evaluate = nullptr;
-        found = {{"method", s.method},      {"model", s.model},
-                 {"workers", s.workers},    {"learning_rate", s.rate},
-                 {"seed", s.seed},          {"passes", s.passes},
-                 {"slow", s.slow},          {"batch_size", s.batch_size},
-                 {"steps", server.version()}, {"mean_staleness", late},
+        found = {{"method", s.method},
+                 {"model", s.model},
+                 {"workers", s.workers},
+                 {"learning_rate", s.rate},
+                 {"seed", s.seed},
+                 {"passes", s.passes},
+                 {"slow", s.slow},
+                 {"batch_size", s.batch_size},
+                 {"steps", server.version()},
+                 {"mean_staleness", late},
                  {"test_error", 100.0 * (1.0 - e.accuracy)},
                  {"test_loss", std::isfinite(e.loss) ? e.loss : 1e9}};
     });
@@ -135,7 +141,10 @@ int main(int argc, char** argv) {
         const auto unseen = data::read_idx(folder + "t10k-images-idx3-ubyte.gz",
                                            folder + "t10k-labels-idx1-ubyte.gz");
         return train<models::mlp<>>(
-            s, strategy, [] { return models::mlp{784, 64, 64, 10}; },
+            s, strategy,
+            [] {
+                return models::mlp{784, 64, 64, 10};
+            },
             digits.take(0, s.examples), unseen);
     };
     const std::map<std::string, std::function<nlohmann::json()>> methods{
@@ -151,7 +160,9 @@ int main(int argc, char** argv) {
         {"dc_c", [&] { return train_by(asynchronous{}, delay_compensation{.lambda = 0.04}); }},
         {"dc_a", [&] { return train_by(asynchronous{}, delay_compensation_adaptive{}); }},
         {"dc_ssgd",
-         [&] { return train_by(bulk_synchronous{}, delay_compensation_of_rounds{.lambda = 0.04}); }},
+         [&] {
+             return train_by(bulk_synchronous{}, delay_compensation_of_rounds{.lambda = 0.04});
+         }},
     };
 
     CLI::App app{"One run of the study of asynchrony"};

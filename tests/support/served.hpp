@@ -94,18 +94,17 @@ private:
         }
         std::vector<std::uint32_t> indices(values.size());
         std::vector<float> to(values.size());
-        const auto entries = wire::decode_sparse(a.content,
-                                                 static_cast<std::int64_t>(values.size()),
-                                                 std::span<std::uint32_t>(indices),
-                                                 std::span<float>(to))
-                                 .value("an answer");
+        const auto entries =
+            wire::decode_sparse(a.content, static_cast<std::int64_t>(values.size()),
+                                std::span<std::uint32_t>(indices), std::span<float>(to))
+                .value("an answer");
         for (std::size_t k = 0; k < entries.indices.size(); ++k)
             values[entries.indices[k]] = entries.values[k];
     }
 
     layout tensors_;
-    decltype(std::declval<const Options&>().compressor.bind(std::declval<const layout&>()))
-        compressor_;
+    decltype(std::declval<const Options&>().compressor.bind(
+        std::declval<const layout&>())) compressor_;
     shard_server<Options> server_;
     std::vector<std::vector<float>> read_;
     std::vector<std::uint64_t> version_, rounds_;

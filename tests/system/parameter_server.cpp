@@ -100,9 +100,9 @@ TEST_CASE("without lambda delay compensation is asynchronous SGD with the same a
 TEST_CASE("all ranks end with the same parameters, whoever serves") {
     for (const serving& servers : {serving{}, serving{.dedicated = true}, serving{.servers = 2},
                                    serving{.servers = 3, .dedicated = true}}) {
-        const auto left = train(
-            4, parameter_server{plain, asynchronous{}, no_compensation{}, none{}, servers},
-            pulled());
+        const auto left =
+            train(4, parameter_server{plain, asynchronous{}, no_compensation{}, none{}, servers},
+                  pulled());
         CHECK(agree(left));
         CHECK(left.front().report.steps == (servers.dedicated ? 0 : 12));
     }
@@ -110,8 +110,9 @@ TEST_CASE("all ranks end with the same parameters, whoever serves") {
 
 TEST_CASE("several servers are one server, where all wait for each other") {
     const auto with = [](int servers) {
-        return train(4, parameter_server{plain, bulk_synchronous{}, no_compensation{}, none{},
-                                         serving{.servers = servers}},
+        return train(4,
+                     parameter_server{plain, bulk_synchronous{}, no_compensation{}, none{},
+                                      serving{.servers = servers}},
                      pulled());
     };
     const auto one = with(1), three = with(3);
@@ -129,8 +130,8 @@ TEST_CASE("nothing is lost: what was applied and what is remembered is what was 
         number_model model = work.model;
         const parameter_server strategy{sum, asynchronous{}, no_compensation{},
                                         sparsified{top_k{.density = 0.1}, residual{}}};
-        trainer trainer{model, strategy, transport,
-                        {.batch_size = work.batch_size, .seed = work.seed}};
+        trainer trainer{
+            model, strategy, transport, {.batch_size = work.batch_size, .seed = work.seed}};
         trainer.fit(numbered{work.examples}, work.length);
         auto& mine = left[static_cast<std::size_t>(transport.rank())];
         mine.resize(trainer.parameters().size());
@@ -138,8 +139,8 @@ TEST_CASE("nothing is lost: what was applied and what is remembered is what was 
             trainer.state().compressor());
         memory.visit([&](std::string_view name, auto&& value, kept = kept::alike) {
             if constexpr (std::is_convertible_v<decltype(value), std::span<float>>) {
-                const tensor* const t = trainer.tensors().find(
-                    std::string(name.substr(name.find('/') + 1)));
+                const tensor* const t =
+                    trainer.tensors().find(std::string(name.substr(name.find('/') + 1)));
                 REQUIRE(t != nullptr);
                 const std::span<float> part(value);
                 std::copy(part.begin(), part.end(), t->of(std::span(mine)).begin());
@@ -171,43 +172,50 @@ TEST_CASE("training goes on in another call of fit") {
 TEST_CASE("a worker that fails is named at all others, and the server's state is whole") {
     for (const int failing : {0, 2}) {
         std::atomic<int> told = 0;
-        CHECK_THROWS_AS(over_in_process::run(3, [&](auto& transport) {
-            number_model model = pulled().model;
-            if (transport.rank() == failing)
-                model.on_progress = [n = 0](int) mutable {
-                    if (++n == 20) throw std::domain_error("disk on fire");
-                };
-            trainer trainer{model, parameter_server{plain}, transport, {.batch_size = 4}};
-            try {
-                trainer.fit(numbered{96}, epochs{3});
-            } catch (const peer_failure& e) {
-                CHECK(e.rank() == failing);
-                CHECK(e.cause() == "disk on fire");
-                ++told;
-                throw;
-            }
-        }), std::domain_error);
+        CHECK_THROWS_AS(
+            over_in_process::run(
+                3,
+                [&](auto& transport) {
+                    number_model model = pulled().model;
+                    if (transport.rank() == failing)
+                        model.on_progress = [n = 0](int) mutable {
+                            if (++n == 20) throw std::domain_error("disk on fire");
+                        };
+                    trainer trainer{model, parameter_server{plain}, transport, {.batch_size = 4}};
+                    try {
+                        trainer.fit(numbered{96}, epochs{3});
+                    } catch (const peer_failure& e) {
+                        CHECK(e.rank() == failing);
+                        CHECK(e.cause() == "disk on fire");
+                        ++told;
+                        throw;
+                    }
+                }),
+            std::domain_error);
         CHECK(told == 2);
     }
 }
 
 TEST_CASE("a gradient that is no number is found by the worker that has it") {
-    CHECK_THROWS_AS(over_in_process::run(2, [&](auto& transport) {
-        number_model model;
-        if (transport.rank() == 1) model.spoil = [](std::span<float> g) { g[3] = NAN; };
-        trainer trainer{model, parameter_server{plain}, transport, {.batch_size = 4}};
-        trainer.fit(numbered{96}, epochs{1});
-    }), non_finite);
+    CHECK_THROWS_AS(
+        over_in_process::run(
+            2,
+            [&](auto& transport) {
+                number_model model;
+                if (transport.rank() == 1) model.spoil = [](std::span<float> g) { g[3] = NAN; };
+                trainer trainer{model, parameter_server{plain}, transport, {.batch_size = 4}};
+                trainer.fit(numbered{96}, epochs{1});
+            }),
+        non_finite);
 }
 
 TEST_CASE("what cannot be is refused when it is bound") {
     const auto bind = [](serving servers) {
         over_in_process::run(2, [&](auto& transport) {
             number_model model;
-            trainer trainer{model,
-                            parameter_server{plain, asynchronous{}, no_compensation{}, none{},
-                                             servers},
-                            transport};
+            trainer trainer{
+                model, parameter_server{plain, asynchronous{}, no_compensation{}, none{}, servers},
+                transport};
         });
     };
     CHECK_THROWS_WITH_AS(bind({.servers = 0}),

@@ -1,6 +1,6 @@
-// Mixed faults that seeds draw, over strategies and numbers of ranks. Whatever goes wrong: every call
-// ends, survivors hold what a run without faults holds after as many rounds, to the last bit, and
-// blame whom the fault concerned.
+// Mixed faults that seeds draw, over strategies and numbers of ranks. Whatever goes wrong: every
+// call ends, survivors hold what a run without faults holds after as many rounds, to the last bit,
+// and blame whom the fault concerned.
 //
 //   SOTTO_FAULT_SEEDS  how many seeds; 2000
 //   SOTTO_FAULT_SEED   the first of them
@@ -77,8 +77,7 @@ exercise work_for(int ranks) {
 
 template <class Trainer>
 holding held_by(Trainer& trainer) {
-    return {{trainer.parameters().begin(), trainer.parameters().end()},
-            snapshot(trainer.state())};
+    return {{trainer.parameters().begin(), trainer.parameters().end()}, snapshot(trainer.state())};
 }
 
 /// What every rank holds after 0, 1, 2, ... rounds when nothing goes wrong.
@@ -202,9 +201,9 @@ void check_seed(std::uint64_t seed) {
         case 1:
             return check(all_reduce{plain, dgc{.density = 0.1, .momentum = 0.5}}, ranks, options);
         case 2:
-            return check(all_reduce{momentum_sgd{.learning_rate = 0.125}, none{},
-                                    collectives::ring{}},
-                         ranks, options);
+            return check(
+                all_reduce{momentum_sgd{.learning_rate = 0.125}, none{}, collectives::ring{}},
+                ranks, options);
         default: return check(parameter_server{plain, bulk_synchronous{}}, ranks, options);
     }
 }

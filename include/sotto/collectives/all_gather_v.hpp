@@ -54,7 +54,8 @@ public:
             throw invalid_option("all_gather: blocks of at most " + std::to_string(bytes_max) +
                                  " bytes");
         if constexpr (native_transport<Transport>) {
-            if (way == route::automatic && has_content) native_ = {through, through.native_all_gather(bytes_max)};
+            if (way == route::automatic && has_content)
+                native_ = {through, through.native_all_gather(bytes_max)};
             if (native_) return;
         }
         blocks_.resize(static_cast<std::size_t>(world_));
@@ -131,7 +132,7 @@ private:
     struct block {
         bytes memory;
         mutable_byte_view room;  // none for this rank's own
-        byte_view content;  // as far as it is here
+        byte_view content;       // as far as it is here
         bool is_here = false;
     };
 

@@ -5,8 +5,8 @@
 
 namespace sotto {
 
-/// Nobody waits for anybody: every gradient moves the parameters as it comes, and its worker goes on
-/// with what they then are.
+/// Nobody waits for anybody: every gradient moves the parameters as it comes, and its worker goes
+/// on with what they then are.
 struct asynchronous {
     struct state {
         void attach(int) const noexcept {}

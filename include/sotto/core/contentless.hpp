@@ -33,8 +33,8 @@ struct nowhere {
 
     static bool holds(const void* place) noexcept {
         const std::byte* const from = begin.load(std::memory_order_acquire);
-        const auto distance = reinterpret_cast<std::uintptr_t>(place) -
-                              reinterpret_cast<std::uintptr_t>(from);
+        const auto distance =
+            reinterpret_cast<std::uintptr_t>(place) - reinterpret_cast<std::uintptr_t>(from);
         return from != nullptr && distance < bytes;
     }
 };
@@ -52,7 +52,8 @@ std::span<Value> without_content(std::size_t count) {
     static_assert(std::is_trivially_copyable_v<Value>);
     if (count > detail::nowhere::bytes / sizeof(Value))
         throw std::length_error("without_content: " + std::to_string(count) + " values of " +
-                                std::to_string(sizeof(Value)) + " bytes; up to 2^40 bytes are "
+                                std::to_string(sizeof(Value)) +
+                                " bytes; up to 2^40 bytes are "
                                 "possible");
     return {static_cast<Value*>(detail::nowhere::reserve()), count};
 }

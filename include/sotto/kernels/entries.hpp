@@ -40,8 +40,7 @@ inline void require_entries(const char* name, std::span<const std::uint32_t> ind
                             std::size_t values, std::size_t size) {
     require_size_of({"indices", indices.size()}, {{"values", values}}, name);
     if (const std::size_t at = first_beyond(indices, size); at < indices.size()) [[unlikely]]
-        refuse(name,
-               "index " + std::to_string(indices[at]) + " at place " + std::to_string(at),
+        refuse(name, "index " + std::to_string(indices[at]) + " at place " + std::to_string(at),
                "less than " + std::to_string(size) + ", the size of the weights");
 }
 

@@ -80,8 +80,7 @@ inline void divide_by_gap(std::span<float> g, std::span<const float> w,
                           std::span<const float> before, std::span<const float> lengths,
                           float steps) {
     detail::require_size_of(
-        {"g", g.size()},
-        {{"w", w.size()}, {"before", before.size()}, {"lengths", lengths.size()}},
+        {"g", g.size()}, {{"w", w.size()}, {"before", before.size()}, {"lengths", lengths.size()}},
         "divide_by_gap");
     detail::at_each_lane(
         detail::divide_by_gap_lanes{steps, g.data(), w.data(), before.data(), lengths.data()},

@@ -75,10 +75,9 @@ public:
     }
     { bound_.update_at(t, parameters, gradient, indices); }
 
-    void update_entries(const tensor& t, std::span<float> parameters,
-                        std::span<const std::uint32_t> indices,
-                        std::span<const float> values) noexcept
-        requires optimizing::updates_entries<bound> {
+    void update_entries(
+        const tensor& t, std::span<float> parameters, std::span<const std::uint32_t> indices,
+        std::span<const float> values) noexcept requires optimizing::updates_entries<bound> {
         bound_.update_entries(t, parameters, indices, values);
     }
 

@@ -30,7 +30,8 @@ inline void check_compensation(const char* policy, double lambda, double bound) 
 ///   math    g + lambda g^2 (w - w_read), all by element. With a bound b > 0 the correction is at
 ///           most b |g|: where w moves fast it would feed itself
 ///   shape   lambda is tied to the batch: lambda g^2 is an unbiased diagonal of the Hessian where
-///           lambda is the batch's size and the model is right; smaller ones trade bias for variance
+///           lambda is the batch's size and the model is right; smaller ones trade bias for
+///           variance
 ///   cost    the server keeps what each worker has read; see parameter_server
 ///   errors  bind throws invalid_option unless lambda is finite and neither is below 0
 ///   source  Zheng et al. 2017, Asynchronous Stochastic Gradient Descent with Delay Compensation,

@@ -45,8 +45,7 @@ struct delay_compensation_adaptive {
                   .bound = static_cast<float>(options.bound)},
               squares_(static_cast<std::size_t>(options.per_worker ? workers : 1),
                        std::vector<float>(static_cast<std::size_t>(tensors.size()))),
-              scales_(squares_.size(),
-                      std::vector<float>(tensors.tensors().size(), 1.0f)) {}
+              scales_(squares_.size(), std::vector<float>(tensors.tensors().size(), 1.0f)) {}
 
         double begin(const late_gradient& what) noexcept {
             worker_ = squares_.size() > 1 ? static_cast<std::size_t>(what.worker) : 0;
@@ -93,9 +92,7 @@ struct delay_compensation_adaptive {
         }
 
     private:
-        std::span<float> of(const tensor& t) noexcept {
-            return t.of(std::span(squares_[worker_]));
-        }
+        std::span<float> of(const tensor& t) noexcept { return t.of(std::span(squares_[worker_])); }
 
         // Where only entries come, s is kept divided by the decay of all gradients since: then the
         // others need not be touched. Some thousand gradients later all are, once.

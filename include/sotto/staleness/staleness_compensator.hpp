@@ -30,8 +30,8 @@ struct late_gradient {
 ///   forget(worker)                      who left, or is another one from now on
 ///   visit(field)                        everything to be saved
 /// `static constexpr bool compares = true` in the options says that compensate is there, and that
-/// the server must keep what each worker has read; `adaptive_rate`, that it needs the learning rate;
-/// `synchronous_only`, that all gradients of a round must be of the same parameters.
+/// the server must keep what each worker has read; `adaptive_rate`, that it needs the learning
+/// rate; `synchronous_only`, that all gradients of a round must be of the same parameters.
 template <class C>
 concept staleness_compensator = requires(const C& options, const layout& tensors, int workers) {
     options.bind(tensors, workers);
@@ -43,20 +43,25 @@ concept staleness_compensator = requires(const C& options, const layout& tensors
 
 /// The state that a compensator's options become.
 template <class C>
-using compensator_state =
-    decltype(std::declval<const C&>().bind(std::declval<const layout&>(), 1));
+using compensator_state = decltype(std::declval<const C&>().bind(std::declval<const layout&>(), 1));
 
 /// The server must keep the parameters that each worker has read.
 template <class C>
-concept compares_parameters = requires { requires C::compares; };
+concept compares_parameters = requires {
+    requires C::compares;
+};
 
 /// Only for rounds in which all workers read the same parameters.
 template <class C>
-concept only_for_rounds = requires { requires C::synchronous_only; };
+concept only_for_rounds = requires {
+    requires C::synchronous_only;
+};
 
 /// Asks what the optimizer's learning rate is.
 template <class C>
-concept adapts_rate = requires { requires C::adaptive_rate; };
+concept adapts_rate = requires {
+    requires C::adaptive_rate;
+};
 
 /// The members that a compensator may leave out.
 namespace compensating {

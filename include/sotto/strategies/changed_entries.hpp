@@ -43,7 +43,8 @@ public:
         if (version < known_since_) return false;
         for (const step& s : steps_)
             if (s.version > version)
-                for (const std::uint32_t i : s.indices) marks_[i / 64] |= std::uint64_t{1} << i % 64;
+                for (const std::uint32_t i : s.indices)
+                    marks_[i / 64] |= std::uint64_t{1} << i % 64;
         for (std::size_t at = 0; at < marks_.size(); ++at) {
             for (std::uint64_t bits = marks_[at]; bits != 0; bits &= bits - 1)
                 out.push_back(static_cast<std::uint32_t>(

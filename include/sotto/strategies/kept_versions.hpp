@@ -13,8 +13,8 @@
 namespace sotto {
 
 /// What each worker of a server has read: copies of the parameters, which stay as they were while
-/// the server goes on. Workers that have read the same version share a copy, so there are as many as
-/// different versions in use: one where all read at once, and one for each worker at most.
+/// the server goes on. Workers that have read the same version share a copy, so there are as many
+/// as different versions in use: one where all read at once, and one for each worker at most.
 ///   cost    4 bytes a parameter and version in use; a copy is one pass over the parameters. Memory
 ///           of versions that nobody has read last is kept and reused
 class kept_versions {

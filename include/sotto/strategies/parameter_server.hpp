@@ -33,15 +33,15 @@ struct serving {
     }
 };
 
-/// Servers hold the parameters; each worker computes a gradient at those that it has read, pushes it
-/// to the servers and reads the parameters anew, when the consistency lets it.
+/// Servers hold the parameters; each worker computes a gradient at those that it has read, pushes
+/// it to the servers and reads the parameters anew, when the consistency lets it.
 ///   math    see shard_server. Each server owns a range of the tensors, and takes steps of its own
 ///   shape   a round of a worker is one gradient. What ranks hold differs between rounds; after
 ///           `fit` all hold the same, what the servers have then
 ///   wire    a push to each server, see wire/push.hpp, with the compressor's messages; back come 64
 ///           bytes, and the server's parameters as they are in memory
-///   cost    a server: 8 bytes a parameter of its own and what optimizer, compensator and compressor
-///           take; a copy of its parameters for each version in use, at most one a worker, see
+///   cost    a server: 8 bytes a parameter of its own and what optimizer, compensator and
+///           compressor take; a copy of its parameters for each version in use, at most one a worker, see
 ///           kept_versions. A worker: 8 bytes a parameter and the compressor's
 ///   errors  non_finite, on the rank whose gradient it is; malformed; peer_failure;
 ///           invalid_option, when it is bound: servers below 1 or beyond the ranks, no worker, or
@@ -58,10 +58,9 @@ struct parameter_server {
         consistency<Consistency>,
         "parameter_server: the second policy must be a consistency, such as asynchronous{}, "
         "stale_synchronous{.bound = 3} or bulk_synchronous{}");
-    static_assert(
-        staleness_compensator<Compensator>,
-        "parameter_server: the third policy must be a staleness compensator: it needs "
-        "bind(layout, workers) with begin(late_gradient), which returns a factor");
+    static_assert(staleness_compensator<Compensator>,
+                  "parameter_server: the third policy must be a staleness compensator: it needs "
+                  "bind(layout, workers) with begin(late_gradient), which returns a factor");
     static_assert(
         !staleness_compensator<Compensator> || !only_for_rounds<Compensator> ||
             bulk_consistency<Consistency>,

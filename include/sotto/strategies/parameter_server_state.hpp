@@ -113,8 +113,9 @@ private:
             return std::chrono::duration_cast<duration>(
                 std::chrono::duration<double>(servers.patience));
         } else {
-            throw invalid_option("parameter_server: on this transport the loss of a rank ends the "
-                                 "job: leave serving::survives out");
+            throw invalid_option(
+                "parameter_server: on this transport the loss of a rank ends the "
+                "job: leave serving::survives out");
         }
     }
 
@@ -151,9 +152,11 @@ private:
         report.wait = watch.lap();
 
         at("compute");
-        compressing::begin_round(compressor_, {.step = rounds_, .epoch = job.epoch,
+        compressing::begin_round(compressor_, {.step = rounds_,
+                                               .epoch = job.epoch,
                                                .rank = roles_.own_worker(),
-                                               .world_size = 1, .share = 1.0});
+                                               .world_size = 1,
+                                               .share = 1.0});
         gradient_work<Transport> computed(*through_, job);
         report.loss = job.model.gradient(parameters, job.batch, std::span<float>(gradient_),
                                          [&](const tensor& t) {
@@ -198,8 +201,8 @@ private:
     void settle(round_report& report) {
         for (const auto& l : links_) {
             report.dropped = report.dropped || !l.answer().taken;
-            report.staleness = std::max(report.staleness,
-                                        static_cast<std::int64_t>(l.answer().staleness));
+            report.staleness =
+                std::max(report.staleness, static_cast<std::int64_t>(l.answer().staleness));
         }
         if (report.dropped)
             compressing::rollback(compressor_);

@@ -27,8 +27,8 @@ namespace sotto {
 template <class Transport>
 class server_link {
 public:
-    /// `values`: where the server's parameters go. `patience`: how long a server may be away; 0: its
-    /// failure is an error.
+    /// `values`: where the server's parameters go. `patience`: how long a server may be away; 0:
+    /// its failure is an error.
     server_link(Transport& through, int server, std::span<float> values, duration patience)
         : through_(&through), server_(server), values_(values), patience_(patience) {}
 
@@ -138,9 +138,9 @@ private:
         const bool changed = answer_.kind == wire::parameters_kind::changed;
         // A changed parameter takes its value and less than 8 bytes for its index.
         if (changed ? answer_.size > 3 * whole.size() + 64 : answer_.size != whole.size())
-            throw malformed(what(), {24, "bytes of its parameters",
-                                     static_cast<std::int64_t>(answer_.size),
-                                     static_cast<std::int64_t>(whole.size())});
+            throw malformed(what(),
+                            {24, "bytes of its parameters", static_cast<std::int64_t>(answer_.size),
+                             static_cast<std::int64_t>(whole.size())});
         if (!changed) return whole;
         changes_.resize(static_cast<std::size_t>(answer_.size));
         return changes_;
@@ -152,10 +152,9 @@ private:
         const auto count = static_cast<std::size_t>(std::min(head.entries, n));
         changed_at_.resize(count);
         changed_to_.resize(count);
-        const auto entries =
-            wire::decode_sparse(changes_, n, std::span<std::uint32_t>(changed_at_),
-                                std::span<float>(changed_to_))
-                .value([&] { return what(); });
+        const auto entries = wire::decode_sparse(changes_, n, std::span<std::uint32_t>(changed_at_),
+                                                 std::span<float>(changed_to_))
+                                 .value([&] { return what(); });
         for (std::size_t k = 0; k < entries.indices.size(); ++k)
             values_[entries.indices[k]] = entries.values[k];
     }

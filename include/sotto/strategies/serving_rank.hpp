@@ -134,8 +134,7 @@ private:
         all_done_ = true;
         const byte_view own = std::as_bytes(server_.own());
         for (int to = 0; to < through_->size(); ++to)
-            if (of(to).is_here)
-                answer(to, {.version = server_.version(), .size = own.size()}, own);
+            if (of(to).is_here) answer(to, {.version = server_.version(), .size = own.size()}, own);
     }
 
     void answer_all() {

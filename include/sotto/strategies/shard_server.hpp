@@ -43,8 +43,9 @@ struct served_push {
     friend bool operator==(const served_push&, const served_push&) = default;
 };
 
-/// A server's part of parameter_server, without messages: gradients are handed in, and it says which
-/// workers may have the parameters. What it does depends on nothing but what it is told, and when.
+/// A server's part of parameter_server, without messages: gradients are handed in, and it says
+/// which workers may have the parameters. What it does depends on nothing but what it is told, and
+/// when.
 ///   math    a gradient g of worker i, computed at the version that i read: compensated by how far
 ///           the parameters are from those, then one step of the optimizer. Where the consistency
 ///           collects, the gradients of a round are added up in the order of the workers, and make
@@ -173,9 +174,8 @@ public:
             entry& w = of(worker);
             if (!w.is_present || !w.wants || !consistency_.may_go(worker, now)) continue;
             w.wants = false;
-            answer made{worker,
-                        {.taken = w.took_last, .version = version_, .staleness = w.staleness},
-                        {}};
+            answer made{
+                worker, {.taken = w.took_last, .version = version_, .staleness = w.staleness}, {}};
             if (w.has_read && answer_by_changes(worker)) {
                 made.head.kind = wire::parameters_kind::changed;
                 made.content = w.changes;
@@ -207,8 +207,8 @@ public:
 private:
     struct entry {
         bool is_present = false;
-        bool wants = false;      // parameters
-        bool took_last = true;   // its last gradient
+        bool wants = false;     // parameters
+        bool took_last = true;  // its last gradient
         bool has_read = false;
         std::uint64_t read = 0;  // which version
         std::uint64_t staleness = 0;
@@ -304,8 +304,7 @@ private:
                     moved_.push_back(offset + static_cast<std::uint32_t>(e));
             } else {
                 if (compares && !read.empty())
-                    compensating::compensate_at(compensator_, t, values, at, now(t),
-                                                then(t, read));
+                    compensating::compensate_at(compensator_, t, values, at, now(t), then(t, read));
                 if (weight != 1.0f) kernels::scale(values, weight);
                 optimizer_.update_entries(t, t.of(std::span<float>(parameters_)), at, values);
                 for (const std::uint32_t e : at) moved_.push_back(offset + e);
@@ -367,9 +366,9 @@ private:
     }
 
     void begin_decoding(int worker, const wire::push_header& head) {
-        compressing::begin_round(compressor_, {.step = static_cast<std::int64_t>(head.round),
-                                               .epoch = head.epoch,
-                                               .rank = worker});
+        compressing::begin_round(
+            compressor_,
+            {.step = static_cast<std::int64_t>(head.round), .epoch = head.epoch, .rank = worker});
     }
 
     /// Adds a gradient to those before, or begins with it.

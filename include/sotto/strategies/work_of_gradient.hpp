@@ -14,15 +14,17 @@ namespace sotto {
 ///           weight and example, as of dense layers: 2 forward and 4 back
 template <class Model>
 work work_of_gradient(const task<Model>& job) {
-    if constexpr (requires { { job.model.work_of(job.batch) } -> std::convertible_to<work>; })
+    if constexpr (requires {
+                      { job.model.work_of(job.batch) } -> std::convertible_to<work>;
+                  })
         return job.model.work_of(job.batch);
     else
         return {.flops = 6.0 * static_cast<double>(job.model.layout().size()) *
                          static_cast<double>(job.examples)};
 }
 
-/// Lets the time of a gradient pass while it is computed: a third of it before the first tensor, the
-/// rest as tensors are ready, by their size.
+/// Lets the time of a gradient pass while it is computed: a third of it before the first tensor,
+/// the rest as tensors are ready, by their size.
 template <class Transport>
 class gradient_work {
 public:

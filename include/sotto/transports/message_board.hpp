@@ -40,9 +40,7 @@ struct transfer {
     std::int64_t room() const noexcept { return sends ? peer_room : size; }
 
     /// Of a receive.
-    mutable_byte_view memory() const noexcept {
-        return {target, static_cast<std::size_t>(size)};
-    }
+    mutable_byte_view memory() const noexcept { return {target, static_cast<std::size_t>(size)}; }
 
     bool is_for(int from, const tag& what) const noexcept {
         return label == what && (peer == any_rank || peer == from);

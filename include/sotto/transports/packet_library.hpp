@@ -57,8 +57,8 @@ struct packet_loss {
 template <class L>
 concept packet_library = requires(L& l, const L& c, int to, packet_kind kind, byte_view out,
                                   mutable_byte_view in, typename L::operation& under_way,
-                                  const typename L::packet& came, std::string_view why,
-                                  work amount, duration waited, bool moves, time_point until,
+                                  const typename L::packet& came, std::string_view why, work amount,
+                                  duration waited, bool moves, time_point until,
                                   std::function<void()> serve) {
     { L::name } -> std::convertible_to<const char*>;
     { L::drains } -> std::convertible_to<bool>;

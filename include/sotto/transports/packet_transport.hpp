@@ -131,8 +131,7 @@ public:
         const time_point enough =
             members_.tolerates() ? now() + options_.timeout / 2 : time_point::max();
         block(
-            [&] { return activity() != seen || now() >= enough; },
-            waited ? waited->peer : any_rank,
+            [&] { return activity() != seen || now() >= enough; }, waited ? waited->peer : any_rank,
             [&] { return waited ? describe(*waited) : std::string("what all ranks do together"); },
             [&] { exchange_.for_each_under_way([&](const transfer& t) { require_possible(t); }); });
     }
@@ -343,8 +342,7 @@ private:
         const bool had_ended = s.ended();
         if (withdrawn_ || members_.of(peer) == membership::standing::failed) {
             (void)s.read(nowhere());
-        } else if (connect(peer);
-                   const auto why = s.read(link_end{exchange_.link_to(peer)})) {
+        } else if (connect(peer); const auto why = s.read(link_end{exchange_.link_to(peer)})) {
             accuse(peer, "it sent what is no frame: " + why->text(), errc::malformed);
         }
         if (s.ended() && !had_ended) ended_at_ = now();
@@ -385,8 +383,8 @@ private:
     void require_possible(const transfer& t) {
         // A rank that is done still takes what was sent to it, and does not ask for more.
         const auto is_over = [&](int peer) {
-            return has_ended(peer) && !(t.sends && exchange_.link_to(peer) &&
-                                        exchange_.link_to(peer)->has_output());
+            return has_ended(peer) &&
+                   !(t.sends && exchange_.link_to(peer) && exchange_.link_to(peer)->has_output());
         };
         const int peer = t.peer;
         if (peer == rank() || (peer != any_rank && !is_over(peer))) return;
@@ -428,7 +426,8 @@ private:
             pause(present - started, deadline);
         }
         members_.wait_for(waits_for_nobody);
-        if (now() - started >= options_.heartbeat) {  // it may have been said: at once, since nobody ticks
+        if (now() - started >=
+            options_.heartbeat) {  // it may have been said: at once, since nobody ticks
             members_.tick(std::max(now(), members_.next_tick()));
             speak();
         }
@@ -444,8 +443,7 @@ private:
 
     /// Whether nothing more comes from a rank.
     bool has_ended(int peer) {
-        if constexpr (!Library::drains)
-            return members_.of(peer) != membership::standing::alive;
+        if constexpr (!Library::drains) return members_.of(peer) != membership::standing::alive;
         const stream* const s = streams_.find(peer, packet_kind::messages);
         return s && s->ended();
     }

@@ -38,16 +38,17 @@ struct simulated_run {
     }
 };
 
-/// Runs `f(transport)` once for every rank of a simulated network, with a `simulated&`; returns when
-/// all returned, threw or were killed, and says how. For a rank that is started again `f` is called
-/// again. Nothing that they throw is thrown here; see
+/// Runs `f(transport)` once for every rank of a simulated network, with a `simulated&`; returns
+/// when all returned, threw or were killed, and says how. For a rank that is started again `f` is
+/// called again. Nothing that they throw is thrown here; see
 /// run_simulated. `listener` is called with every event.
 ///   errors  invalid_option: options that cannot work
 template <class F>
 simulated_run simulate(int ranks, const simulated_options& options, F&& f,
                        std::function<void(const simulated_event&)> listener = {}) {
-    static_assert(requires(F& g, simulated& t) { g(t); },
-                  "simulate needs a function that takes a simulated&");
+    static_assert(
+        requires(F & g, simulated & t) { g(t); },
+        "simulate needs a function that takes a simulated&");
     detail::simulation::virtual_time time(ranks);
     detail::simulation::network network(time, ranks, options);
     network.trace().listener = std::move(listener);

@@ -87,7 +87,10 @@ public:
     void require_caller() const {
         if (is_killed()) throw killed();
     }
-    void end_job(std::string_view why) noexcept { among_->disconnect(rank_); static_cast<void>(why); }
+    void end_job(std::string_view why) noexcept {
+        among_->disconnect(rank_);
+        static_cast<void>(why);
+    }
 
 private:
     static constexpr operation gone = ~operation{};
@@ -110,10 +113,10 @@ static_assert(net::packet_library<library>);
 /// The transport between ranks of a simulated network: the same frames, the same votes, the same
 /// words about who failed as between processes, in time that passes by what is computed and sent.
 ///
-/// All ranks are threads of one process of which one runs at a time, so a seed fixes everything that
-/// happens: see virtual_time. `charge` lets the time of a computation pass; what is computed without
-/// it takes none. Memory from `without_content` can be sent and received, and takes the time and the
-/// bytes of real memory.
+/// All ranks are threads of one process of which one runs at a time, so a seed fixes everything
+/// that happens: see virtual_time. `charge` lets the time of a computation pass; what is computed
+/// without it takes none. Memory from `without_content` can be sent and received, and takes the
+/// time and the bytes of real memory.
 ///   wire    as packet_transport; a packet is up to simulated_options::packet bytes
 ///   cost    about 10 us a message
 ///   errors  as tcp

@@ -17,10 +17,10 @@ namespace sotto {
 /// Something that goes wrong on a simulated network at a time, counted from its beginning.
 struct network_fault {
     enum class kind : std::uint8_t {
-        delay,      // for a while bytes from `rank` to `peer` take longer, by `extra`
-        cut,        // the connections between two ranks break; both are told
-        partition,  // for a while bytes from `rank` to `peer` wait; those back do not
-        crash,      // the rank's process ends; the system tells the others
+        delay,       // for a while bytes from `rank` to `peer` take longer, by `extra`
+        cut,         // the connections between two ranks break; both are told
+        partition,   // for a while bytes from `rank` to `peer` wait; those back do not
+        crash,       // the rank's process ends; the system tells the others
         power_loss,  // the same, and nobody is told
         pause,       // for a while the rank does nothing, not even say that it lives
         flip,        // one bit of the next packet from `rank` to `peer` is wrong
@@ -39,7 +39,9 @@ struct network_fault {
     static network_fault delay(int from, int to, duration at, duration lasts, duration extra) {
         return {kind::delay, at, from, to, lasts, extra};
     }
-    static network_fault cut(int one, int other, duration at) { return {kind::cut, at, one, other}; }
+    static network_fault cut(int one, int other, duration at) {
+        return {kind::cut, at, one, other};
+    }
     static network_fault partition(int from, int to, duration at, duration lasts) {
         return {kind::partition, at, from, to, lasts};
     }
@@ -49,7 +51,9 @@ struct network_fault {
         return {kind::pause, at, rank, 0, lasts};
     }
     static network_fault flip(int from, int to, duration at) { return {kind::flip, at, from, to}; }
-    static network_fault truncate(int from, int to, duration at) { return {kind::truncate, at, from, to}; }
+    static network_fault truncate(int from, int to, duration at) {
+        return {kind::truncate, at, from, to};
+    }
     static network_fault restart(int rank, duration at) { return {kind::restart, at, rank}; }
     static network_fault duplicate(int from, int to, duration at) {
         return {kind::duplicate, at, from, to};
@@ -78,9 +82,8 @@ struct network_fault {
 };
 
 constexpr std::string_view name_of(network_fault::kind what) noexcept {
-    constexpr std::string_view names[] = {"delay",      "cut",   "partition", "crash",
-                                          "power_loss", "pause", "flip",      "truncate",
-                                          "duplicate", "restart"};
+    constexpr std::string_view names[] = {"delay", "cut",  "partition", "crash",     "power_loss",
+                                          "pause", "flip", "truncate",  "duplicate", "restart"};
     return names[static_cast<std::size_t>(what)];
 }
 
@@ -96,15 +99,15 @@ inline std::string describe(const network_fault& f) {
 }
 
 inline constexpr network_fault::kind every_fault[] = {
-    network_fault::kind::delay, network_fault::kind::cut,  network_fault::kind::partition, network_fault::kind::crash,
-    network_fault::kind::power_loss, network_fault::kind::pause, network_fault::kind::flip, network_fault::kind::truncate,
-    network_fault::kind::duplicate};
+    network_fault::kind::delay, network_fault::kind::cut,        network_fault::kind::partition,
+    network_fault::kind::crash, network_fault::kind::power_loss, network_fault::kind::pause,
+    network_fault::kind::flip,  network_fault::kind::truncate,   network_fault::kind::duplicate};
 
 /// Faults that a seed draws: `count` of those kinds, at any time up to a horizon, in order of time.
 /// What lasts lasts up to a quarter of the horizon.
-inline std::vector<network_fault> random_faults(random_stream random, int ranks, std::size_t count,
-                                        duration horizon,
-                                        std::span<const network_fault::kind> kinds = every_fault) {
+inline std::vector<network_fault> random_faults(
+    random_stream random, int ranks, std::size_t count, duration horizon,
+    std::span<const network_fault::kind> kinds = every_fault) {
     std::vector<network_fault> drawn;
     const auto time_below = [&](duration most) {
         return duration(static_cast<std::int64_t>(
@@ -116,9 +119,9 @@ inline std::vector<network_fault> random_faults(random_stream random, int ranks,
         f.at = time_below(horizon);
         f.rank = static_cast<int>(random.below(static_cast<std::uint64_t>(ranks)));
         const int others = std::max(1, ranks - 1);
-        const int peer = (f.rank + 1 +
-                          static_cast<int>(random.below(static_cast<std::uint64_t>(others)))) %
-                         ranks;
+        const int peer =
+            (f.rank + 1 + static_cast<int>(random.below(static_cast<std::uint64_t>(others)))) %
+            ranks;
         const duration lasts = time_below(horizon / 4), extra = time_below(horizon / 16);
         if (f.is_of_connection()) f.peer = peer;
         if (f.is_for_a_while()) f.lasts = lasts;

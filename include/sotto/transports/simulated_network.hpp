@@ -164,8 +164,8 @@ public:
         std::optional<time_point> first;
         for (const network_fault& f : options_.faults) {
             const time_point at = time_point{} + f.at;
-            if (f.what == network_fault::kind::restart && f.rank == rank &&
-                at >= time_->now() && (!first || at < *first))
+            if (f.what == network_fault::kind::restart && f.rank == rank && at >= time_->now() &&
+                (!first || at < *first))
                 first = at;
         }
         return first;
@@ -208,7 +208,7 @@ private:
         bool left = false;
         bool twice = false;
         bool is_last = false;  // the connection breaks behind it
-        int uses = 2;  // of its sender, of its receiver
+        int uses = 2;          // of its sender, of its receiver
         std::size_t size = 0;
         time_point out{};  // when its last byte leaves
         std::uint64_t to_life = 0;
@@ -223,8 +223,8 @@ private:
         std::deque<net::packet_loss> lost;
         std::function<void()> serve;
         duration period{};
-        bool is_served = false;  // is told the next time
-        std::uint64_t life = 0;  // processes that were this rank
+        bool is_served = false;              // is told the next time
+        std::uint64_t life = 0;              // processes that were this rank
         std::map<int, std::uint64_t> known;  // of others, where not the present one
         std::deque<int> came;
     };
@@ -297,9 +297,7 @@ private:
         return found == troubles_.end() ? nullptr : &found->second;
     }
 
-    duration way(int from, int to) noexcept {
-        return of(from).line.latency + of(to).line.latency;
-    }
+    duration way(int from, int to) noexcept { return of(from).line.latency + of(to).line.latency; }
 
     // Packets
 
@@ -321,9 +319,8 @@ private:
         host& receiver = of(p.to);
         if ((t && t->is_cut) || p.to_life != present_life(p.to) || p.out == never) return drop(at);
         const time_point begin = std::max(time_->now(), receiver.in_free);
-        receiver.in_free =
-            std::max(begin + seconds(static_cast<double>(p.size) / receiver.line.in),
-                     p.out + way(p.from, p.to));
+        receiver.in_free = std::max(begin + seconds(static_cast<double>(p.size) / receiver.line.in),
+                                    p.out + way(p.from, p.to));
         for (int times = std::exchange(p.twice, false) ? 2 : 1; times > 0; --times)
             time_->tell(receiver.in_free, *this, number(at, step::arrived));
     }
@@ -338,7 +335,8 @@ private:
     void arrive(place at) {
         packet& p = packets_[at];
         host& receiver = of(p.to);
-        if (p.to_life != present_life(p.to) || (receiver.life > 0 && !receiver.serve)) return drop(at);
+        if (p.to_life != present_life(p.to) || (receiver.life > 0 && !receiver.serve))
+            return drop(at);
         note(simulated_event::kind::arrived, p.from, p.to, static_cast<std::int64_t>(p.size));
         receiver.inbox[static_cast<std::size_t>(p.kind)].push(at);
         const bool breaks = std::exchange(p.is_last, false);
@@ -381,9 +379,7 @@ private:
                 t.extra = f.extra;
                 break;
             }
-            case network_fault::kind::cut:
-                cut(f.rank, f.peer);
-                break;
+            case network_fault::kind::cut: cut(f.rank, f.peer); break;
             case network_fault::kind::partition: {
                 trouble& t = make_trouble(f.rank, f.peer);
                 t.held_until = std::max(t.held_until, until);
@@ -397,7 +393,8 @@ private:
             case network_fault::kind::restart: break;  // whoever has the ranks does it
             case network_fault::kind::flip:
             case network_fault::kind::truncate:
-            case network_fault::kind::duplicate: make_trouble(f.rank, f.peer).harms.push_back(f.what);
+            case network_fault::kind::duplicate:
+                make_trouble(f.rank, f.peer).harms.push_back(f.what);
         }
     }
 

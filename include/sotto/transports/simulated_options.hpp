@@ -44,9 +44,9 @@ struct simulated_machine {
 /// and by what the ranks do.
 struct simulated_options {
     std::uint64_t seed = 0;
-    simulated_line line{};                   // of every rank
-    std::vector<simulated_line> lines{};     // or of each
-    simulated_machine machine{};             // of every rank
+    simulated_line line{};                // of every rank
+    std::vector<simulated_line> lines{};  // or of each
+    simulated_machine machine{};          // of every rank
     speeds::slowness slowness = speeds::constant{};
     duration call = std::chrono::microseconds(1);  // what a rank needs to ask in vain whether
                                                    // something is complete
@@ -94,8 +94,7 @@ inline void require_possible(const simulated_options& options, int ranks) {
     if (options.dead_after != duration::zero() && options.dead_after < 4 * options.heartbeat)
         refuse("dead_after must be 0 or at least four heartbeats");
     if (options.packet < 1024 || options.packet > 1 << 30)
-        refuse("packet is " + std::to_string(options.packet) +
-               " bytes; 1024 to 2^30 are possible");
+        refuse("packet is " + std::to_string(options.packet) + " bytes; 1024 to 2^30 are possible");
     for (const network_fault& f : options.faults)
         if (f.rank < 0 || f.rank >= ranks || f.peer < 0 || f.peer >= ranks ||
             f.at < duration::zero() || (f.is_of_connection() && f.rank == f.peer))

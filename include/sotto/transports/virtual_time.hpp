@@ -42,8 +42,7 @@ struct killed {};
 class virtual_time {
 public:
     explicit virtual_time(int ranks) {
-        for (int rank = 0; rank < ranks; ++rank)
-            sleepers_.push_back(std::make_unique<sleeper>());
+        for (int rank = 0; rank < ranks; ++rank) sleepers_.push_back(std::make_unique<sleeper>());
     }
     virtual_time(const virtual_time&) = delete;
     virtual_time& operator=(const virtual_time&) = delete;

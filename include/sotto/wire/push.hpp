@@ -32,10 +32,10 @@ enum class parameters_kind : std::uint32_t { whole, changed };
 
 struct parameters_header {
     parameters_kind kind = parameters_kind::whole;
-    bool taken = true;             // whether the gradient before had a part in them
-    std::uint64_t version = 0;     // steps of the server
-    std::uint64_t staleness = 0;   // of that gradient
-    std::uint64_t size = 0;        // bytes of the message that follows
+    bool taken = true;            // whether the gradient before had a part in them
+    std::uint64_t version = 0;    // steps of the server
+    std::uint64_t staleness = 0;  // of that gradient
+    std::uint64_t size = 0;       // bytes of the message that follows
 };
 
 inline constexpr std::size_t parameters_header_bytes = 64;
@@ -78,18 +78,17 @@ inline result<push_header> read_push(byte_view in, std::span<byte_view> messages
         return refused(0, "bytes of a push's header", in.size(), push_header_bytes);
     const auto kind = load_little_endian<std::uint32_t>(in.data());
     if (kind > 2) return refused(0, "0, 1 or 2 for begins, a gradient, is done", kind);
-    push_header h{.kind = static_cast<push_kind>(kind),
-                  .tensors = load_little_endian<std::uint32_t>(in.data() + 4),
-                  .round = load_little_endian<std::uint64_t>(in.data() + 8),
-                  .read = load_little_endian<std::uint64_t>(in.data() + 16),
-                  .epoch = std::bit_cast<double>(
-                      load_little_endian<std::uint64_t>(in.data() + 24))};
+    push_header h{
+        .kind = static_cast<push_kind>(kind),
+        .tensors = load_little_endian<std::uint32_t>(in.data() + 4),
+        .round = load_little_endian<std::uint64_t>(in.data() + 8),
+        .read = load_little_endian<std::uint64_t>(in.data() + 16),
+        .epoch = std::bit_cast<double>(load_little_endian<std::uint64_t>(in.data() + 24))};
     if (!(h.epoch >= 0.0) || !std::isfinite(h.epoch))
         return refused(24, "a number of passes, at least 0", std::bit_cast<std::uint64_t>(h.epoch));
     const std::size_t expected = h.kind == push_kind::gradient ? messages.size() : 0;
     if (h.tensors != expected)
-        return refused(4, "tensors of this server", h.tensors,
-                       static_cast<std::int64_t>(expected));
+        return refused(4, "tensors of this server", h.tensors, static_cast<std::int64_t>(expected));
     if (in.size() < push_head_bytes(expected))
         return refused(push_header_bytes, "sizes of the tensors' messages", in.size(),
                        static_cast<std::int64_t>(expected));
@@ -101,8 +100,7 @@ inline result<push_header> read_push(byte_view in, std::span<byte_view> messages
         messages[t] = rest.first(static_cast<std::size_t>(size));
         rest = rest.subspan(static_cast<std::size_t>(size));
     }
-    if (!rest.empty())
-        return refused(in.size() - rest.size(), "the end", rest.size());
+    if (!rest.empty()) return refused(in.size() - rest.size(), "the end", rest.size());
     return h;
 }
 

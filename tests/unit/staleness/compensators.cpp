@@ -99,8 +99,8 @@ TEST_CASE("DC-ASGD-a: after one push the mean square is (1 - m) g^2, for each wo
     const tensor& t = *tensors.begin();
     const std::vector<float> w(2);
     for (const bool per_worker : {false, true}) {
-        auto state = delay_compensation_adaptive{.decay = 0.75, .per_worker = per_worker}.bind(
-            tensors, 2);
+        auto state =
+            delay_compensation_adaptive{.decay = 0.75, .per_worker = per_worker}.bind(tensors, 2);
         std::vector<float> g{2.0f, -4.0f};
         (void)state.begin({.worker = 1});
         state.compensate(t, g, w, w);
@@ -132,9 +132,10 @@ TEST_CASE("gap-aware divides by the distance in usual steps") {
 
 TEST_CASE("what cannot be is refused by name") {
     const layout tensors = one_vector(1);
-    CHECK_THROWS_WITH_AS((void)delay_compensation{.lambda = -1.0}.bind(tensors, 1),
-                         "delay_compensation: lambda is -1.000000; it must be finite and at least 0",
-                         invalid_option);
+    CHECK_THROWS_WITH_AS(
+        (void)delay_compensation{.lambda = -1.0}.bind(tensors, 1),
+        "delay_compensation: lambda is -1.000000; it must be finite and at least 0",
+        invalid_option);
     CHECK_THROWS_AS((void)delay_compensation{.bound = -0.5}.bind(tensors, 1), invalid_option);
     CHECK_THROWS_AS((void)delay_compensation_adaptive{.decay = 1.0}.bind(tensors, 1),
                     invalid_option);

@@ -39,8 +39,9 @@ std::vector<std::int64_t> of_counts(std::span<const std::int64_t> counts) {
 /// Whole numbers, so that sums and products are exact in any order.
 floats gradient(int worker, int step) {
     floats g(4);
-    for (int i = 0; i < 4; ++i) g[static_cast<std::size_t>(i)] = static_cast<float>(
-        (worker * 7 + step * 3 + i * 5) % 9 - 4);
+    for (int i = 0; i < 4; ++i)
+        g[static_cast<std::size_t>(i)] =
+            static_cast<float>((worker * 7 + step * 3 + i * 5) % 9 - 4);
     return g;
 }
 
@@ -200,8 +201,7 @@ TEST_CASE("with a bound of s rounds a worker waits until the slowest is s behind
 TEST_CASE("DC-SSGD without lambda is the step by the mean, in any order of workers") {
     const floats a{4.0f, -8.0f}, b{12.0f, 0.0f};
     const auto led_to = [&](auto compensator, const floats& first, const floats& second) {
-        const parameter_server options{sgd{.learning_rate = 0.5}, bulk_synchronous{},
-                                       compensator};
+        const parameter_server options{sgd{.learning_rate = 0.5}, bulk_synchronous{}, compensator};
         served server(options, 2, {1.0f, 1.0f});
         server.push(0, first);
         server.push(1, second);

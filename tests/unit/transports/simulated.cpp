@@ -132,8 +132,7 @@ TEST_CASE("messages without content cost what others do, and touch no memory") {
         const simulated_run run = run_simulated(4, {.dead_after = {}}, [&](simulated& t) {
             std::vector<float> memory(real ? 1'000'000 : 0);
             const auto values = real ? std::span<float>(memory) : without_content(1'000'000);
-            collectives::all_reduce<simulated> sum(t, 1'000'000,
-                                                   collectives::algorithm::ring);
+            collectives::all_reduce<simulated> sum(t, 1'000'000, collectives::algorithm::ring);
             const time_point start = t.now();
             sum.start(values, {1, 0, 0});
             collectives::run(t, sum);
@@ -148,16 +147,18 @@ TEST_CASE("a seed fixes everything that happens") {
     const auto hash = [](std::uint64_t seed) {
         simulated_options options{.seed = seed};
         options.slowness = speeds::exponential{};
-        return run_simulated(5, options, [](simulated& t) {
-            std::vector<float> values(1000, 1.0f);
-            collectives::all_reduce<simulated> sum(t, 1000);
-            for (std::uint64_t round = 0; round < 20; ++round) {
-                t.charge({.flops = 1e8});
-                sum.start(values, {1, 0, round});
-                collectives::run(t, sum);
-            }
-            t.agree(true);
-        }).trace_hash;
+        return run_simulated(5, options,
+                             [](simulated& t) {
+                                 std::vector<float> values(1000, 1.0f);
+                                 collectives::all_reduce<simulated> sum(t, 1000);
+                                 for (std::uint64_t round = 0; round < 20; ++round) {
+                                     t.charge({.flops = 1e8});
+                                     sum.start(values, {1, 0, round});
+                                     collectives::run(t, sum);
+                                 }
+                                 t.agree(true);
+                             })
+            .trace_hash;
     };
     CHECK(hash(1) == hash(1));
     CHECK(hash(1) != hash(2));
@@ -216,8 +217,9 @@ TEST_CASE("a connection that breaks ends the job for all alike") {
 }
 
 TEST_CASE("a wrong bit, a missing end and a packet that comes twice are found out") {
-    for (const network_fault& harm : {network_fault::flip(0, 1, 500ms), network_fault::truncate(0, 1, 500ms),
-                              network_fault::duplicate(0, 1, 500ms)}) {
+    for (const network_fault& harm :
+         {network_fault::flip(0, 1, 500ms), network_fault::truncate(0, 1, 500ms),
+          network_fault::duplicate(0, 1, 500ms)}) {
         CAPTURE(describe(harm));
         for (std::uint64_t seed = 0; seed < 20; ++seed) {
             const auto found = blamed_by(3, {.seed = seed, .faults = {harm}});
@@ -234,6 +236,8 @@ TEST_CASE("options that cannot work are refused by name") {
     CHECK_THROWS_WITH_AS(simulate(2, {.lines = {{}}}, nothing),
                          "simulated: 1 lines for 2 ranks; none or one for each is expected",
                          invalid_option);
-    CHECK_THROWS_AS(simulate(2, {.faults = {network_fault::crash(2, 1s)}}, nothing), invalid_option);
-    CHECK_THROWS_AS(simulate(2, {.faults = {network_fault::cut(1, 1, 1s)}}, nothing), invalid_option);
+    CHECK_THROWS_AS(simulate(2, {.faults = {network_fault::crash(2, 1s)}}, nothing),
+                    invalid_option);
+    CHECK_THROWS_AS(simulate(2, {.faults = {network_fault::cut(1, 1, 1s)}}, nothing),
+                    invalid_option);
 }

@@ -66,8 +66,7 @@ TEST_CASE("a rank that dies and comes again ends nobody else's work") {
         of_2 += line.rfind("2 says", 0) == 0;
     }
     CHECK(of_1 == std::vector<std::string>{"1 says 100", "1 says 101", "1 went", "1 came",
-                                           "1 says 200", "1 says 201", "1 says 202",
-                                           "1 says 203"});
+                                           "1 says 200", "1 says 201", "1 says 202", "1 says 203"});
     CHECK(of_2 == 4);
 }
 
