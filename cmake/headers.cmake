@@ -251,6 +251,7 @@ set(sotto_headers
     include/sotto/transports/ordered_list.hpp
     include/sotto/transports/packet_ends.hpp
     include/sotto/transports/packet_library.hpp
+    include/sotto/transports/packet_membership.hpp
     include/sotto/transports/packet_options.hpp
     include/sotto/transports/packet_stream.hpp
     include/sotto/transports/packet_streams.hpp
@@ -372,4 +373,6 @@ set(sotto_tls_headers
 
 # With sotto::mpi.
 set(sotto_mpi_headers
-    include/sotto/transports/mpi.hpp)
+    include/sotto/transports/mpi.hpp
+    include/sotto/transports/mpi_library.hpp
+    include/sotto/transports/mpi_session.hpp)

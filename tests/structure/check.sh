@@ -120,7 +120,7 @@ FNR == 1 {
 code ~ /<boost\/|<asio|boost::|asio::/ && file !~ "^include/sotto/transports/tcp" {
     report(FNR, "names Boost or Asio, which belong in transports/tcp*")
 }
-code ~ /<mpi\.h>|(^|[^A-Za-z0-9_])MPI_/ && file != "include/sotto/transports/mpi.hpp" {
+code ~ /<mpi\.h>|(^|[^A-Za-z0-9_])MPI_/ && file !~ /^include\/sotto\/transports\/mpi(_session|_library)?\.hpp$/ {
     report(FNR, "names MPI, which belongs in transports/mpi.hpp")
 }
 code ~ /<xsimd|xsimd::/ && folder != "kernels" {

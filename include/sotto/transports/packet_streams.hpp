@@ -47,6 +47,14 @@ public:
         }
     }
 
+    /// Whether bytes of this kind are on their way.
+    bool move(packet_kind kind) {
+        bool some = false;
+        for_each(kind,
+                 [&](int, const stream& s) { some = some || s.is_sending() || s.is_receiving(); });
+        return some;
+    }
+
     /// Another process is this rank now, or none: its streams begin anew.
     void forget(int peer) {
         for (std::size_t kind = 0; kind < all_.size(); ++kind) {

@@ -4,7 +4,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <exception>
 #include <numeric>
 #include <optional>
@@ -23,6 +22,7 @@
 #include "sotto/transports/message_exchange.hpp"
 #include "sotto/transports/packet_ends.hpp"
 #include "sotto/transports/packet_library.hpp"
+#include "sotto/transports/packet_membership.hpp"
 #include "sotto/transports/packet_options.hpp"
 #include "sotto/transports/packet_stream.hpp"
 #include "sotto/transports/packet_streams.hpp"
@@ -42,8 +42,6 @@ namespace sotto::detail::net {
 ///           16 packets under way
 template <packet_library Library>
 class packet_transport {
-    using transfer = detail::net::transfer;
-
 public:
     using ballot = membership::ballot;
 
@@ -53,9 +51,8 @@ public:
         : library_(std::forward<From>(made_from)...),
           options_(options),
           exchange_(Library::name, library_.rank(), library_.size()),
-          members_(library_.rank(), library_.size(), 0, {options.heartbeat, options.dead_after},
-                   seed_of, library_.now()),
-          streams_(library_, library_.size()) {
+          streams_(library_, library_.size()),
+          members_(library_, streams_, options) {
         // A year is for ever, and still a time that clocks can show.
         options_.timeout = std::min<duration>(options_.timeout, std::chrono::years(1));
         std::vector<int> everyone(static_cast<std::size_t>(size()));
@@ -116,7 +113,7 @@ public:
         return finish(t);
     }
 
-    std::uint64_t activity() const noexcept { return exchange_.activity() + members_.version(); }
+    std::uint64_t activity() const noexcept { return exchange_.activity() + members_->version(); }
 
     void await(std::uint64_t seen) {
         begin();
@@ -125,11 +122,11 @@ public:
         exchange_.for_each_under_way([&](const transfer& t) {
             if (!waited || !t.sends) waited = &t;
         });
-        if (!waited && !library_.busy() && !members_.tolerates())
+        if (!waited && !library_.busy() && !members_->tolerates())
             exchange_.misuse("await, but no transfer is under way that could end it");
         // Where ranks may come and go nobody is late for whoever waits for anybody.
         const time_point enough =
-            members_.tolerates() ? now() + options_.timeout / 2 : time_point::max();
+            members_->tolerates() ? now() + options_.timeout / 2 : time_point::max();
         block(
             [&] { return activity() != seen || now() >= enough; }, waited ? waited->peer : any_rank,
             [&] { return waited ? describe(*waited) : std::string("what all ranks do together"); },
@@ -141,7 +138,7 @@ public:
     /// The vote of some ranks (ascending; this one among them), as atomic as that of all: for
     /// groups.
     ballot& open_ballot(std::span<const int> members, std::uint32_t label) {
-        return members_.open(members, label);
+        return members_->open(members, label);
     }
 
     bool agree(ballot& among, bool vote) {
@@ -150,18 +147,17 @@ public:
             throw invalid_option(std::string(Library::name) + ": rank " + std::to_string(rank()) +
                                  " votes in a ballot that it is not a member of");
         listen();  // before the vote: a rank that hung may have been given up
-        const std::uint64_t poll = members_.vote(among, vote);
-        const auto decided = [&] { return among.completed > poll || members_.settled(); };
+        const std::uint64_t poll = members_->vote(among, vote);
+        const auto decided = [&] { return among.completed > poll || members_->settled(); };
         const auto blame_leavers = [&] {
             if (decided()) return;
-            const int absent = members_.first_absent(among);
-            if (absent >= 0 && members_.of(absent) == membership::standing::left)
-                accuse(absent, left_cause);
+            const int absent = members_->first_absent(among);
+            if (absent >= 0 && members_.has_left(absent)) members_.accuse(absent, left_cause);
         };
-        speak();
+        members_.speak();
         if (!decided())
             block(
-                decided, members_.first_absent(among), [] { return std::string("a vote"); },
+                decided, members_->first_absent(among), [] { return std::string("a vote"); },
                 blame_leavers, true);
         if (among.completed <= poll) raise();
         return among.verdict;
@@ -183,22 +179,19 @@ public:
 
     void fail(std::string_view cause) noexcept {
         try {
-            if (!members_.first_failure()) accuse(rank(), std::string(cause));
+            if (!members_->first_failure()) members_.accuse(rank(), std::string(cause));
         } catch (...) {  // no memory for the text: leaving says it without
         }
         withdraw();
     }
 
     /// See tolerant_transport.
-    void tolerate() noexcept { members_.tolerate(); }
+    void tolerate() noexcept { members_->tolerate(); }
     std::optional<rank_change> next_change() {
         begin();
         listen();
-        speak();
-        if (changes_.empty()) return std::nullopt;
-        rank_change first = std::move(changes_.front());
-        changes_.pop_front();
-        return first;
+        members_.speak();
+        return members_.next_change();
     }
 
     void at(occasion now) noexcept { occasion_ = now; }
@@ -214,7 +207,7 @@ protected:
     /// Throws where nothing may be called any more.
     void begin() {
         library_.require_caller();
-        if (members_.first_failure()) raise();
+        if (members_->first_failure()) raise();
         if (withdrawn_) exchange_.misuse("called after it withdrew");
     }
 
@@ -226,18 +219,13 @@ private:
     static constexpr duration grace = std::chrono::seconds(1);
     static constexpr duration settling = std::chrono::seconds(10);
 
-    static std::uint64_t seed_of(int from, int to) noexcept {
-        return static_cast<std::uint64_t>(from) << 32 | static_cast<std::uint32_t>(to);
-    }
-
     void connect(int peer) {
-        if (members_.tolerates() && peer >= 0 && peer < size() &&
-            members_.of(peer) != membership::standing::alive)
+        if (members_->tolerates() && peer >= 0 && peer < size() && !members_.is_alive(peer))
             throw peer_failure(peer, "it went", occasion_);
         if (peer < 0 || peer >= size() || peer == rank() || exchange_.link_to(peer)) return;
         exchange_.connect(peer, {.epoch = 0,
-                                 .seed_out = seed_of(rank(), peer),
-                                 .seed_in = seed_of(peer, rank()),
+                                 .seed_out = members_.seed_of(rank(), peer),
+                                 .seed_in = members_.seed_of(peer, rank()),
                                  .budget = options_.budget,
                                  .may_lack_content = Library::may_lack_content});
     }
@@ -285,33 +273,26 @@ private:
             read(peer, s);
             write(peer, s);
         });
-        speak();
+        members_.speak();
         if (library_.advance()) exchange_.stir();
     }
 
     /// Hears all that was said about the membership.
     void listen() {
-        streams_.fetch(packet_kind::membership);
-        streams_.for_each(packet_kind::membership, [&](int peer, stream& s) {
-            (void)s.read(membership_end{&members_, peer, now()});
-        });
+        members_.hear();
         while (const auto loss = library_.next_loss()) {
-            if (members_.tolerates()) read_what_came(loss->peer);
-            members_.closed(loss->peer, loss->how);
+            if (members_->tolerates()) read_what_came(loss->peer);
+            members_->closed(loss->peer, loss->how);
         }
         while (const auto rank = library_.next_arrival())
-            if (members_.tolerates()) readmit(*rank);
+            if (members_->tolerates()) readmit(*rank);
         let_go();
-        members_.count_votes();
+        members_->count_votes();
     }
 
     /// While ranks may come and go: ends what is under way with those that went.
     void let_go() {
-        while (const auto gone = members_.next_gone()) {
-            exchange_.disconnect(gone->rank);
-            streams_.forget(gone->rank);
-            changes_.push_back({gone->rank, false, gone->code == errc{}, gone->cause});
-        }
+        while (const auto gone = members_.let_go()) exchange_.disconnect(*gone);
     }
 
     /// What a rank sent before it went can still be received.
@@ -321,13 +302,9 @@ private:
     }
 
     void readmit(int peer) {
-        members_.closed(peer, "another process took its place");
+        members_->closed(peer, "another process took its place");
         let_go();
-        members_.readmit(peer,
-                         {0, seed_of(rank(), peer), seed_of(peer, rank()),
-                          wire::report_bytes_max(static_cast<std::size_t>(size()))},
-                         now());
-        changes_.push_back({peer, true});
+        members_.readmit(peer);
     }
 
     void write(int peer) { write(peer, streams_.of(peer, packet_kind::messages)); }
@@ -340,41 +317,19 @@ private:
 
     void read(int peer, stream& s) {
         const bool had_ended = s.ended();
-        if (withdrawn_ || members_.of(peer) == membership::standing::failed) {
+        if (withdrawn_ || members_->of(peer) == membership::standing::failed) {
             (void)s.read(nowhere());
         } else if (connect(peer); const auto why = s.read(link_end{exchange_.link_to(peer)})) {
-            accuse(peer, "it sent what is no frame: " + why->text(), errc::malformed);
+            members_.accuse(peer, "it sent what is no frame: " + why->text(), errc::malformed);
         }
         if (s.ended() && !had_ended) ended_at_ = now();
     }
 
-    /// Sends what is to be said about the membership.
-    void speak() {
-        if (const std::uint64_t said = members_.said(); std::exchange(spoken_, said) != said)
-            for_each_other([&](int peer) {
-                if (!silent_ && !members_.stream(peer).output().empty())
-                    streams_.of(peer, packet_kind::membership).write(membership_end_of(peer));
-            });
-        streams_.for_each(packet_kind::membership, [&](int peer, stream& s) {
-            if (silent_)
-                s.finish();
-            else
-                s.write(membership_end_of(peer));
-        });
-    }
-
-    membership_end membership_end_of(int peer) noexcept { return {&members_, peer, now()}; }
-
     /// Called by the library while this rank computes.
     void serve() {
         listen();
-        if (now() >= members_.next_tick()) members_.tick(now());
-        speak();
-    }
-
-    void accuse(int peer, const std::string& cause, errc code = errc::peer_failed) {
-        members_.fail(peer, cause, code);
-        speak();
+        members_.tick_if_due(now());
+        members_.speak();
     }
 
     // Waiting
@@ -394,11 +349,11 @@ private:
                 if (other != rank() && !is_over(other)) return;
         }
         const int gone = peer == any_rank ? (rank() == 0 ? 1 : 0) : peer;
-        if (members_.of(gone) == membership::standing::left)
-            accuse(gone, left_cause);
-        else if (members_.of(gone) == membership::standing::alive && now() - ended_at_ > grace)
-            accuse(gone, "it withdrew from the job");
-        if (members_.first_failure()) raise();
+        if (members_.has_left(gone))
+            members_.accuse(gone, left_cause);
+        else if (members_.is_alive(gone) && now() - ended_at_ > grace)
+            members_.accuse(gone, "it withdrew from the job");
+        if (members_->first_failure()) raise();
     }
 
     /// Moves bytes until `done`; throws at the deadline, or when a rank failed. `settles`: what is
@@ -408,42 +363,34 @@ private:
     void block(Done done, int peer, Describe describe_it, Check check, bool settles = false) {
         const time_point started = now();
         time_point deadline = started + options_.timeout;
-        members_.wait_for(peer);
+        members_->wait_for(peer);
         for (bool late = false; true;) {
             move();
             if (done()) break;
-            if (members_.first_failure() && !settles) raise();
+            if (members_->first_failure() && !settles) raise();
             check();
             const time_point present = now();
             if (present >= deadline) {
-                if (!members_.first_failure()) be_late(peer, describe_it());
+                if (!members_->first_failure()) be_late(peer, describe_it());
                 if (!settles || std::exchange(late, true)) raise();
                 deadline = present + std::max<duration>(options_.timeout, settling);
             }
             // For others that wait for this rank.
-            if (present - started >= options_.heartbeat && present >= members_.next_tick())
-                members_.tick(present);
+            if (present - started >= options_.heartbeat) members_.tick_if_due(present);
             pause(present - started, deadline);
         }
-        members_.wait_for(waits_for_nobody);
-        if (now() - started >=
-            options_.heartbeat) {  // it may have been said: at once, since nobody ticks
-            members_.tick(std::max(now(), members_.next_tick()));
-            speak();
-        }
+        members_->wait_for(waits_for_nobody);
+        // It may have been said: at once, since nobody ticks.
+        if (now() - started >= options_.heartbeat) members_.tick_and_speak();
     }
 
     void pause(duration waited, time_point until = time_point::max()) {
-        bool moves = false;
-        streams_.for_each(packet_kind::messages, [&](int, const stream& s) {
-            moves = moves || s.is_sending() || s.is_receiving();
-        });
-        library_.pause(waited, moves, until);
+        library_.pause(waited, streams_.move(packet_kind::messages), until);
     }
 
     /// Whether nothing more comes from a rank.
     bool has_ended(int peer) {
-        if constexpr (!Library::drains) return members_.of(peer) != membership::standing::alive;
+        if constexpr (!Library::drains) return !members_.is_alive(peer);
         const stream* const s = streams_.find(peer, packet_kind::messages);
         return s && s->ended();
     }
@@ -451,15 +398,16 @@ private:
     void be_late(int peer, const std::string& what) {
         std::string text = "it was late: rank " + std::to_string(rank()) + " waited ";
         append_number(text, in_seconds(options_.timeout));
-        accuse(members_.end_of_chain(peer),
-               text + " s for " + what + "; " + Library::name + "_options::timeout sets the limit",
-               errc::timed_out);
+        members_.accuse(
+            members_->end_of_chain(peer),
+            text + " s for " + what + "; " + Library::name + "_options::timeout sets the limit",
+            errc::timed_out);
     }
 
     [[noreturn]] void raise() {
-        speak();
+        members_.speak();
         withdraw();  // first: the caller's memory goes while the exception passes
-        const auto why = members_.first_failure();
+        const auto why = members_->first_failure();
         throw peer_failure(why->rank, why->cause, occasion_, why->code);
     }
 
@@ -493,23 +441,19 @@ private:
     void leave() noexcept {
         withdraw();
         try {
-            members_.leave();
+            members_->leave();
             if constexpr (!Library::drains) {
-                speak();
+                members_.speak();
                 return library_.served_by({});
             }
             const time_point started = now();
             time_point failed_at{};
             while (true) {
                 move();
-                if (!silent_ && all_said()) {
-                    silent_ = true;
-                    for_each_other(
-                        [&](int peer) { streams_.of(peer, packet_kind::membership).end(); });
-                }
+                const bool silent = members_.fall_silent();
                 const auto missing = first_not_over();
-                const bool failed = members_.first_failure().has_value();
-                if (silent_ && !missing && (failed || !library_.busy())) return;
+                const bool failed = members_->first_failure().has_value();
+                if (silent && !missing && (failed || !library_.busy())) return;
                 const time_point present = now();
                 if (failed && failed_at == time_point{}) failed_at = present;
                 if (failed && present - failed_at >= options_.timeout)
@@ -521,12 +465,6 @@ private:
         } catch (const std::exception& e) {
             library_.end_job(e.what());
         }
-    }
-
-    bool all_said() {
-        bool all = true;
-        for_each_other([&](int peer) { all = all && members_.stream(peer).output().empty(); });
-        return all;
     }
 
     /// A rank that has not said that it is done, or to which something is under way.
@@ -541,7 +479,7 @@ private:
     }
 
     std::string ending_cause() const {
-        const auto& why = members_.first_failure();
+        const auto& why = members_->first_failure();
         return why ? ", after rank " + std::to_string(why->rank) + " failed: " + why->cause
                    : std::string();
     }
@@ -549,13 +487,10 @@ private:
     Library library_;
     packet_options options_;
     message_exchange exchange_;
-    membership members_;
     packet_streams<Library> streams_;
-    std::uint64_t spoken_ = 0;  // of what there is to say about the membership
+    packet_membership<Library> members_;
     ballot* everyone_ = nullptr;
     bool withdrawn_ = false;
-    std::deque<rank_change> changes_;
-    bool silent_ = false;  // said all about the membership, and that nothing follows
     occasion occasion_;
     time_point moved_at_{}, ended_at_{};
 };

@@ -1,0 +1,140 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "sotto/core/bytes.hpp"
+#include "sotto/core/clock.hpp"
+#include "sotto/core/errors.hpp"
+#include "sotto/transports/membership.hpp"
+#include "sotto/transports/packet_ends.hpp"
+#include "sotto/transports/packet_library.hpp"
+#include "sotto/transports/packet_options.hpp"
+#include "sotto/transports/packet_streams.hpp"
+#include "sotto/transports/tolerant_transport.hpp"
+#include "sotto/wire/membership_report.hpp"
+
+namespace sotto::detail::net {
+
+/// Who belongs to a job whose ranks a library of packets connects: hears what others say about it,
+/// and says to them what there is to say.
+template <packet_library Library>
+class packet_membership {
+public:
+    packet_membership(Library& through, packet_streams<Library>& streams,
+                      const packet_options& options)
+        : library_(&through),
+          streams_(&streams),
+          members_(through.rank(), through.size(), 0, {options.heartbeat, options.dead_after},
+                   seed_of, through.now()) {}
+
+    membership* operator->() noexcept { return &members_; }
+    const membership* operator->() const noexcept { return &members_; }
+
+    /// Of what one rank sends another.
+    static std::uint64_t seed_of(int from, int to) noexcept {
+        return static_cast<std::uint64_t>(from) << 32 | static_cast<std::uint32_t>(to);
+    }
+
+    bool is_alive(int peer) const { return members_.of(peer) == membership::standing::alive; }
+    bool has_left(int peer) const { return members_.of(peer) == membership::standing::left; }
+
+    void hear() {
+        streams_->fetch(packet_kind::membership);
+        streams_->for_each(packet_kind::membership,
+                           [&](int peer, auto& s) { (void)s.read(end_of(peer)); });
+    }
+
+    /// Sends what is to be said.
+    void speak() {
+        if (const std::uint64_t said = members_.said(); std::exchange(spoken_, said) != said)
+            for_each_other([&](int peer) {
+                if (!silent_ && !members_.stream(peer).output().empty())
+                    stream_to(peer).write(end_of(peer));
+            });
+        streams_->for_each(packet_kind::membership, [&](int peer, auto& s) {
+            if (silent_)
+                s.finish();
+            else
+                s.write(end_of(peer));
+        });
+    }
+
+    void accuse(int peer, const std::string& cause, errc code = errc::peer_failed) {
+        members_.fail(peer, cause, code);
+        speak();
+    }
+
+    void tick_if_due(time_point present) {
+        if (present >= members_.next_tick()) members_.tick(present);
+    }
+
+    /// For who did not tick all the time.
+    void tick_and_speak() {
+        members_.tick(std::max(library_->now(), members_.next_tick()));
+        speak();
+    }
+
+    /// Says that nothing follows, once all is said; whether it has.
+    bool fall_silent() {
+        bool all_said = true;
+        for_each_other(
+            [&](int peer) { all_said = all_said && members_.stream(peer).output().empty(); });
+        if (!silent_ && all_said) {
+            silent_ = true;
+            for_each_other([&](int peer) { stream_to(peer).end(); });
+        }
+        return silent_;
+    }
+
+    // While ranks may come and go
+
+    /// The next of those that went, of whose streams nothing is left.
+    std::optional<int> let_go() {
+        const auto gone = members_.next_gone();
+        if (!gone) return std::nullopt;
+        streams_->forget(gone->rank);
+        changes_.push_back({gone->rank, false, gone->code == errc{}, gone->cause});
+        return gone->rank;
+    }
+
+    void readmit(int peer) {
+        const int self = library_->rank();
+        members_.readmit(peer,
+                         {0, seed_of(self, peer), seed_of(peer, self),
+                          wire::report_bytes_max(static_cast<std::size_t>(library_->size()))},
+                         library_->now());
+        changes_.push_back({peer, true});
+    }
+
+    std::optional<rank_change> next_change() {
+        if (changes_.empty()) return std::nullopt;
+        rank_change first = std::move(changes_.front());
+        changes_.pop_front();
+        return first;
+    }
+
+private:
+    membership_end end_of(int peer) noexcept { return {&members_, peer, library_->now()}; }
+    auto& stream_to(int peer) { return streams_->of(peer, packet_kind::membership); }
+
+    template <class Visitor>
+    void for_each_other(Visitor&& visit) {
+        for (int peer = 0; peer < library_->size(); ++peer)
+            if (peer != library_->rank()) visit(peer);
+    }
+
+    Library* library_;
+    packet_streams<Library>* streams_;
+    membership members_;
+    std::uint64_t spoken_ = 0;  // of what there is to say
+    bool silent_ = false;       // said all, and that nothing follows
+    std::deque<rank_change> changes_;
+};
+
+}  // namespace sotto::detail::net
