@@ -6,12 +6,14 @@
 #include "sotto/transports/in_process.hpp"
 #include "sotto/transports/metered.hpp"
 #include "sotto/transports/run_in_process.hpp"
+#include "support/over_simulated.hpp"
 
 namespace sotto::testing {
 
 // A transport under test: run(size, f) calls f(endpoint) once for each of `size` ranks, at the same
 // time, and throws what the first failed rank threw. world_rank(r) is what errors call rank r. No f
 // starts before the ranks that are left out have done all they do: they meet by the world's vote.
+// See also over_simulated.hpp.
 
 struct over_in_process {
     static int world_rank(int rank) { return rank; }
@@ -63,6 +65,7 @@ struct over_group_of_group {
     }
 };
 
-using all_transports = std::tuple<over_in_process, over_metered, over_group, over_group_of_group>;
+using all_transports =
+    std::tuple<over_in_process, over_metered, over_group, over_group_of_group, over_simulated>;
 
 }  // namespace sotto::testing
