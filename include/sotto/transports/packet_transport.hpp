@@ -20,6 +20,7 @@
 #include "sotto/core/clock.hpp"
 #include "sotto/core/describe.hpp"
 #include "sotto/core/errors.hpp"
+#include "sotto/core/unwinding.hpp"
 #include "sotto/transports/ballot_transport.hpp"
 #include "sotto/transports/membership.hpp"
 #include "sotto/transports/message_exchange.hpp"
@@ -76,8 +77,12 @@ public:
     packet_transport& operator=(const packet_transport&) = delete;
 
     /// Waits until every rank has left, so that nothing that was sent is left in the library; after
-    /// a failure for no longer than one call may block: then it ends the job.
-    ~packet_transport() { leave(); }
+    /// a failure for no longer than one call may block: then it ends the job. Where an exception
+    /// passes, the others are told that this rank failed.
+    ~packet_transport() {
+        if (unwinding_.begun()) fail(unwound_cause);
+        leave();
+    }
 
     int rank() const noexcept { return library_.rank(); }
     int size() const noexcept { return library_.size(); }  // the exchange forgets it
@@ -116,7 +121,7 @@ public:
         begin();
         transfer& t = exchange_.find(r);
         if (under_way(t))
-            block([&] { return !under_way(t); }, t.peer, [&] { return describe(t); },
+            block([&] { return !under_way(t); }, t.peer, [&] { return described(t); },
                   [&] { require_possible(t); });
         return finish(t);
     }
@@ -134,7 +139,7 @@ public:
             exchange_.misuse("await, but no transfer is under way that could end it");
         block(
             [&] { return activity() != seen; }, waited ? waited->peer : any_rank,
-            [&] { return waited ? describe(*waited) : std::string("what all ranks do together"); },
+            [&] { return waited ? described(*waited) : std::string("what all ranks do together"); },
             [&] { exchange_.for_each_under_way([&](const transfer& t) { require_possible(t); }); });
     }
 
@@ -402,10 +407,6 @@ private:
         throw peer_failure(why->rank, why->cause, occasion_, why->code);
     }
 
-    static std::string describe(const transfer& t) {
-        return std::string(t.sends ? "it to receive a message " : "a message ") + name_of(t.label);
-    }
-
     // Ending
 
     void take_memory_back() {
@@ -490,6 +491,7 @@ private:
     std::array<std::deque<stream>, 2> streams_;  // of each kind, by rank
     ballot* everyone_ = nullptr;
     bool withdrawn_ = false;
+    unwinding unwinding_;
     bool silent_ = false;  // said all about the membership, and that nothing follows
     occasion occasion_;
     time_point moved_at_{}, ended_at_{};

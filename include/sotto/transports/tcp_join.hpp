@@ -96,9 +96,12 @@ public:
         while (!released_) {
             wait();
             accept_all();
-            for (auto o = openings_.begin(); o != openings_.end();)
+            for (auto o = openings_.begin(); o != openings_.end();) {
                 // A step may add connections at the end of the list, but takes none away.
-                o = step(*o) ? std::next(o) : openings_.erase(o);
+                const bool goes_on = step(*o);
+                if (!goes_on && o->is_stranger()) strangers_.add(o->address);
+                o = goes_on ? std::next(o) : openings_.erase(o);
+            }
             if (released_) break;
             show_life();
             options_.rank == 0 ? lead() : follow();
@@ -184,7 +187,7 @@ private:
         if (o.closes) return !o.flush() && o.has_output() && now() <= o.until;
         // What was said before a connection ended is heard before its end is.
         std::optional<std::string> ended;
-        while (const auto whole = o.read(due(o), ended))
+        while (const auto whole = o.read(o.due(index(options_.size)), ended))
             if (!take(o, *whole)) return false;
         if (o.at == stage::hello_due && !o.may_become_hello()) return false;
         if (!ended) ended = o.flush();
@@ -229,15 +232,6 @@ private:
         return h;
     }
 
-    std::size_t due(const tcp_opening& o) const noexcept {
-        switch (o.at) {
-            case stage::knock_due: return tcp_security::first_bytes;
-            case stage::hello_due: return wire::hello_bytes;
-            case stage::table_due: return wire::rank_table_bytes(index(options_.size));
-            default: return wire::word_bytes;
-        }
-    }
-
     bool take(tcp_opening& o, const bytes& whole) {
         switch (o.at) {
             case stage::knock_due: return let_in(o, whole);
@@ -263,7 +257,7 @@ private:
     bool lost(tcp_opening& o, const std::string& how) {
         if (o.is_stranger()) return false;
         if (o.at == stage::welcome_due) {
-            if (o.purpose == rendezvous) last_try_ = how;
+            if (o.purpose == rendezvous) last_try_ = how + why_not_greeted(options_);
             try_again(o);
             return true;
         }
@@ -452,6 +446,9 @@ private:
     [[noreturn]] void give_up() {
         if (options_.rank != 0) {
             const std::string where = options_.address + " port " + std::to_string(options_.port);
+            for (const tcp_opening& o : openings_)
+                if (o.at == stage::welcome_due && o.purpose == rendezvous)
+                    last_try_ = "it was let in and not greeted" + why_not_greeted(options_);
             throw error(errc::timed_out,
                         "tcp: rank " + std::to_string(options_.rank) + " waited for rank 0 at " +
                             where + " (" + meeting_.address().to_string() + ") for " +
@@ -470,10 +467,11 @@ private:
               .theirs = absent.size()});
         throw error(errc::timed_out,
                     "tcp: " + std::to_string(absent.size()) + " of " +
-                        std::to_string(options_.size) + " ranks, " + listed(absent) +
-                        ", did not come to rank 0 at " + described(listener_.place()) + " within " +
+                        std::to_string(options_.size) + " ranks did not come (" + listed(absent) +
+                        ") to rank 0 at " + described(listener_.place()) + " within " +
                         limit_of_join(options_) +
-                        (turned_away_.empty() ? "" : "; turned away: " + turned_away_));
+                        (turned_away_.empty() ? "" : "; turned away: " + turned_away_) +
+                        strangers_.described(options_));
     }
 
     asio::io_context* io_;
@@ -491,6 +489,7 @@ private:
     bool released_ = false;
     std::string last_try_;     // how it failed
     std::string turned_away_;  // the last rank that was, and why
+    seen_strangers strangers_;
     std::list<tcp_opening> openings_;
     std::vector<pollfd> waits_;
     tcp_connections made_;
