@@ -196,9 +196,9 @@ inline void find_address(placement& place, const variables& get) {
 /// MPI), PMIx, Slurm, also where its srun speaks PMI or PMIx. Of several the innermost counts, and
 /// a remark says so. SOTTO_INTERFACE (see interfaces.hpp) chooses the own address. Nobody's: one
 /// rank of one.
-///   errors  invalid_option: a variable that is no such number; a size without a rank; several
-///           machines and nobody says where rank 0 is; two launchers that disagree on the rank in a
-///           job of one size, so that neither can be the other's
+///   errors  invalid_option: a variable that is no such number; nobody's, and yet SOTTO_SIZE or
+///           WORLD_SIZE; several machines and nobody says where rank 0 is; two launchers that
+///           disagree on the rank in a job of one size, so that neither can be the other's
 inline detection detect(const variables& get) {
     detection found;
     found.place.launcher = "nobody";

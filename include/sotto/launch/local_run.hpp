@@ -211,7 +211,7 @@ private:
     }
 
     void send(int signal) {
-        if (signal == SIGKILL) say("killed, for it did not end: " + running());
+        if (signal == SIGKILL) say("killed: " + running());
         group_.signal(signal);
     }
 

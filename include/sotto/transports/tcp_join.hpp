@@ -99,7 +99,8 @@ public:
             for (auto o = openings_.begin(); o != openings_.end();) {
                 // A step may add connections at the end of the list, but takes none away.
                 const bool goes_on = step(*o);
-                if (!goes_on && o->is_stranger()) strangers_.add(o->address);
+                if (!goes_on && o->is_stranger() && !o->closes && o->peer < 0)
+                    strangers_.add(o->address);
                 o = goes_on ? std::next(o) : openings_.erase(o);
             }
             if (released_) break;
@@ -179,7 +180,7 @@ private:
         if (o.at == stage::resting) {
             if (now() < o.until) return true;
             o.connect(*io_, now(), options_.handshake);
-            if (o.purpose == rendezvous && !o.no_socket().empty()) last_try_ = o.no_socket();
+            if (o.purpose == rendezvous && !o.no_socket().empty()) tries_.fail(o.no_socket());
             return true;
         }
         if (o.at == stage::connecting && !finish_connecting(o)) return true;
@@ -198,7 +199,7 @@ private:
         const connecting_state state = o.socket()->connecting();
         if (state == connecting_state::under_way && now() < o.until) return false;
         if (state != connecting_state::connected) {
-            if (o.purpose == rendezvous) last_try_ = "nobody answered there";
+            if (o.purpose == rendezvous) tries_.fail("nobody answered there");
             try_again(o);
             return false;
         }
@@ -257,7 +258,7 @@ private:
     bool lost(tcp_opening& o, const std::string& how) {
         if (o.is_stranger()) return false;
         if (o.at == stage::welcome_due) {
-            if (o.purpose == rendezvous) last_try_ = how + why_not_greeted(options_);
+            if (o.purpose == rendezvous) tries_.end(how + why_not_greeted(options_));
             try_again(o);
             return true;
         }
@@ -448,12 +449,11 @@ private:
             const std::string where = options_.address + " port " + std::to_string(options_.port);
             for (const tcp_opening& o : openings_)
                 if (o.at == stage::welcome_due && o.purpose == rendezvous)
-                    last_try_ = "it was let in and not greeted" + why_not_greeted(options_);
-            throw error(errc::timed_out,
-                        "tcp: rank " + std::to_string(options_.rank) + " waited for rank 0 at " +
-                            where + " (" + meeting_.address().to_string() + ") for " +
-                            limit_of_join(options_) +
-                            (last_try_.empty() ? "" : "; its last attempt: " + last_try_));
+                    tries_.go_on("it was let in and not greeted" + why_not_greeted(options_));
+            throw error(errc::timed_out, "tcp: rank " + std::to_string(options_.rank) +
+                                             " waited for rank 0 at " + where + " (" +
+                                             meeting_.address().to_string() + ") for " +
+                                             limit_of_join(options_) + tries_.described());
         }
         if (all_met_)
             for (int rank = 1; rank < options_.size; ++rank)
@@ -487,7 +487,7 @@ private:
     std::vector<bool> ready_;                    // rank 0: who has all its connections
     bool said_ready_ = false;
     bool released_ = false;
-    std::string last_try_;     // how it failed
+    failed_tries tries_;       // to be greeted by rank 0
     std::string turned_away_;  // the last rank that was, and why
     seen_strangers strangers_;
     std::list<tcp_opening> openings_;

@@ -187,9 +187,9 @@ public:
     /// Empty if there were none.
     std::string described(const tcp_options& options) const {
         if (count_ == 0) return {};
-        return "; of connections " + std::to_string(count_) + ", the last from " + last_ +
-               ", did not say which rank they are" +
-               (options.security ? ", or have another secret" : "");
+        return "; " + std::to_string(count_) + (count_ == 1 ? " connection" : " connections") +
+               ", the last from " + last_ + ", did not say of which rank" +
+               (options.security ? ", or had another secret or tcp_options::job" : "");
     }
 
 private:
@@ -199,10 +199,33 @@ private:
 
 /// What it may mean that rank 0 ends a connection, or says nothing, before it has greeted.
 inline std::string why_not_greeted(const tcp_options& options) {
-    return options.security ? "; rank 0 has another secret or none, or no rank listens there"
-                            : "; rank 0 wants a secret, which this rank has none of "
-                              "(tcp_options::security), or no rank listens there";
+    const std::string secret =
+        options.security ? "has another secret or tcp_options::job, or no secret"
+                         : "wants a secret, which this rank has none of (tcp_options::security)";
+    return "; perhaps rank 0 " + secret + ", or ended or hangs, or no rank listens there";
 }
+
+/// How the attempts to be greeted failed.
+class failed_tries {
+public:
+    /// Nobody answered.
+    void fail(std::string how) { last_ = std::move(how); }
+    /// Somebody did, and the connection ended.
+    void end(std::string how) { answered_ = std::move(how); }
+    /// Somebody did, and nothing came.
+    void go_on(std::string how) {
+        if (answered_.empty()) answered_ = std::move(how);
+    }
+
+    /// Empty if there were none. What somebody answered tells more.
+    std::string described() const {
+        if (!answered_.empty()) return "; its last attempt that was answered: " + answered_;
+        return last_.empty() ? "" : "; its last attempt: " + last_;
+    }
+
+private:
+    std::string last_, answered_;
+};
 
 /// Strangers may hold only so many connections, and one address not all of them: the oldest goes.
 inline void make_room_for_stranger(std::list<tcp_opening>& openings, const std::string& address,

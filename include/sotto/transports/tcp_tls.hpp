@@ -279,7 +279,7 @@ private:
                 else if (SSL_is_init_finished(ssl_.get()))
                     end.why = "the connection is not secret any more: " + tls_cause();
                 else
-                    end.why = "the other side has another secret than this one: " + tls_cause();
+                    end.why = "no secret was proven: " + tls_cause();
         }
         ERR_clear_error();
     }

@@ -264,7 +264,7 @@ TEST_CASE("ranks that go on when one has failed are asked to end, then made to")
     const shells deaf(2, first + "trap '' TERM" + second, at_once);
     REQUIRE(deaf.failure);
     CHECK(deaf.failure->rank == 0);
-    CHECK(deaf.err.back() == "launch: killed, for it did not end: rank 1");
+    CHECK(deaf.err.back() == "launch: killed: rank 1");
 }
 
 TEST_CASE("what ranks started is gone when the job is over") {

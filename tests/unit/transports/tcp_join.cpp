@@ -232,6 +232,7 @@ TEST_CASE("whatever must be alike and is not is named at once, with both values"
         CHECK(has(refused.text, name));
         // Rank 0 goes on waiting, and says in the end whom it turned away.
         CHECK(has(first.end().text, name));
+        CHECK_FALSE(has(first.end().text, "did not say of which rank"));
     }
 }
 

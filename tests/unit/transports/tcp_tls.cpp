@@ -385,9 +385,10 @@ TEST_CASE("ranks with different secrets never join, and both say what it may be"
         const char* told;  // by the follower
     };
     const pair pairs[] = {
-        {secret_of(one_secret), nullptr, "wants a secret, which this rank has none of"},
-        {nullptr, secret_of(one_secret), "rank 0 has another secret or none"},
-        {secret_of(one_secret), secret_of(another_secret), "has another secret than this one"}};
+        {secret_of(one_secret), nullptr,
+         "perhaps rank 0 wants a secret, which this rank has none of"},
+        {nullptr, secret_of(one_secret), "perhaps rank 0 has another secret"},
+        {secret_of(one_secret), secret_of(another_secret), "perhaps rank 0 has another secret"}};
     for (const pair& p : pairs) {
         CAPTURE(p.told);
         tcp_options options;
@@ -418,9 +419,9 @@ TEST_CASE("ranks with different secrets never join, and both say what it may be"
         CAPTURE(told);
         CAPTURE(told_by_leader);
         CHECK(told.find(p.told) != std::string::npos);
-        CHECK(told_by_leader.find("the last from 127.0.0.1, did not say which rank") !=
+        CHECK(told_by_leader.find("the last from 127.0.0.1, did not say of which rank") !=
               std::string::npos);
-        CHECK((told_by_leader.find("or have another secret") != std::string::npos) ==
+        CHECK((told_by_leader.find("or had another secret") != std::string::npos) ==
               (p.leaders != nullptr));
     }
 }
