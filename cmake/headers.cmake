@@ -80,6 +80,7 @@ set(sotto_headers
     include/sotto/core/random.hpp
     include/sotto/core/result.hpp
     include/sotto/core/round_info.hpp
+    include/sotto/core/unwinding.hpp
     include/sotto/core/visit.hpp
     include/sotto/kernels/arithmetic.hpp
     include/sotto/kernels/averaging.hpp

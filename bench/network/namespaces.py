@@ -264,7 +264,8 @@ def main():
     parser.add_argument("--ranks", type=int, default=4)
     parser.add_argument("--rate", help="such as 1gbit; loopback")
     parser.add_argument("--burst", type=int, help="bytes that an idle link sends at once")
-    parser.add_argument("--latency", default="50ms", help="that the shaper's queue may take")
+    parser.add_argument("--latency", default="50ms",
+                        help="that bytes may wait in the shaper's queue; links add none")
     parser.add_argument("--congestion", default="reno", help="TCP's congestion control")
     parser.add_argument("--timeout", type=float, default=3600.0, help="seconds")
     parser.add_argument("command", nargs=argparse.REMAINDER)

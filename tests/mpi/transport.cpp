@@ -245,6 +245,24 @@ TEST_CASE("a rank that handles its own failure tells the others, and stays") {
     CHECK(told == world_size() - 1);
 }
 
+TEST_CASE("who is destroyed while an exception passes has failed, and has not just left") {
+    bool told = false;
+    try {
+        mpi t = mpi::join({.timeout = std::chrono::seconds(30)});
+        t.agree(true);
+        if (t.rank() == 1) throw std::domain_error("trouble of its own");
+        std::int32_t value = 0;
+        t.wait(t.receive(1, {}, view(value)));
+    } catch (const std::domain_error&) {
+    } catch (const peer_failure& e) {
+        CHECK(e.rank() == 1);
+        CHECK(e.cause() == "an exception ended its work");
+        told = true;
+    }
+    CHECK(told == (world_rank() != 1));
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
 TEST_CASE("who waits for a rank that is done learns so, and nobody else is hurt") {
     for (const int way : {0, 1, 2}) {
         shared_count told;

@@ -1,6 +1,6 @@
-// What an all-reduce over loopback cannot be faster than: a ring on plain sockets that does nothing
-// but move bytes and add them: no frames, no digests, no deadlines, nobody else heard. The same
-// arguments, data, rounds and output as all_reduce.cpp. See network.py, which builds and runs it.
+// What a ring over loopback needs at least: one on plain sockets that does nothing but move bytes
+// and add them: no frames, no digests, no deadlines, nobody else heard. The same arguments, data,
+// rounds and output as all_reduce.cpp. See network.py, which builds and runs it.
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -85,7 +85,7 @@ public:
                 ++moved;
                 got(received);
             }
-            if (moved == 0) ::sched_yield();  // four ranks share two processors
+            if (moved == 0) ::sched_yield();  // ranks may share processors
         }
     }
 

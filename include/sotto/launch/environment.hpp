@@ -109,6 +109,16 @@ inline std::optional<placement> told_by(const launcher& by, const variables& get
     return place;
 }
 
+/// A size without a rank: a variable was forgotten, and every process would train alone.
+inline void require_no_size(const variables& get) {
+    constexpr std::array<const char*, 2> pairs[] = {{"SOTTO_SIZE", "SOTTO_RANK"},
+                                                    {"WORLD_SIZE", "RANK"}};
+    for (const auto& [size, rank] : pairs)
+        if (const auto text = get(size); text && read_number(size, *text, 1, 65536) > 1)
+            throw invalid_option("launch: " + std::string(size) + " is '" + *text + "', but " +
+                                 rank + " is not set");
+}
+
 /// What srun tells, where it started this process.
 inline std::optional<placement> told_by_slurm(const variables& get) {
     if (!get("SLURM_STEP_NUM_TASKS")) return std::nullopt;
@@ -186,9 +196,9 @@ inline void find_address(placement& place, const variables& get) {
 /// MPI), PMIx, Slurm, also where its srun speaks PMI or PMIx. Of several the innermost counts, and
 /// a remark says so. SOTTO_INTERFACE (see interfaces.hpp) chooses the own address. Nobody's: one
 /// rank of one.
-///   errors  invalid_option: a variable that is no such number; several machines and nobody says
-///           where rank 0 is; two launchers that disagree on the rank in a job of one size, so that
-///           neither can be the other's
+///   errors  invalid_option: a variable that is no such number; nobody's, and yet SOTTO_SIZE or
+///           WORLD_SIZE; several machines and nobody says where rank 0 is; two launchers that
+///           disagree on the rank in a job of one size, so that neither can be the other's
 inline detection detect(const variables& get) {
     detection found;
     found.place.launcher = "nobody";
@@ -220,7 +230,10 @@ inline detection detect(const variables& get) {
     if (!all.empty()) found.place = all.front();
     if (const auto choice = get("SOTTO_INTERFACE"))
         found.place.bind = address_of_interface(*choice, interfaces_of_this_machine());
-    if (all.empty()) return found;
+    if (all.empty()) {
+        detail::require_no_size(get);
+        return found;
+    }
     detail::find_port(found.place, get);
     detail::find_address(found.place, get);
     return found;

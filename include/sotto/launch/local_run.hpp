@@ -206,14 +206,22 @@ private:
         ranks.ended(ended_, now());
         if (had_failed || !ranks.first_failure()) return;
         std::string text = ranks.first_failure()->text();
-        if (ranks.running() > 0)
-            text += "; " + std::to_string(ranks.running()) + " more waited for";
+        if (ranks.running() > 0) text += "; waiting for " + running();
         say(text);
     }
 
     void send(int signal) {
-        if (signal == SIGKILL) say("the ranks that are left are killed");
+        if (signal == SIGKILL) say("killed: " + running());
         group_.signal(signal);
+    }
+
+    /// Those that are still there.
+    std::string running() const {
+        std::string text;
+        for (std::size_t i = 0; i < ranks_.size(); ++i)
+            if (ranks_[i].process.end >= 0)
+                text += (text.empty() ? "rank " : ", rank ") + std::to_string(i);
+        return text;
     }
 
     static std::string name_of(int signal) { return ::strsignal(signal); }

@@ -119,7 +119,7 @@ public:
         });
         // Of the inherited those that ended before, or were not seen between fork and exec.
         for (bool any = true; std::exchange(any, false);)
-            for (const pid_t id : children())
+            for (const pid_t id : children_if_known())
                 if (id != leader_ && std::find(before_.begin(), before_.end(), id) == before_.end())
                     any = (::kill(id, SIGKILL), wait(id)) || any;
         while (wait(-leader_)) {}
@@ -144,9 +144,12 @@ private:
     }
 
     /// Those of this thread, to which the main one's inherited ones belong.
-    static std::vector<pid_t> children() noexcept try {
+    static std::vector<pid_t> children() {
         std::ifstream list("/proc/thread-self/children");
         return {std::istream_iterator<pid_t>(list), {}};
+    }
+    static std::vector<pid_t> children_if_known() noexcept try {
+        return children();
     } catch (...) {  // without memory none is known
         return {};
     }

@@ -277,7 +277,7 @@ inline std::vector<way_to_send> usual_ways(const layout& tensors, int world_size
     ways.back().dense = true;
     add("fp16", fp16{});
     for (const double density : {0.1, 0.01, 0.001})
-        add("top-k " + reporting::digits(100.0 * density, 1) + "\u202f%",
+        add("top-k " + reporting::digits(100.0 * density, 1) + "\u202f% with a residual",
             sparsified{top_k{density}, residual{}, constant_density{}, local_clipping{},
                        sparse_message{.values = wire::value_format::fp16}});
     for (const double density : {0.1, 0.01, 0.001})

@@ -62,24 +62,25 @@ inline wire::word judge(const wire::hello& theirs, const wire::hello& ours) noex
 inline std::string reason(const wire::word& refusal, int rank, const std::string& job) {
     const std::string us = "rank " + std::to_string(rank);
     const std::string them = "rank " + std::to_string(refusal.rank);
-    const auto differ = [&](const std::string& what) {
-        return us + " has " + what + " " + std::to_string(refusal.theirs) + " where " + them +
-               " has " + std::to_string(refusal.ours);
+    const auto differ = [&](const std::string& what, const char* unit = "") {
+        return us + " has " + what + " " + std::to_string(refusal.theirs) + unit + " where " +
+               them + " has " + std::to_string(refusal.ours) + unit;
     };
     switch (refusal.why) {
         case wire::refusal::version: return differ("protocol version");
         case wire::refusal::world: return differ("world size");
         case wire::refusal::epoch: return differ("membership epoch");
         case wire::refusal::job:
-            return us + " and " + them + ", one of them of job '" + job + "', are of two jobs";
+            return us + " and " + them + " are of two jobs, one of them of '" + job +
+                   "': tcp_options::job differs";
         case wire::refusal::rank:
             return "there is no " + us + " in the world of " + them + ", of " +
                    std::to_string(refusal.ours) + " ranks";
         case wire::refusal::agreed: {
             const std::string name = wire::agreed_name(refusal.which);
             if (name == "configuration")
-                return us + " and " + them + " have another tcp_options::configuration";
-            return differ("tcp_options::" + name);
+                return us + " and " + them + " have different texts as tcp_options::configuration";
+            return differ("tcp_options::" + name, name == "budget" ? "" : " ns");
         }
         case wire::refusal::duplicate: return "another process is " + us + " already, says " + them;
         default: return them + " did not expect this connection of " + us;
@@ -110,10 +111,16 @@ inline void require_welcome(const wire::word& said, int peer, std::uint64_t know
     if (refusal.why == wire::refusal::lost)
         throw peer_failure(static_cast<int>(refusal.ours), "it was lost, says rank 0",
                            {.phase = "rendezvous"});
-    if (refusal.why == wire::refusal::absent)
-        throw error(errc::timed_out, "tcp: " + std::to_string(refusal.theirs) +
-                                         " ranks never came, says rank 0; the first is rank " +
-                                         std::to_string(refusal.ours));
+    if (refusal.why == wire::refusal::absent) {
+        const std::string first = "rank " + std::to_string(refusal.ours);
+        const std::string all =
+            refusal.theirs == 1
+                ? first
+                : std::to_string(refusal.theirs) + " ranks, the first of them " + first + ",";
+        throw error(errc::timed_out, "tcp: " + all +
+                                         " never came, says rank 0, which knows whom it turned "
+                                         "away");
+    }
     throw mismatch("tcp: " + reason(refusal, rank, job));
 }
 

@@ -27,6 +27,9 @@ namespace sotto::detail::net {
 /// Whom a rank waits for that computes; a rank, or any_rank, is what others wait for.
 inline constexpr int waits_for_nobody = -2;
 
+/// Why a rank failed whose transport goes while an exception passes.
+inline constexpr const char* unwound_cause = "an exception ended its work";
+
 struct membership_options {
     duration heartbeat = std::chrono::milliseconds(250);
     duration dead_after = std::chrono::seconds(2);  // without a sign of life; 0: never

@@ -24,6 +24,11 @@ inline std::string name_of(const tag& label) {
            ", round " + std::to_string(label.round) + ")";
 }
 
+/// What is waited for, by its other end.
+inline std::string described(const transfer& t) {
+    return std::string(t.sends ? "it to receive a message " : "a message ") + name_of(t.label);
+}
+
 /// The transfers of one rank and a link to each of the others, without input or output: what is
 /// left of a transport once who moves the bytes, and who waits for how long, is taken away.
 ///   errors  invalid_option: a rank that does not exist, or is not connected; std::logic_error: a

@@ -151,12 +151,13 @@ public:
 
     /// So many bytes were put there. Before a message that no receive waits for, of more bytes than
     /// it `keeps`, it halts, and what follows stays where it is: who posts its receive soon saves a
-    /// copy. Asked often while no transfer ends, it keeps that message after all: what is behind it
-    /// may be waited for.
+    /// copy. Asked often, and less often while no transfer ends, it keeps that message after all:
+    /// what is behind it may be waited for.
     std::optional<fault> received(std::size_t count, std::int64_t keeps = keeps_all) {
         tries_ = halted_ && tried_at_ == *activity_ ? tries_ + 1 : 0;
         tried_at_ = *activity_;
-        if (tries_ > tries_max) keeps = keeps_all;
+        asked_ = halted_ ? asked_ + 1 : 0;
+        if (tries_ > tries_max || asked_ > asked_max) keeps = keeps_all;
         halted_ = false;
         const std::size_t direct = std::min(count, content_.size() - filled_);
         filled_ += direct;
@@ -172,7 +173,7 @@ public:
             const auto header =
                 wire::read_frame_header(staged_.data() + staged_begin_, terms_.seed_in);
             if (!header) return header.why();
-            halted_ = header->type == wire::frame_type::message &&
+            halted_ = keeps != keeps_all && header->type == wire::frame_type::message &&
                       header->size > static_cast<std::uint64_t>(keeps) &&
                       !board_->has_receive(peer_, label_of(*header));
             if (halted_) break;
@@ -211,7 +212,7 @@ private:
     static constexpr std::size_t views_max = 16;
     static constexpr std::size_t output_max = 262144;
     static constexpr std::size_t announced_max = 65536;
-    static constexpr int tries_max = 32;
+    static constexpr int tries_max = 32, asked_max = 1024;
     static constexpr std::int64_t overhead = 256;  // of a message that waits for its receive
 
     struct outgoing {
@@ -456,7 +457,8 @@ private:
     bytes staged_;                // what was read behind a message
     std::size_t staged_begin_ = 0, staged_end_ = 0;
     bool halted_ = false;
-    int tries_ = 0;               // since it halted,
+    int asked_ = 0;               // since it halted
+    int tries_ = 0;               // of these since a transfer ended,
     std::uint64_t tried_at_ = 0;  // at this activity
     bool reading_ = false;        // a message, of which
     std::size_t lacking_ = 0;

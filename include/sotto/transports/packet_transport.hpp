@@ -17,6 +17,7 @@
 #include "sotto/core/clock.hpp"
 #include "sotto/core/describe.hpp"
 #include "sotto/core/errors.hpp"
+#include "sotto/core/unwinding.hpp"
 #include "sotto/transports/ballot_transport.hpp"
 #include "sotto/transports/membership.hpp"
 #include "sotto/transports/message_exchange.hpp"
@@ -65,8 +66,12 @@ public:
     packet_transport& operator=(const packet_transport&) = delete;
 
     /// Waits until every rank has left, so that nothing that was sent is left in the library; after
-    /// a failure for no longer than one call may block: then it ends the job.
-    ~packet_transport() { leave(); }
+    /// a failure for no longer than one call may block: then it ends the job. Where an exception
+    /// passes, the others are told that this rank failed.
+    ~packet_transport() {
+        if (unwinding_.begun()) fail(unwound_cause);
+        leave();
+    }
 
     int rank() const noexcept { return library_.rank(); }
     int size() const noexcept { return library_.size(); }  // the exchange forgets it
@@ -108,7 +113,7 @@ public:
         begin();
         transfer& t = exchange_.find(r);
         if (under_way(t))
-            block([&] { return !under_way(t); }, t.peer, [&] { return describe(t); },
+            block([&] { return !under_way(t); }, t.peer, [&] { return described(t); },
                   [&] { require_possible(t); });
         return finish(t);
     }
@@ -129,7 +134,7 @@ public:
             members_->tolerates() ? now() + options_.timeout / 2 : time_point::max();
         block(
             [&] { return activity() != seen || now() >= enough; }, waited ? waited->peer : any_rank,
-            [&] { return waited ? describe(*waited) : std::string("what all ranks do together"); },
+            [&] { return waited ? described(*waited) : std::string("what all ranks do together"); },
             [&] { exchange_.for_each_under_way([&](const transfer& t) { require_possible(t); }); });
     }
 
@@ -411,10 +416,6 @@ private:
         throw peer_failure(why->rank, why->cause, occasion_, why->code);
     }
 
-    static std::string describe(const transfer& t) {
-        return std::string(t.sends ? "it to receive a message " : "a message ") + name_of(t.label);
-    }
-
     // Ending
 
     void take_memory_back() {
@@ -491,6 +492,7 @@ private:
     packet_membership<Library> members_;
     ballot* everyone_ = nullptr;
     bool withdrawn_ = false;
+    unwinding unwinding_;
     occasion occasion_;
     time_point moved_at_{}, ended_at_{};
 };

@@ -24,6 +24,7 @@
 #include "sotto/core/describe.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/placement.hpp"
+#include "sotto/core/unwinding.hpp"
 #include "sotto/transports/ballot_transport.hpp"
 #include "sotto/transports/membership.hpp"
 #include "sotto/transports/message_exchange.hpp"
@@ -96,8 +97,9 @@ public:
     tcp(const tcp&) = delete;
     tcp& operator=(const tcp&) = delete;
     /// Leaves; what was sent still arrives, which is waited for while its receivers live, up to
-    /// tcp_options::timeout.
+    /// tcp_options::timeout. Where an exception passes, the others are told that this rank failed.
     ~tcp() {
+        if (unwinding_.begun()) fail(detail::net::unwound_cause);
         if (!withdrawn_) {
             exchange_.abandon();
             detail::net::close_when_heard(sockets_, options_.timeout,
@@ -142,7 +144,7 @@ public:
     completion wait(request r) {
         begin();
         transfer& t = exchange_.find(r);
-        block([&] { return !under_way(t); }, [&] { return t.peer; }, [&] { return describe(t); },
+        block([&] { return !under_way(t); }, [&] { return t.peer; }, [&] { return described(t); },
               [&] { require_possible(t); });
         return finish(t);
     }
@@ -159,7 +161,7 @@ public:
         if (!waited) exchange_.misuse("await, but no transfer is under way that could end it");
         block(
             [&] { return activity() != seen; }, [&] { return waited->peer; },
-            [&] { return describe(*waited); },
+            [&] { return described(*waited); },
             [&] { exchange_.for_each_under_way([&](const transfer& t) { require_possible(t); }); });
     }
 
@@ -465,11 +467,6 @@ private:
         throw peer_failure(why->rank, why->cause, occasion_, why->code);
     }
 
-    static std::string describe(const transfer& t) {
-        return std::string(t.sends ? "it to receive a message " : "a message ") +
-               detail::net::name_of(t.label);
-    }
-
     static constexpr duration patience = std::chrono::microseconds(50);
     static constexpr std::int64_t keeps_all = detail::net::keeps_all;
     static constexpr std::int64_t short_max = 16384;  // copied while nothing else is to do
@@ -486,6 +483,7 @@ private:
     detail::net::tcp_control control_;
     ballot* everyone_ = nullptr;
     bool withdrawn_ = false;
+    unwinding unwinding_;
     occasion occasion_;
     time_point moved_at_{}, lost_at_{}, full_at_{};
     bool halted_ = false;       // some link, before a message that no receive waits for

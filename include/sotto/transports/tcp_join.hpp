@@ -96,9 +96,13 @@ public:
         while (!released_) {
             wait();
             accept_all();
-            for (auto o = openings_.begin(); o != openings_.end();)
+            for (auto o = openings_.begin(); o != openings_.end();) {
                 // A step may add connections at the end of the list, but takes none away.
-                o = step(*o) ? std::next(o) : openings_.erase(o);
+                const bool goes_on = step(*o);
+                if (!goes_on && o->is_stranger() && !o->closes && o->peer < 0)
+                    strangers_.add(o->address);
+                o = goes_on ? std::next(o) : openings_.erase(o);
+            }
             if (released_) break;
             show_life();
             options_.rank == 0 ? lead() : follow();
@@ -176,7 +180,7 @@ private:
         if (o.at == stage::resting) {
             if (now() < o.until) return true;
             o.connect(*io_, now(), options_.handshake);
-            if (o.purpose == rendezvous && !o.no_socket().empty()) last_try_ = o.no_socket();
+            if (o.purpose == rendezvous && !o.no_socket().empty()) tries_.fail(o.no_socket());
             return true;
         }
         if (o.at == stage::connecting && !finish_connecting(o)) return true;
@@ -184,7 +188,7 @@ private:
         if (o.closes) return !o.flush() && o.has_output() && now() <= o.until;
         // What was said before a connection ended is heard before its end is.
         std::optional<std::string> ended;
-        while (const auto whole = o.read(due(o), ended))
+        while (const auto whole = o.read(o.due(index(options_.size)), ended))
             if (!take(o, *whole)) return false;
         if (o.at == stage::hello_due && !o.may_become_hello()) return false;
         if (!ended) ended = o.flush();
@@ -195,7 +199,7 @@ private:
         const connecting_state state = o.socket()->connecting();
         if (state == connecting_state::under_way && now() < o.until) return false;
         if (state != connecting_state::connected) {
-            if (o.purpose == rendezvous) last_try_ = "nobody answered there";
+            if (o.purpose == rendezvous) tries_.fail("nobody answered there");
             try_again(o);
             return false;
         }
@@ -229,15 +233,6 @@ private:
         return h;
     }
 
-    std::size_t due(const tcp_opening& o) const noexcept {
-        switch (o.at) {
-            case stage::knock_due: return tcp_security::first_bytes;
-            case stage::hello_due: return wire::hello_bytes;
-            case stage::table_due: return wire::rank_table_bytes(index(options_.size));
-            default: return wire::word_bytes;
-        }
-    }
-
     bool take(tcp_opening& o, const bytes& whole) {
         switch (o.at) {
             case stage::knock_due: return let_in(o, whole);
@@ -263,7 +258,7 @@ private:
     bool lost(tcp_opening& o, const std::string& how) {
         if (o.is_stranger()) return false;
         if (o.at == stage::welcome_due) {
-            if (o.purpose == rendezvous) last_try_ = how;
+            if (o.purpose == rendezvous) tries_.end(how + why_not_greeted(options_));
             try_again(o);
             return true;
         }
@@ -452,11 +447,13 @@ private:
     [[noreturn]] void give_up() {
         if (options_.rank != 0) {
             const std::string where = options_.address + " port " + std::to_string(options_.port);
-            throw error(errc::timed_out,
-                        "tcp: rank " + std::to_string(options_.rank) + " waited for rank 0 at " +
-                            where + " (" + meeting_.address().to_string() + ") for " +
-                            limit_of_join(options_) +
-                            (last_try_.empty() ? "" : "; its last attempt: " + last_try_));
+            for (const tcp_opening& o : openings_)
+                if (o.at == stage::welcome_due && o.purpose == rendezvous)
+                    tries_.go_on("it was let in and not greeted" + why_not_greeted(options_));
+            throw error(errc::timed_out, "tcp: rank " + std::to_string(options_.rank) +
+                                             " waited for rank 0 at " + where + " (" +
+                                             meeting_.address().to_string() + ") for " +
+                                             limit_of_join(options_) + tries_.described());
         }
         if (all_met_)
             for (int rank = 1; rank < options_.size; ++rank)
@@ -470,10 +467,11 @@ private:
               .theirs = absent.size()});
         throw error(errc::timed_out,
                     "tcp: " + std::to_string(absent.size()) + " of " +
-                        std::to_string(options_.size) + " ranks, " + listed(absent) +
-                        ", did not come to rank 0 at " + described(listener_.place()) + " within " +
+                        std::to_string(options_.size) + " ranks did not come (" + listed(absent) +
+                        ") to rank 0 at " + described(listener_.place()) + " within " +
                         limit_of_join(options_) +
-                        (turned_away_.empty() ? "" : "; turned away: " + turned_away_));
+                        (turned_away_.empty() ? "" : "; turned away: " + turned_away_) +
+                        strangers_.described(options_));
     }
 
     asio::io_context* io_;
@@ -489,8 +487,9 @@ private:
     std::vector<bool> ready_;                    // rank 0: who has all its connections
     bool said_ready_ = false;
     bool released_ = false;
-    std::string last_try_;     // how it failed
+    failed_tries tries_;       // to be greeted by rank 0
     std::string turned_away_;  // the last rank that was, and why
+    seen_strangers strangers_;
     std::list<tcp_opening> openings_;
     std::vector<pollfd> waits_;
     tcp_connections made_;

@@ -17,7 +17,10 @@
 #include "sotto/core/clock.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/transports/tcp_options.hpp"
+#include "sotto/transports/tcp_security.hpp"
 #include "sotto/wire/hello.hpp"
+#include "sotto/wire/rank_table.hpp"
+#include "sotto/wire/word.hpp"
 
 namespace sotto::detail::net {
 
@@ -71,6 +74,16 @@ public:
     const std::string& no_socket() const noexcept { return no_socket_; }
     bool has_output() const noexcept { return !out_.empty(); }
     bool is_stranger() const noexcept { return at == stage::knock_due || at == stage::hello_due; }
+
+    /// Bytes of what is to come next, in a job of so many ranks.
+    std::size_t due(std::size_t ranks) const noexcept {
+        switch (at) {
+            case stage::knock_due: return tcp_security::first_bytes;
+            case stage::hello_due: return wire::hello_bytes;
+            case stage::table_due: return wire::rank_table_bytes(ranks);
+            default: return wire::word_bytes;
+        }
+    }
 
     std::unique_ptr<tcp_socket> taken_over() noexcept {
         at = stage::done;
@@ -162,6 +175,57 @@ inline void require_sockets(const std::list<tcp_opening>& openings, std::optiona
                 o.no_socket() + "; a job of " + std::to_string(options.size) + " ranks takes " +
                 std::to_string(2 * options.size - 1) + " descriptors at each (ulimit -n)");
 }
+
+/// Those who came and never said who they are.
+class seen_strangers {
+public:
+    void add(const std::string& address) {
+        ++count_;
+        last_ = address;
+    }
+
+    /// Empty if there were none.
+    std::string described(const tcp_options& options) const {
+        if (count_ == 0) return {};
+        return "; " + std::to_string(count_) + (count_ == 1 ? " connection" : " connections") +
+               ", the last from " + last_ + ", did not say of which rank" +
+               (options.security ? ", or had another secret or tcp_options::job" : "");
+    }
+
+private:
+    std::int64_t count_ = 0;
+    std::string last_;
+};
+
+/// What it may mean that rank 0 ends a connection, or says nothing, before it has greeted.
+inline std::string why_not_greeted(const tcp_options& options) {
+    const std::string secret =
+        options.security ? "has another secret or tcp_options::job, or no secret"
+                         : "wants a secret, which this rank has none of (tcp_options::security)";
+    return "; perhaps rank 0 " + secret + ", or ended or hangs, or no rank listens there";
+}
+
+/// How the attempts to be greeted failed.
+class failed_tries {
+public:
+    /// Nobody answered.
+    void fail(std::string how) { last_ = std::move(how); }
+    /// Somebody did, and the connection ended.
+    void end(std::string how) { answered_ = std::move(how); }
+    /// Somebody did, and nothing came.
+    void go_on(std::string how) {
+        if (answered_.empty()) answered_ = std::move(how);
+    }
+
+    /// Empty if there were none. What somebody answered tells more.
+    std::string described() const {
+        if (!answered_.empty()) return "; its last attempt that was answered: " + answered_;
+        return last_.empty() ? "" : "; its last attempt: " + last_;
+    }
+
+private:
+    std::string last_, answered_;
+};
 
 /// Strangers may hold only so many connections, and one address not all of them: the oldest goes.
 inline void make_room_for_stranger(std::list<tcp_opening>& openings, const std::string& address,

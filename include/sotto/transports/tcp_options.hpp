@@ -37,7 +37,7 @@ struct tcp_options {
 
     /// How long one call may block while the others live; above 0. So it bounds how long one rank
     /// may keep the others waiting: computing, loading data, callbacks, evaluation. A vote in which
-    /// it passes takes as long again at most, and may take 10 s, for all to end it alike.
+    /// it passes may take as long again, or 10 s if that is longer, for all to end it alike.
     duration timeout = std::chrono::seconds(60);
     duration join = std::chrono::seconds(30);      // until all ranks are there
     duration handshake = std::chrono::seconds(5);  // of one connection

@@ -276,8 +276,10 @@ private:
                     end.why = SSL_is_init_finished(ssl_.get())
                                   ? "it closed the connection"
                                   : "it closed the connection while the secret was proven";
+                else if (SSL_is_init_finished(ssl_.get()))
+                    end.why = "the connection is not secret any more: " + tls_cause();
                 else
-                    end.why = "the connection is not secret: " + tls_cause();
+                    end.why = "no secret was proven: " + tls_cause();
         }
         ERR_clear_error();
     }

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 
 using namespace sotto;
 using namespace sotto::launch;
@@ -84,6 +85,16 @@ TEST_CASE("without a launcher a process is one rank of one") {
     CHECK(place.size == 1);
     CHECK(place.launcher == "nobody");
     CHECK(place.address == "127.0.0.1");
+}
+
+TEST_CASE("a size without a rank is refused: else every process would train alone") {
+    for (const auto& [size, rank] :
+         {std::pair("SOTTO_SIZE", "SOTTO_RANK"), std::pair("WORLD_SIZE", "RANK")}) {
+        const std::string expected =
+            "launch: " + std::string(size) + " is '4', but " + rank + " is not set";
+        CHECK_THROWS_WITH_AS(detect_in({{size, "4"}}), expected.c_str(), invalid_option);
+        CHECK(detect_in({{size, "1"}}).place.size == 1);
+    }
 }
 
 TEST_CASE("where torchrun's agent listens itself, rank 0 takes the next port") {

@@ -259,12 +259,12 @@ TEST_CASE("ranks that go on when one has failed are asked to end, then made to")
     REQUIRE(asked.failure);
     CHECK(asked.failure->text() == "rank 0 ended with exit status 4");
     CHECK(asked.out == std::vector<std::string>{"[1] asked"});
-    CHECK(asked.err[0] == "launch: rank 0 ended with exit status 4; 1 more waited for");
+    CHECK(asked.err[0] == "launch: rank 0 ended with exit status 4; waiting for rank 1");
 
     const shells deaf(2, first + "trap '' TERM" + second, at_once);
     REQUIRE(deaf.failure);
     CHECK(deaf.failure->rank == 0);
-    CHECK(deaf.err.back() == "launch: the ranks that are left are killed");
+    CHECK(deaf.err.back() == "launch: killed: rank 1");
 }
 
 TEST_CASE("what ranks started is gone when the job is over") {

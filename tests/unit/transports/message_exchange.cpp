@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "sotto/core/random.hpp"
+#include "sotto/wire/frame.hpp"
 #include "support/allocation_count.hpp"
 
 using namespace sotto;
@@ -302,5 +304,40 @@ TEST_CASE("a long message that no receive waits for stays outside until it is ne
         CHECK(behind.reached == transfer::stage::complete);
         CHECK(other_room == other);
         CHECK(world.in_pipes() == 0);
+    }
+}
+
+TEST_CASE("a long message is kept after many asks, whatever else ends meanwhile") {
+    constexpr std::int64_t keeps = 4096;
+    piped_world world(2, 1 << 20, 2);
+    message_link& link = *world.at(1).link_to(0);
+    const bytes content = content_of(3, 300000);
+    world.at(0).send(1, {9, 0, 1}, content);
+    world.move(0, 1, 1 << 20, keeps);
+    REQUIRE(link.halted());
+    bytes own(1);
+    int asked = 0;
+    for (; link.halted() && asked < 10000; ++asked) {
+        transfer& to_self = world.at(1).receive(1, {9, 0, 3}, own);
+        world.at(1).finish(world.at(1).send(1, {9, 0, 3}, own));
+        world.at(1).finish(to_self);
+        REQUIRE_FALSE(link.received(0, keeps));
+    }
+    CHECK(asked == 1025);
+}
+
+TEST_CASE("a header that announces more than any memory holds is refused, and not waited for") {
+    constexpr std::uint64_t seed = 5;
+    for (const std::uint64_t size :
+         {std::uint64_t{1} << 62, std::uint64_t{1} << 63, ~std::uint64_t{0}}) {
+        message_exchange exchange("forged", 0, 2);
+        exchange.connect(1, {7, 4, seed, 65536});
+        message_link& link = *exchange.link_to(1);
+        std::array<std::byte, wire::frame_header_bytes> header;
+        wire::write_frame_header({.epoch = 7, .size = size}, seed, header.data());
+        const auto room = link.input()[1];
+        REQUIRE(room.size() >= header.size());
+        std::copy(header.begin(), header.end(), room.begin());
+        CHECK(link.received(header.size()));
     }
 }

@@ -103,6 +103,28 @@ TEST_CASE("what a rank sent arrives though it left, and its receiver comes late 
     CHECK(room == content);
 }
 
+TEST_CASE("who is destroyed while an exception passes has failed, and has not just left") {
+    tcp_options options{.size = 2, .port = 0};
+    tcp::meeting meeting(options);
+    options.port = meeting.port();
+    options.rank = 1;
+    const std::jthread other([&] {
+        try {
+            tcp t = tcp::join(options);
+            throw std::runtime_error("trouble of its own");
+        } catch (const std::runtime_error&) {}
+    });
+    tcp t = meeting.join();
+    std::array<std::byte, 8> room{};
+    try {
+        t.wait(t.receive(1, {16, 0, 0}, room));
+        FAIL("nothing was sent");
+    } catch (const peer_failure& e) {
+        CHECK(e.rank() == 1);
+        CHECK(e.cause() == "an exception ended its work");
+    }
+}
+
 TEST_CASE("what ranks vote at somebody's deadline counts for all that are left, or for none") {
     enum class end { completed, gave_up, other };
     random_stream random(3);

@@ -379,27 +379,50 @@ TEST_CASE("a secret that can be guessed or read by others is refused") {
     CHECK_THROWS_AS(pre_shared_key::from_file(folder.path() / "none"), invalid_option);
 }
 
-TEST_CASE("a rank without the secret never joins one that has it, nor the other way round") {
-    for (const bool leader_has : {true, false}) {
+TEST_CASE("ranks with different secrets never join, and both say what it may be") {
+    struct pair {
+        std::shared_ptr<const tcp_security> leaders, followers;
+        const char* told;  // by the follower
+    };
+    const pair pairs[] = {
+        {secret_of(one_secret), nullptr,
+         "perhaps rank 0 wants a secret, which this rank has none of"},
+        {nullptr, secret_of(one_secret), "perhaps rank 0 has another secret"},
+        {secret_of(one_secret), secret_of(another_secret), "perhaps rank 0 has another secret"}};
+    for (const pair& p : pairs) {
+        CAPTURE(p.told);
         tcp_options options;
         options.size = 2;
         options.port = 0;
-        options.join = 300ms;
+        options.join = 1s;
         tcp_options other = options;
-        (leader_has ? options : other).security = secret_of(one_secret);
+        options.security = p.leaders;
+        other.security = p.followers;
         tcp::meeting first(options);
         other.port = first.port();
         other.rank = 1;
-        bool joined = false;
+        std::string told;
         std::jthread follower([&] {
             try {
                 tcp::join(other);
-                joined = true;
-            } catch (const std::exception&) {}
+            } catch (const error& e) {
+                told = e.what();
+            }
         });
-        CHECK_THROWS_AS(first.join(), error);
+        std::string told_by_leader;
+        try {
+            first.join();
+        } catch (const error& e) {
+            told_by_leader = e.what();
+        }
         follower.join();
-        CHECK_FALSE(joined);
+        CAPTURE(told);
+        CAPTURE(told_by_leader);
+        CHECK(told.find(p.told) != std::string::npos);
+        CHECK(told_by_leader.find("the last from 127.0.0.1, did not say of which rank") !=
+              std::string::npos);
+        CHECK((told_by_leader.find("or had another secret") != std::string::npos) ==
+              (p.leaders != nullptr));
     }
 }
 

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <exception>
+
+namespace sotto {
+
+/// Tells a destructor whether an exception that was thrown since this one was made ends the scope.
+class unwinding {
+public:
+    bool begun() const noexcept { return std::uncaught_exceptions() > before_; }
+
+private:
+    int before_ = std::uncaught_exceptions();
+};
+
+}  // namespace sotto
