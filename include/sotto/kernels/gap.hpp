@@ -6,8 +6,8 @@
 
 #include "sotto/core/config.hpp"
 #include "sotto/kernels/each_lane.hpp"
+#include "sotto/kernels/entries.hpp"
 #include "sotto/kernels/require.hpp"
-#include "sotto/kernels/sparse_add.hpp"
 #include "sotto/kernels/vector.hpp"
 
 namespace sotto::kernels::inline SOTTO_UNIT {
@@ -91,11 +91,10 @@ inline void divide_by_gap(std::span<float> g, std::span<const float> w,
 inline void divide_by_gap_at(std::span<float> values, std::span<const std::uint32_t> indices,
                              std::span<const float> w, std::span<const float> before,
                              std::span<const float> lengths, float steps) {
-    detail::require_size_of({"indices", indices.size()}, {{"values", values.size()}},
-                            "divide_by_gap_at");
     detail::require_size_of({"w", w.size()},
                             {{"before", before.size()}, {"lengths", lengths.size()}},
                             "divide_by_gap_at");
+    detail::require_entries("divide_by_gap_at", indices, values.size(), w.size());
     for (std::size_t k = 0; k < indices.size(); ++k)
         detail::divide_by_gap(w[indices[k]], before[indices[k]], lengths[indices[k]], steps,
                               values[k]);
