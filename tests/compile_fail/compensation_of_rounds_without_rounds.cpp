@@ -1,4 +1,4 @@
-// expect-error: parameter_server: this compensator corrects the gradients of one round by each other
+// expect-error: parameter_server: this compensator corrects the gradients of one round
 #include "sotto/staleness/delay_compensation_of_rounds.hpp"
 #include "sotto/strategies/parameter_server.hpp"
 
