@@ -9,7 +9,9 @@ set(sotto_headers
     include/sotto/checkpoint/format_header.hpp
     include/sotto/checkpoint/generations.hpp
     include/sotto/checkpoint/json_cursor.hpp
+    include/sotto/checkpoint/own_state.hpp
     include/sotto/checkpoint/parse_header.hpp
+    include/sotto/checkpoint/saved_fields.hpp
     include/sotto/checkpoint/sections.hpp
     include/sotto/collectives/all_gather_parts.hpp
     include/sotto/collectives/all_gather_v.hpp

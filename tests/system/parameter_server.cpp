@@ -22,6 +22,7 @@
 #include "sotto/staleness/delay_compensation_adaptive.hpp"
 #include "sotto/staleness/gap_aware.hpp"
 #include "sotto/strategies/all_reduce.hpp"
+#include "support/folders.hpp"
 #include "support/over_simulated.hpp"
 #include "support/over_tcp.hpp"
 #include "support/training.hpp"
@@ -169,6 +170,29 @@ TEST_CASE("training goes on in another call of fit") {
     CHECK(twice == train(4, strategy, pulled()).front().parameters);
 }
 
+TEST_CASE("a server begins where its checkpoint ends, and refuses another job's") {
+    const scratch_folder folder("parameter_server");
+    const auto run = [&](const auto& optimizer, int servers) {
+        const parameter_server strategy{
+            optimizer, asynchronous{}, no_compensation{}, none{},
+            serving{.servers = servers, .checkpoints = folder.path() / "kept", .every = 5}};
+        std::vector<std::uint64_t> versions;
+        over_in_process::run(3, [&](auto& transport) {
+            number_model model = pulled().model;
+            trainer trainer{model, strategy, transport, {.batch_size = 4}};
+            const auto left = trainer.fit(numbered{96}, epochs{1});
+            CHECK(left.steps == 8);
+            if (transport.rank() == 0) versions.push_back(trainer.state().server()->version());
+        });
+        return versions.at(0);
+    };
+    CHECK(run(plain, 1) == 24);
+    CHECK(run(plain, 1) == 48);
+    CHECK_THROWS_AS(run(sgd{.learning_rate = 0.25}, 1), mismatch);
+    CHECK_THROWS_AS(run(plain, 2), mismatch);
+    CHECK(run(plain, 1) == 72);
+}
+
 TEST_CASE("a worker that fails is named at all others, and the server's state is whole") {
     for (const int failing : {0, 2}) {
         std::atomic<int> told = 0;
@@ -223,4 +247,5 @@ TEST_CASE("what cannot be is refused when it is bound") {
                          invalid_option);
     CHECK_THROWS_AS(bind({.servers = 3}), invalid_option);
     CHECK_THROWS_AS(bind({.servers = 2, .dedicated = true}), invalid_option);
+    CHECK_THROWS_AS(bind({.checkpoints = "never_made", .every = 0}), invalid_option);
 }

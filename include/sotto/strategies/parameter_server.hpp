@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <filesystem>
 #include <string>
 
 #include "sotto/compressors/compressor.hpp"
@@ -24,12 +26,17 @@ struct serving {
     /// the transport can. A worker then waits `patience` seconds for a server.
     bool survives = false;
     double patience = 60.0;
+    /// Where each server saves what it holds, in a folder of its own and every so many of its
+    /// steps, and begins where there is something; empty: nowhere.
+    std::filesystem::path checkpoints{};
+    std::int64_t every = 1000;
 
     void describe(auto&& field) const {
         field("servers", servers);
         field("dedicated", dedicated);
         field("survives", survives);
         field("patience", patience);
+        field("every", every);
     }
 };
 

@@ -47,7 +47,7 @@ public:
 
     /// Whether the answer is here; `answer` says what it was.
     bool advance() {
-        if (is_answered_) return !sent_;
+        if (is_answered_ && !sent_) return true;
         if (is_away_) {
             if (through_->now() - went_at_ > patience_)
                 throw peer_failure(server_, "it went, and did not come back in time", {});

@@ -4,17 +4,22 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <deque>
 #include <optional>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "sotto/checkpoint/own_state.hpp"
 #include "sotto/compressors/compressor.hpp"
 #include "sotto/core/bytes.hpp"
+#include "sotto/core/describe.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/layout.hpp"
+#include "sotto/optimizers/optimizer.hpp"
 #include "sotto/strategies/server_roles.hpp"
 #include "sotto/strategies/shard.hpp"
 #include "sotto/strategies/shard_server.hpp"
@@ -42,12 +47,33 @@ public:
         for (const tensor& t : part.of(tensors))
             largest += static_cast<std::size_t>(compressing::message_bytes_max(compressor, t));
         room_.resize(largest);
+        if (!options.servers.checkpoints.empty()) {
+            using optimizer_options = std::remove_cvref_t<decltype(options.optimizer)>;
+            if constexpr (!optimizing::can_be_saved<optimizer_options>)
+                throw invalid_option(
+                    "parameter_server: checkpoints, but the optimizer has no visit(field), which "
+                    "shows everything to be saved: what it remembers would be lost");
+            if (options.servers.every < 1)
+                throw invalid_option("parameter_server: checkpoints every " +
+                                     std::to_string(options.servers.every) +
+                                     " steps; it must be at least 1");
+            description text;
+            text.add("strategy", options);
+            const std::string name = "server" + std::to_string(through.rank());
+            kept_.emplace(options.servers.checkpoints / name, "parameter_server: " + name,
+                          text.text());
+            every_ = static_cast<std::uint64_t>(options.servers.every);
+        }
     }
 
     /// What training begins with; only the first time counts.
     void begin(std::span<const float> parameters) {
         if (due_) return;
-        if (!server_.has_begun()) server_.begin(parameters);
+        if (!server_.has_begun()) {
+            server_.begin(parameters);
+            if (kept_ && kept_->restore(server_)) server_.restored();
+            saved_at_ = server_.version();
+        }
         // All at once: else the first would be a round of its own.
         for (int worker = 0; worker < roles_.workers(); ++worker)
             if (of(roles_.rank_of(worker)).is_here) server_.expect(worker);
@@ -64,6 +90,7 @@ public:
             if (!all_done_) receive();
         }
         answer_all();
+        if (kept_ && server_.version() - saved_at_ >= every_) save();
         for (rank_state& r : ranks_) {
             settle(r.head_sent);
             settle(r.content_sent);
@@ -132,9 +159,17 @@ private:
         for (const rank_state& r : ranks_)
             if (r.is_here && !r.is_done) return;
         all_done_ = true;
+        if (kept_ && server_.version() != saved_at_) save();
         const byte_view own = std::as_bytes(server_.own());
         for (int to = 0; to < through_->size(); ++to)
             if (of(to).is_here) answer(to, {.version = server_.version(), .size = own.size()}, own);
+    }
+
+    /// A disk that fails ends nothing: it is tried again when the next one is due.
+    void save() {
+        saved_at_ = server_.version();
+        if (!kept_->save(server_, static_cast<std::int64_t>(saved_at_)))
+            std::fprintf(stderr, "sotto: %s\n", kept_->problem().c_str());
     }
 
     void answer_all() {
@@ -175,6 +210,8 @@ private:
     std::optional<request> due_;
     bool all_done_ = false;
     bool survives_ = false;
+    std::optional<checkpoint::own_state<>> kept_;
+    std::uint64_t every_ = 0, saved_at_ = 0;  // versions
 };
 
 }  // namespace sotto

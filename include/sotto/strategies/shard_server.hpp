@@ -105,6 +105,24 @@ public:
         consistency_.attach(worker);
     }
 
+    /// Everything to be saved; `restored`, once it is what it was.
+    void visit(auto&& field) {
+        field("parameters", mutable_own());
+        field("version", reinterpret_cast<std::int64_t&>(version_));  // as if it had been signed
+        field("dropped", dropped_);
+        const auto within = [&field](std::string part) {
+            return [&field, part](std::string_view name, auto&& value, auto... how) {
+                field(part + std::string(name), value, how...);
+            };
+        };
+        optimizing::visit(optimizer_, within("optimizer/"));
+        compensating::visit(compensator_, within("compensator/"));
+    }
+    void restored() {
+        has_begun_ = true;
+        changed_.add_all(version_);
+    }
+
     // What comes
 
     /// The worker begins: it wants parameters.
@@ -205,6 +223,12 @@ public:
     std::size_t kept_bytes() const noexcept { return versions_.memory(); }
 
 private:
+    std::span<float> mutable_own() noexcept {
+        return std::span<float>(parameters_)
+            .subspan(static_cast<std::size_t>(part_.begin_of(tensors_)),
+                     static_cast<std::size_t>(part_.size_of(tensors_)));
+    }
+
     struct entry {
         bool is_present = false;
         bool wants = false;     // parameters

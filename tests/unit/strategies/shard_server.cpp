@@ -10,15 +10,18 @@
 #include <span>
 #include <vector>
 
+#include "sotto/checkpoint/own_state.hpp"
 #include "sotto/consistency/asynchronous.hpp"
 #include "sotto/consistency/bulk_synchronous.hpp"
 #include "sotto/consistency/stale_synchronous.hpp"
 #include "sotto/core/errors.hpp"
+#include "sotto/optimizers/momentum_sgd.hpp"
 #include "sotto/staleness/delay_compensation.hpp"
 #include "sotto/staleness/delay_compensation_adaptive.hpp"
 #include "sotto/staleness/delay_compensation_of_rounds.hpp"
 #include "sotto/staleness/inverse_staleness.hpp"
 #include "sotto/strategies/parameter_server.hpp"
+#include "support/folders.hpp"
 #include "support/served.hpp"
 
 using namespace sotto;
@@ -213,6 +216,32 @@ TEST_CASE("DC-SSGD without lambda is the step by the mean, in any order of worke
     // w1 = w - 0.25 a; w2 = w1 - 0.25 (b + lambda b^2 (w1 - w))
     CHECK(led_to(some, a, b) ==
           floats{1.0f - 1.0f - 0.25f * (12.0f + 0.25f * 144.0f * -1.0f), 3.0f});
+}
+
+TEST_CASE("a server that begins from what another one showed goes on as it would, bit for bit") {
+    const parameter_server options{momentum_sgd{.learning_rate = 0.01}, asynchronous{},
+                                   delay_compensation_adaptive{}};
+    const scratch_folder folder("shard_server");
+    served first(options, 3, floats{1, 2, 3, 4}), second(options, 3, floats{0, 0, 0, 0});
+    int step = 0;
+    for (const int worker : schedule) first.push(worker, gradient(worker, step++));
+    checkpoint::own_state kept(folder.path(), "server", "same");
+    REQUIRE(kept.save(first.server(), 15));
+    CHECK(kept.restore(second.server()) == 15);
+    second.server().restored();
+    CHECK(second.server().version() == 15);
+    for (auto* const server : {&first, &second})
+        for (int worker = 0; worker < 3; ++worker) {  // they read anew
+            server->detach(worker);
+            server->attach(worker);
+        }
+    for (const int worker : schedule) {
+        const floats g = gradient(worker, step++);
+        first.push(worker, g);
+        second.push(worker, g);
+        CHECK(of(first.parameters()) == of(second.parameters()));
+        CHECK(first.read_by(worker) == second.read_by(worker));
+    }
 }
 
 TEST_CASE("a push that cannot be is refused, and changes nothing") {

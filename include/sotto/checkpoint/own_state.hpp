@@ -1,0 +1,155 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "sotto/checkpoint/digest.hpp"
+#include "sotto/checkpoint/file_header.hpp"
+#include "sotto/checkpoint/file_reader.hpp"
+#include "sotto/checkpoint/file_system.hpp"
+#include "sotto/checkpoint/file_writer.hpp"
+#include "sotto/checkpoint/format_header.hpp"
+#include "sotto/checkpoint/generations.hpp"
+#include "sotto/checkpoint/saved_fields.hpp"
+#include "sotto/core/bytes.hpp"
+#include "sotto/core/errors.hpp"
+
+namespace sotto::checkpoint {
+
+/// Checkpoints of what one process holds by itself, and shows by `visit(field)`; nobody else takes
+/// part.
+///   wire    a checkpoint's file with the one section "state", see sections.hpp; metadata: format,
+///           step, configuration
+///   errors  restore throws mismatch: it is of another configuration, or shows other names or
+///           sizes; malformed: no file of the folder is whole; io_failure. Nothing is changed then,
+///           unless the disk fails or the file changes while it is read
+template <file_system Files = posix_files>
+class own_state {
+public:
+    static constexpr const char* format = "sotto.state";
+
+    /// `what`: whose state it is, for errors. `keep`: how many files.
+    own_state(std::filesystem::path folder, std::string what, std::string configuration,
+              std::int64_t keep = 2, Files files = {})
+        : files_(std::move(files)),
+          folder_(std::move(folder)),
+          what_(std::move(what)),
+          configuration_(std::move(configuration)),
+          keep_(keep) {}
+
+    /// Fills the state from the newest file that is whole; its step, or nothing where there is
+    /// none.
+    template <class State>
+    std::optional<std::int64_t> restore(State& state) {
+        std::optional<file_reader<Files>> file;
+        std::vector<refused_file> refused;
+        if (!open_newest(files_, folder_, file, refused)) {
+            if (refused.empty()) return std::nullopt;
+            throw error(errc::malformed, what_ + ": no checkpoint in '" + folder_.string() +
+                                             "' is whole; the newest: " + refused.front().why);
+        }
+        for (const refused_file& r : refused) damaged_.push_back(r.step);
+        const std::int64_t step = require_ours(*file);
+        const auto fields = fields_of(state);
+        std::vector<std::size_t> places;
+        for (const auto& f : fields) places.push_back(place_of(*file, f));
+        for (std::size_t i = 0; i < fields.size(); ++i) file->read(places[i], fields[i].memory);
+        return step;
+    }
+
+    /// Whether it was written; else `problem` says why, and the older ones are there as before.
+    template <class State>
+    bool save(State& state, std::int64_t step) {
+        const auto fields = fields_of(state);
+        sotto::detail::file_plan planned;
+        planned.note("format", format);
+        planned.note("step", std::to_string(step));
+        planned.note("configuration", configuration_);
+        planned.add("state", fields, sotto::detail::digest_of(fields));
+        const bytes header = format_header(planned.finish());
+        file_writer<Files> file(files_, folder_, step, keep_, damaged_);
+        file.write_header(header);
+        for (const auto& f : fields) file.write(f.memory);
+        const bool done = file.finish();
+        problem_ = done ? "" : what_ + ": " + file.problem();
+        if (done) damaged_.clear();
+        return done;
+    }
+
+    const std::string& problem() const noexcept { return problem_; }
+
+private:
+    using field = sotto::detail::saved_field;
+
+    template <class State>
+    static std::vector<field> fields_of(State& state) {
+        sotto::detail::saved_fields shown;
+        state.visit(sotto::detail::field_visitor(shown));
+        std::vector<field> all = std::move(shown.alike);
+        all.insert(all.end(), std::make_move_iterator(shown.apart.begin()),
+                   std::make_move_iterator(shown.apart.end()));
+        return all;
+    }
+
+    std::int64_t require_ours(const file_reader<Files>& file) const {
+        const auto named = [&](const char* name) -> std::string {
+            const std::string* const found = file.header().metadata_named(name);
+            return found ? *found : "nothing";
+        };
+        require_same(file, "format", named("format"), format);
+        require_same(file, "configuration", named("configuration"), configuration_);
+        const auto step = step_of(file.path().filename().string());
+        require_same(file, "step", named("step"), std::to_string(*step));
+        return *step;
+    }
+
+    void require_same(const file_reader<Files>& file, const char* name, const std::string& found,
+                      const std::string& expected) const {
+        if (found == expected) return;
+        // Of long texts what differs.
+        const auto at = static_cast<std::size_t>(
+            std::mismatch(found.begin(), found.end(), expected.begin(), expected.end()).first -
+            found.begin());
+        const std::size_t from =
+            found.rfind('\n', at) == found.npos ? 0 : found.rfind('\n', at) + 1;
+        const auto line = [&](const std::string& text) {
+            return text.substr(std::min(from, text.size()),
+                               text.find('\n', std::min(at, text.size())) - from);
+        };
+        throw mismatch(what_ + ": '" + file.path().string() + "' has " + name + " '" + line(found) +
+                       "'; expected '" + line(expected) + "'");
+    }
+
+    std::size_t place_of(const file_reader<Files>& file, const field& wanted) const {
+        const auto at = file.find("state/" + wanted.name);
+        const auto size = static_cast<std::int64_t>(wanted.memory.size());
+        const auto refuse = [&](const std::string& found) {
+            throw mismatch(what_ + ": '" + file.path().string() + "' has " + found +
+                           "; expected '" + wanted.name + "' of " + std::to_string(size) +
+                           " bytes");
+        };
+        if (!at) refuse("no '" + wanted.name + "'");
+        const tensor_entry& entry = file.header().tensors[*at];
+        if (entry.type != wanted.type || entry.size_bytes() != size)
+            refuse("'" + wanted.name + "' of " + std::to_string(entry.size_bytes()) + " bytes of " +
+                   std::string(name_of(entry.type)));
+        return *at;
+    }
+
+    Files files_;
+    std::filesystem::path folder_;
+    std::string what_, configuration_;
+    std::int64_t keep_;
+    std::vector<std::int64_t> damaged_;
+    std::string problem_;
+};
+
+}  // namespace sotto::checkpoint
