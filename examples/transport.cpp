@@ -3,6 +3,8 @@
 #include <sotto/core/errors.hpp>
 #include <sotto/launch/environment.hpp>
 #include <sotto/transports/run_in_process.hpp>
+#include <sotto/transports/run_simulated.hpp>
+#include <sotto/transports/speeds.hpp>
 #include <sotto/transports/tcp.hpp>
 
 #if SOTTO_EXAMPLES_WITH_TLS
@@ -12,6 +14,7 @@
 #include <sotto/transports/mpi.hpp>
 #endif
 
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -74,21 +77,23 @@ std::string at_least_one(const std::string& number) {
 void add_transport(CLI::App& app, transport_options& chosen) {
     const std::map<std::string, transport_kind> names{{"in-process", transport_kind::in_process},
                                                       {"tcp", transport_kind::tcp},
-                                                      {"mpi", transport_kind::mpi}};
+                                                      {"mpi", transport_kind::mpi},
+                                                      {"simulated", transport_kind::simulated}};
     const auto choose = [names, &chosen](const std::string& name) {
         const auto found = names.find(name);
         if (found == names.end())
             throw CLI::ValidationError("--transport",
-                                       "'" + name + "' is none of in-process, tcp, mpi");
+                                       "'" + name + "' is none of in-process, tcp, mpi, simulated");
         chosen.kind = found->second;
     };
     const std::string help =
         "How ranks talk: in-process, where they are threads; tcp, where sotto_launch, torchrun or "
-        "srun starts each as a process; mpi, where mpirun does";
+        "srun starts each as a process; mpi, where mpirun does; simulated, where they are threads, "
+        "and time is that of a network which does not exist";
     app.add_option_function<std::string>("--transport", choose, help)
         ->type_name("NAME")
         ->default_str("in-process");
-    app.add_option("--workers", chosen.workers, "How many ranks there are, in-process")
+    app.add_option("--workers", chosen.workers, "How many ranks there are, in-process or simulated")
         ->check(at_least_one)
         ->capture_default_str();
     app.add_option("--secret", chosen.secret,
@@ -96,6 +101,22 @@ void add_transport(CLI::App& app, transport_options& chosen) {
                    "strangers out and what is sent secret");
     app.add_flag("--insecure-network", chosen.insecure_network,
                  "tcp: no secret is needed, since nobody else is on the network");
+    app.add_option("--megabits", chosen.megabits, "simulated: of every rank's line, a second")
+        ->check(CLI::Range(0.001, 1e6))
+        ->capture_default_str();
+    app.add_option("--slow", chosen.slow, "simulated: how much slower the last rank computes")
+        ->check(CLI::Range(1.0, 1e6))
+        ->capture_default_str();
+}
+
+sotto::simulated_options network_of(const transport_options& chosen) {
+    sotto::simulated_options options{.seed = chosen.seed};
+    options.line =
+        sotto::simulated_line::ethernet(1e6 * chosen.megabits, std::chrono::microseconds(50));
+    options.slowness = sotto::speeds::one_slow{.rank = chosen.workers - 1,
+                                               .factor = chosen.slow,
+                                               .others = sotto::speeds::exponential{.fixed = 0.8}};
+    return options;
 }
 
 void with_transport(const transport_options& chosen, const std::function<void(any_transport&)>& f) {
@@ -110,6 +131,12 @@ void with_transport(const transport_options& chosen, const std::function<void(an
             return run_rank(transport, f);
         }
         case transport_kind::mpi: return over_mpi(f);
+        case transport_kind::simulated:
+            sotto::run_simulated(chosen.workers, network_of(chosen),
+                                 [&](sotto::simulated& transport) {
+                                     transport_of any(transport);
+                                     f(any);
+                                 });
     }
 }
 

@@ -2,7 +2,10 @@
 
 // What all examples share: flags for the transport that ranks talk through, and how a program runs.
 
+#include <sotto/transports/simulated_options.hpp>
+
 #include <CLI/CLI.hpp>
+#include <cstdint>
 #include <functional>
 #include <string>
 
@@ -10,16 +13,22 @@
 
 namespace examples {
 
-enum class transport_kind { in_process, tcp, mpi };
+enum class transport_kind { in_process, tcp, mpi, simulated };
 
 struct transport_options {
     transport_kind kind = transport_kind::in_process;
-    int workers = 4;                // in-process: threads
+    int workers = 4;                // in-process and simulated: threads
     std::string secret{};           // tcp: a file that all ranks have; empty: none
     bool insecure_network = false;  // tcp: as tcp_options has it
+    double megabits = 1000.0;       // simulated: of every rank's line, a second
+    double slow = 1.0;              // simulated: how much slower the last rank computes
+    std::uint64_t seed = 1;         // simulated
 };
 
-/// The flags --transport, --workers, --secret and --insecure-network.
+/// What a simulated network is like: ranks whose steps take times of their own, one of them slow.
+sotto::simulated_options network_of(const transport_options& chosen);
+
+/// The flags --transport, --workers, --secret, --insecure-network, --megabits and --slow.
 void add_transport(CLI::App& app, transport_options& chosen);
 
 /// Calls f(transport) for each rank that this process has: all of them in-process, on a thread

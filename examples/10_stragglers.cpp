@@ -1,0 +1,121 @@
+// One worker is slow. The same job on a simulated network by rounds that wait for it, by rounds that
+// wait no longer than a bound, and by workers that never wait: how long each takes to a target loss.
+
+#include <sotto/sotto.hpp>
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <cstdio>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "transport.hpp"
+
+namespace {
+
+struct settings {
+    double rate = 0.05, target = 0.35, flops = 1e9;
+    std::int64_t passes = 20;
+    sotto::training_options training{};
+    examples::transport_options transport{.workers = 9, .slow = 5.0};
+    bool quick = false;
+};
+
+struct outcome {
+    std::optional<double> seconds;  // until the target; nothing: never
+    std::uint64_t steps = 0;
+    double waited = 0.0;  // of the fastest worker's time
+};
+
+/// Time is the network's, which no machine's speed changes: a table like this repeats anywhere.
+outcome train(const settings& s, const auto& strategy) {
+    using namespace sotto;
+    const auto digits = data::digits(s.quick ? 2'000 : 10'000, random_stream{1});
+    const auto unseen = data::digits(1'000, random_stream{2});
+    simulated_options network = examples::network_of(s.transport);
+    network.machine.flops = s.flops;
+    network.dead_after = {};
+    outcome found;
+    std::function<double()> loss_at_server;
+    std::int64_t pushed = 0, checked = 0;
+    run_simulated(s.transport.workers, network, [&](simulated& transport) {
+        models::mlp model{784, 64, 10};
+        trainer trainer{model, strategy, transport, s.training};
+        evaluator<models::mlp<>, simulated> measuring(256, transport);
+        if (transport.rank() == 0)
+            loss_at_server = [&] {
+                return measuring.alone(model, trainer.state().server()->own(), unseen).loss;
+            };
+        const auto check = [&](const step_report& step) {
+            pushed += step.round.examples;
+            if (found.seconds || !loss_at_server || pushed - checked < 1000) return;
+            checked = pushed;
+            if (loss_at_server() > s.target) return;
+            found.seconds = in_seconds(transport.now().time_since_epoch());
+            found.steps = trainer.state().server() ? trainer.state().server()->version() : 0;
+        };
+        const auto until_reached = [&](const epoch_report&) {
+            return found.seconds ? verdict::stop : verdict::go_on;
+        };
+        const fit_report report = trainer.fit(digits, epochs{s.passes}, check, until_reached);
+        if (transport.rank() == 1 && report.seconds > 0.0)
+            found.waited = in_seconds(report.total.wait) / report.seconds;
+        if (transport.rank() == 0) {
+            found.steps = trainer.state().server()->version();
+            loss_at_server = nullptr;
+        }
+    });
+    return found;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    settings s;
+    CLI::App app{"One slow worker, and three ways to live with it", "stragglers"};
+    app.option_defaults()->always_capture_default();
+    app.add_option("--workers", s.transport.workers, "Ranks, the one that serves among them")
+        ->check(CLI::Range(3, 1000));
+    app.add_option("--slow", s.transport.slow, "How much slower the last rank computes")
+        ->check(CLI::Range(1.0, 1e6));
+    app.add_option("--megabits", s.transport.megabits, "Of every rank's line, a second")
+        ->check(CLI::Range(0.001, 1e6));
+    app.add_option("--learning-rate", s.rate, "Of a step of the server");
+    app.add_option("--target", s.target, "Test loss at which the clock stops");
+    app.add_option("--epochs", s.passes, "Passes over the data, at most")
+        ->check(examples::at_least_one);
+    app.add_option("--batch-size", s.training.batch_size, "Of one worker");
+    app.add_option("--seed", s.transport.seed, "Of speeds");
+    app.add_flag("--quick", s.quick, "A few seconds: fewer digits, an easier target");
+    return examples::run(app, argc, argv, [&] {
+        using namespace sotto;
+        if (s.quick) s.target = 1.5;
+        s.training.seed = s.transport.seed;
+        const sgd by{.learning_rate = s.rate};
+        const serving servers{.dedicated = true};
+        std::printf("%d workers, the last %.3g times slower than the others\n",
+                    s.transport.workers - 1, s.transport.slow);
+        std::printf("%-44s %12s %10s %16s\n", "", "to the loss", "steps", "worker 1 waited");
+        const auto row = [&](const char* name, const auto& strategy) {
+            const outcome found = train(s, strategy);
+            char seconds[32] = "never";
+            if (found.seconds) std::snprintf(seconds, sizeof seconds, "%.2f s", *found.seconds);
+            std::printf("%-44s %12s %10llu %14.0f %%\n", name, seconds,
+                        static_cast<unsigned long long>(found.steps), 100.0 * found.waited);
+        };
+        row("bulk synchronous", parameter_server{by, bulk_synchronous{.averaged = false},
+                                                 no_compensation{}, none{}, servers});
+        row("bulk synchronous, one backup worker",
+            parameter_server{by, bulk_synchronous{.backups = 1, .averaged = false},
+                             no_compensation{}, none{}, servers});
+        row("stale synchronous, at most 3 rounds ahead",
+            parameter_server{by, stale_synchronous{.bound = 3}, no_compensation{}, none{},
+                             servers});
+        row("asynchronous",
+            parameter_server{by, asynchronous{}, no_compensation{}, none{}, servers});
+        row("asynchronous, delay compensated (DC-ASGD-a)",
+            parameter_server{by, asynchronous{}, delay_compensation_adaptive{}, none{}, servers});
+        return 0;
+    });
+}
