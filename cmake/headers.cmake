@@ -274,6 +274,7 @@ set(sotto_headers
     include/sotto/transports/tcp_connections.hpp
     include/sotto/transports/tcp_control.hpp
     include/sotto/transports/tcp_join.hpp
+    include/sotto/transports/tcp_links.hpp
     include/sotto/transports/tcp_listener.hpp
     include/sotto/transports/tcp_opening.hpp
     include/sotto/transports/tcp_options.hpp

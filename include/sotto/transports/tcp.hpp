@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -30,7 +31,9 @@
 #include "sotto/transports/message_exchange.hpp"
 #include "sotto/transports/tcp_control.hpp"
 #include "sotto/transports/tcp_join.hpp"
+#include "sotto/transports/tcp_links.hpp"
 #include "sotto/transports/tcp_options.hpp"
+#include "sotto/transports/tolerant_transport.hpp"
 #include "sotto/transports/transport.hpp"
 
 namespace sotto {
@@ -102,8 +105,7 @@ public:
         if (unwinding_.begun()) fail(detail::net::unwound_cause);
         if (!withdrawn_) {
             exchange_.abandon();
-            detail::net::close_when_heard(sockets_, options_.timeout,
-                                          [&] { return !control_.failed(); });
+            links_.close_when_heard(options_.timeout, [&] { return !control_.failed(); });
         }
         control_.stop();
     }
@@ -113,18 +115,19 @@ public:
 
     request send(int to, tag label, byte_view out) {
         begin();
+        require_here(to);
         transfer& t = exchange_.send(to, label, out);
         const request made = detail::net::message_exchange::request_of(t);
-        if (to != rank()) write(to);
+        if (to != rank()) links_.write(to);
         return made;
     }
 
     request receive(int from, tag label, mutable_byte_view in) {
         begin();
+        require_here(from);
         transfer& t = exchange_.receive(from, label, in);
         const request made = detail::net::message_exchange::request_of(t);
-        for (int peer = 0; peer < size(); ++peer)  // that a message which waits may come
-            if (socket(peer)) write(peer);
+        links_.write_to_all();  // that a message which waits may come
         return made;
     }
 
@@ -132,7 +135,8 @@ public:
         begin();
         transfer& t = exchange_.find(r);
         if (under_way(t)) {
-            move_now_and_then();
+            links_.move_now_and_then();
+            let_go();
             if (under_way(t)) {
                 require_possible(t);
                 return std::nullopt;
@@ -158,10 +162,14 @@ public:
         exchange_.for_each_under_way([&](const transfer& t) {
             if (!waited || !t.sends) waited = &t;
         });
-        if (!waited) exchange_.misuse("await, but no transfer is under way that could end it");
+        if (!waited && !tolerates_)
+            exchange_.misuse("await, but no transfer is under way that could end it");
+        // Where ranks may come and go nobody is late for whoever waits for anybody.
+        const time_point enough = tolerates_ ? now() + options_.timeout / 2 : time_point::max();
         block(
-            [&] { return activity() != seen; }, [&] { return waited->peer; },
-            [&] { return described(*waited); },
+            [&] { return activity() != seen || now() >= enough; },
+            [&] { return waited ? waited->peer : any_rank; },
+            [&] { return waited ? described(*waited) : std::string("any change"); },
             [&] { exchange_.for_each_under_way([&](const transfer& t) { require_possible(t); }); });
     }
 
@@ -210,8 +218,7 @@ public:
     void withdraw() noexcept {
         withdrawn_ = true;
         exchange_.abandon();
-        for (auto& socket : sockets_)
-            if (socket) socket->close();
+        links_.close();
     }
 
     void fail(std::string_view cause) noexcept {
@@ -222,6 +229,20 @@ public:
         } catch (...) {  // no memory for the text: closing says it without
         }
         withdraw();
+    }
+
+    /// See tolerant_transport. A rank that went does not come again.
+    void tolerate() {
+        control_.with([](detail::net::membership& m) { m.tolerate(); });
+        tolerates_ = true;
+    }
+    std::optional<rank_change> next_change() {
+        begin();
+        let_go();
+        if (changes_.empty()) return std::nullopt;
+        rank_change first = std::move(changes_.front());
+        changes_.pop_front();
+        return first;
     }
 
     void at(occasion now) noexcept { occasion_ = now; }
@@ -238,11 +259,10 @@ private:
         : options_(options),
           io_(std::move(io)),
           exchange_("tcp", options.rank, options.size),
-          sockets_(std::move(connections.data)),
-          control_(membership_of(options, connections), std::move(connections.control), woken_) {
+          control_(membership_of(options, connections), std::move(connections.control), woken_),
+          links_(exchange_, control_, std::move(connections.data)) {
         for (int peer = 0; peer < size(); ++peer) {
-            if (!socket(peer)) continue;
-            socket(peer)->hurry_within_machine();
+            if (!links_.is_open(peer)) continue;
             exchange_.connect(peer, {.epoch = 0,
                                      .seed_out = connections.seed(rank(), peer, 2),
                                      .seed_in = connections.seed(peer, rank(), 2),
@@ -255,8 +275,7 @@ private:
         everyone_ = &open_ballot(everyone, 0);
         reserve(options.transfers);
         // What came together with the last of the handshake is there, though poll(2) says nothing.
-        for (int peer = 0; peer < size(); ++peer)
-            if (socket(peer)) read(peer);
+        links_.read_all();
     }
 
     static detail::net::membership membership_of(const tcp_options& options,
@@ -269,10 +288,6 @@ private:
                 std::chrono::steady_clock::now()};
     }
 
-    std::unique_ptr<detail::net::tcp_socket>& socket(int peer) noexcept {
-        return sockets_[static_cast<std::size_t>(peer)];
-    }
-
     static bool under_way(const transfer& t) noexcept {
         return t.reached == transfer::stage::posted;
     }
@@ -282,7 +297,29 @@ private:
         if (withdrawn_) exchange_.misuse("called after it withdrew");
     }
 
+    void require_here(int peer) const {
+        if (tolerates_ && peer >= 0 && peer < size() && peer != rank() && !links_.is_open(peer))
+            throw peer_failure(peer, "it went", occasion_);
+    }
+
+    /// While ranks may come and go: ends what is under way with those that went.
+    void let_go() {
+        if (!tolerates_ || std::exchange(heard_, control_.news()) == control_.news()) return;
+        using detail::net::membership;
+        while (const auto gone = control_.with([](membership& m) { return m.next_gone(); })) {
+            if (links_.is_open(gone->rank)) links_.read(gone->rank);  // what it had sent
+            links_.forget(gone->rank);
+            exchange_.disconnect(gone->rank);
+            changes_.push_back({gone->rank, false, gone->code == errc{}, gone->cause});
+        }
+    }
+
     completion finish(transfer& t) {
+        if (t.reached == transfer::stage::lost) {
+            const int peer = t.peer;
+            exchange_.retire(t);
+            throw peer_failure(peer, "it went", occasion_);
+        }
         if (t.reached == transfer::stage::too_long) {
             const std::string text = "a message of " + std::to_string(t.ended.bytes) + " bytes " +
                                      detail::net::name_of(t.label) + " from rank " +
@@ -295,83 +332,6 @@ private:
         return exchange_.finish(t);
     }
 
-    // Moving bytes
-
-    /// Every transfer is a chance to move bytes, but asking the system each time would cost more
-    /// than it moves.
-    void move_now_and_then() {
-        const time_point present = now();
-        if (present - moved_at_ < std::chrono::microseconds(2)) return;
-        // Who only ever polls must not wait for one that takes no more because this rank takes
-        // nothing from it.
-        move(0, full_ && present - full_at_ > full_max);
-        moved_at_ = present;
-    }
-
-    /// Asks the system for what is waited for, and gives it what it had no room for. `keeps`: also
-    /// messages of so many bytes that no receive waits for; `from_all`: also of ranks from which
-    /// nothing is waited for, and all of it.
-    void move(std::int64_t keeps, bool from_all = false) {
-        bool full = false;
-        halted_ = false;
-        for (int peer = 0; peer < size(); ++peer) {
-            if (!socket(peer)) continue;
-            if (from_all || exchange_.expects(peer)) read(peer, from_all ? keeps_all : keeps);
-            halted_ = halted_ || (socket(peer) && exchange_.link_to(peer)->halted());
-            write(peer);
-            full = full || (socket(peer) && exchange_.link_to(peer)->has_output());
-        }
-        if ((full && !full_) || from_all) full_at_ = now();
-        full_ = full;
-    }
-
-    /// The same; short messages that no receive waits for are taken only if there is nothing else.
-    template <class Done>
-    bool move_until(Done&& done, std::int64_t keeps = short_max) {
-        move(0);
-        if (done()) return true;
-        if (!halted_) return false;
-        move(keeps);
-        return done();
-    }
-
-    void write(int peer) {
-        detail::net::message_link& link = *exchange_.link_to(peer);
-        while (socket(peer) && link.has_output()) {
-            const detail::net::moved sent = socket(peer)->write(link.output());
-            if (sent.bytes == 0) return;  // that it is closed is read, after what came before
-            link.written(sent.bytes);
-        }
-    }
-
-    void read(int peer, std::int64_t keeps = keeps_all) {
-        detail::net::message_link& link = *exchange_.link_to(peer);
-        if (link.halted() && !take(peer, link.received(0, keeps))) return;
-        while (socket(peer) && !link.halted()) {
-            const auto room = link.input();
-            const detail::net::moved got = socket(peer)->read(room);
-            if (got.closed) return lose(peer);
-            if (!take(peer, link.received(got.bytes, keeps))) return;
-            if (got.bytes < room[0].size() + room[1].size()) return;
-        }
-    }
-
-    /// Whether what a rank sent could be used.
-    bool take(int peer, const std::optional<fault>& why) {
-        if (!why) return true;
-        accuse(peer, "it sent what is no frame: " + why->text(), errc::malformed);
-        lose(peer);
-        return false;
-    }
-
-    /// The connection is of no more use. Why, the control connection knows.
-    void lose(int peer) {
-        if (!exchange_.link_to(peer)->between_frames()) cut_short_ = peer;
-        socket(peer)->close();
-        socket(peer).reset();
-        lost_at_ = now();
-    }
-
     void accuse(int peer, const std::string& cause, errc code = errc::peer_failed) {
         control_.with([&](detail::net::membership& m) { m.fail(peer, cause, code); });
     }
@@ -379,21 +339,16 @@ private:
     /// Throws if a transfer that is under way can never complete because its peer is done.
     void require_possible(const transfer& t) {
         const int peer = t.peer;
-        if (peer == rank() || (peer != any_rank && socket(peer))) return;
-        if (peer == any_rank) {
-            for (int other = 0; other < size(); ++other)
-                if (socket(other)) return;
-            if (size() == 1) return;
-        }
+        if (peer == rank() || (peer != any_rank && links_.is_open(peer))) return;
+        if (peer == any_rank && (links_.any_open() || size() == 1)) return;
         const int gone = peer == any_rank ? (rank() == 0 ? 1 : 0) : peer;
         using detail::net::membership;
         control_.listen();
         const auto is = control_.with([&](membership& m) { return m.of(gone); });
         if (is == membership::standing::left) accuse(gone, left_cause);
         // Else that it failed is on its way; a rank whose data connection alone broke has failed.
-        else if (is == membership::standing::alive && now() - lost_at_ > grace)
-            accuse(gone, cut_short_ == gone ? "the connection for messages broke inside of one"
-                                            : "the connection for messages broke");
+        else if (const auto why = links_.why_lost(gone); why && is == membership::standing::alive)
+            accuse(gone, *why);
         if (control_.failed()) raise();
     }
 
@@ -403,12 +358,14 @@ private:
     /// much time again, and 10 s at least.
     template <class Done, class Whom, class Describe, class Check>
     void block(Done done, Whom whom, Describe describe_it, Check check, bool settles = false) {
-        if (move_until(done)) return;
+        if (links_.move_until(done)) return;
         const time_point started = now();
         time_point deadline = started + options_.timeout;
         bool slept = false;
         for (bool late = false; true;) {
             if (control_.failed() && !settles) raise();
+            let_go();
+            if (done()) break;
             check();
             const time_point present = now();
             if (present >= deadline) {
@@ -417,36 +374,17 @@ private:
                 deadline = present + std::max<duration>(options_.timeout, settling);
             }
             const bool sleeps = present - started > patience;
-            if (sleeps && halted_ && move_until(done, keeps_all)) break;
+            if (sleeps && links_.halted() && links_.move_until(done, detail::net::keeps_all)) break;
             if (sleeps) {
                 control_.wait_for(whom());
                 slept = true;
-                sleep(deadline - present);
+                links_.sleep(deadline - present, woken_);
             } else {
                 std::this_thread::yield();
             }
-            if (move_until(done)) break;
+            if (links_.move_until(done)) break;
         }
         if (slept) control_.wait_for(detail::net::waits_for_nobody);
-    }
-
-    void sleep(duration most) {
-        waits_.assign(1, {woken_.handle(), POLLIN, 0});
-        waiting_ranks_.assign(1, rank());
-        for (int peer = 0; peer < size(); ++peer) {
-            if (!socket(peer)) continue;
-            waits_.push_back({socket(peer)->handle(),
-                              socket(peer)->interest(exchange_.link_to(peer)->has_output()), 0});
-            waiting_ranks_.push_back(peer);
-        }
-        const bool lost = waits_.size() < static_cast<std::size_t>(size());
-        detail::net::wait_for_any(waits_,
-                                  std::min<duration>(most, lost ? grace : std::chrono::seconds(1)));
-        if ((waits_[0].revents & POLLIN) != 0) woken_.silence();
-        for (std::size_t i = 1; i < waits_.size(); ++i) {
-            const int peer = waiting_ranks_[i];  // `move` reads the others
-            if ((waits_[i].revents & ~POLLOUT) != 0 && !exchange_.expects(peer)) read(peer);
-        }
     }
 
     void be_late(int peer, const std::string& what) {
@@ -468,31 +406,23 @@ private:
     }
 
     static constexpr duration patience = std::chrono::microseconds(50);
-    static constexpr std::int64_t keeps_all = detail::net::keeps_all;
-    static constexpr std::int64_t short_max = 16384;  // copied while nothing else is to do
-    static constexpr duration full_max = std::chrono::milliseconds(10);
     static constexpr duration settling = std::chrono::seconds(10);
-    // For word of a rank whose connection for messages ended.
-    static constexpr duration grace = std::chrono::milliseconds(500);
 
     tcp_options options_;
     std::unique_ptr<detail::net::asio::io_context> io_;  // before its sockets
     detail::net::message_exchange exchange_;
-    std::vector<std::unique_ptr<detail::net::tcp_socket>> sockets_;  // for messages, by rank
     detail::net::wake_up woken_;
     detail::net::tcp_control control_;
+    detail::net::tcp_links links_;
     ballot* everyone_ = nullptr;
     bool withdrawn_ = false;
+    bool tolerates_ = false;
+    std::uint64_t heard_ = 0;  // of the membership's news
+    std::deque<rank_change> changes_;
     unwinding unwinding_;
     occasion occasion_;
-    time_point moved_at_{}, lost_at_{}, full_at_{};
-    bool halted_ = false;       // some link, before a message that no receive waits for
-    bool full_ = false;         // some connection took not all there was to write
-    int cut_short_ = any_rank;  // the rank whose connection ended inside a message
-    std::vector<pollfd> waits_;
-    std::vector<int> waiting_ranks_;  // whose they are
 };
 
-static_assert(ballot_transport<tcp>);
+static_assert(ballot_transport<tcp> && tolerant_transport<tcp>);
 
 }  // namespace sotto

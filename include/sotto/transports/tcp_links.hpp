@@ -1,0 +1,206 @@
+#pragma once
+
+#include "sotto/transports/tcp_socket.hpp"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sotto/core/clock.hpp"
+#include "sotto/core/errors.hpp"
+#include "sotto/core/result.hpp"
+#include "sotto/transports/membership.hpp"
+#include "sotto/transports/message_exchange.hpp"
+#include "sotto/transports/message_link.hpp"
+#include "sotto/transports/tcp_control.hpp"
+
+namespace sotto::detail::net {
+
+/// A rank's connections for messages: moves bytes between them and a message_exchange, when it is
+/// called.
+class tcp_links {
+public:
+    tcp_links(message_exchange& exchange, tcp_control& control,
+              std::vector<std::unique_ptr<tcp_socket>> sockets)
+        : exchange_(&exchange), control_(&control), sockets_(std::move(sockets)) {
+        for (const auto& s : sockets_)
+            if (s) s->hurry_within_machine();
+    }
+
+    bool is_open(int peer) const noexcept { return at(peer) != nullptr; }
+    bool any_open() const noexcept {
+        return std::any_of(sockets_.begin(), sockets_.end(), [](const auto& s) { return bool(s); });
+    }
+
+    /// Another process is this rank now.
+    void open(int peer, std::unique_ptr<tcp_socket> socket) {
+        socket->hurry_within_machine();
+        at(peer) = std::move(socket);
+    }
+    void forget(int peer) noexcept {
+        if (!at(peer)) return;
+        at(peer)->close();
+        at(peer).reset();
+    }
+    void close() noexcept {
+        for (auto& s : sockets_)
+            if (s) s->close();
+    }
+    /// What was sent arrives, as long as its receivers live.
+    template <class Lives>
+    void close_when_heard(duration most, Lives&& lives) {
+        net::close_when_heard(sockets_, most, lives);
+    }
+
+    // Moving bytes
+
+    /// Every transfer is a chance to move bytes, but asking the system each time would cost more
+    /// than it moves.
+    void move_now_and_then() {
+        const time_point present = now();
+        if (present - moved_at_ < std::chrono::microseconds(2)) return;
+        // Who only ever polls must not wait for one that takes no more because this rank takes
+        // nothing from it.
+        move(0, full_ && present - full_at_ > full_max);
+        moved_at_ = present;
+    }
+
+    /// Asks the system for what is waited for, and gives it what it had no room for. `keeps`: also
+    /// messages of so many bytes that no receive waits for; `from_all`: also of ranks from which
+    /// nothing is waited for, and all of it.
+    void move(std::int64_t keeps, bool from_all = false) {
+        bool full = false;
+        halted_ = false;
+        for (int peer = 0; peer < size(); ++peer) {
+            if (!at(peer)) continue;
+            if (from_all || exchange_->expects(peer)) read(peer, from_all ? keeps_all : keeps);
+            halted_ = halted_ || (at(peer) && exchange_->link_to(peer)->halted());
+            write(peer);
+            full = full || (at(peer) && exchange_->link_to(peer)->has_output());
+        }
+        if ((full && !full_) || from_all) full_at_ = now();
+        full_ = full;
+    }
+
+    /// The same; short messages that no receive waits for are taken only if there is nothing else.
+    template <class Done>
+    bool move_until(Done&& done, std::int64_t keeps = short_max) {
+        move(0);
+        if (done()) return true;
+        if (!halted_) return false;
+        move(keeps);
+        return done();
+    }
+
+    /// Whether some link stands before a message that no receive waits for.
+    bool halted() const noexcept { return halted_; }
+
+    void write(int peer) {
+        message_link& link = *exchange_->link_to(peer);
+        while (at(peer) && link.has_output()) {
+            const moved sent = at(peer)->write(link.output());
+            if (sent.bytes == 0) return;  // that it is closed is read, after what came before
+            link.written(sent.bytes);
+        }
+    }
+    void write_to_all() {
+        for (int peer = 0; peer < size(); ++peer)
+            if (at(peer)) write(peer);
+    }
+
+    void read(int peer, std::int64_t keeps = keeps_all) {
+        message_link& link = *exchange_->link_to(peer);
+        if (link.halted() && !take(peer, link.received(0, keeps))) return;
+        while (at(peer) && !link.halted()) {
+            const auto room = link.input();
+            const moved got = at(peer)->read(room);
+            if (got.closed) return lose(peer);
+            if (!take(peer, link.received(got.bytes, keeps))) return;
+            if (got.bytes < room[0].size() + room[1].size()) return;
+        }
+    }
+    /// All that came, until there is nothing more.
+    void read_all() {
+        for (int peer = 0; peer < size(); ++peer)
+            if (at(peer)) read(peer);
+    }
+
+    /// Until something comes, something that was full is not, or `woken` rings; or for so long.
+    void sleep(duration most, wake_up& woken) {
+        waits_.assign(1, {woken.handle(), POLLIN, 0});
+        waiting_ranks_.assign(1, exchange_->rank());
+        for (int peer = 0; peer < size(); ++peer) {
+            if (!at(peer)) continue;
+            waits_.push_back({at(peer)->handle(),
+                              at(peer)->interest(exchange_->link_to(peer)->has_output()), 0});
+            waiting_ranks_.push_back(peer);
+        }
+        const bool lost = waits_.size() < static_cast<std::size_t>(size());
+        wait_for_any(waits_, std::min<duration>(most, lost ? grace : std::chrono::seconds(1)));
+        if ((waits_[0].revents & POLLIN) != 0) woken.silence();
+        for (std::size_t i = 1; i < waits_.size(); ++i) {
+            const int peer = waiting_ranks_[i];  // `move` reads the others
+            if ((waits_[i].revents & ~POLLOUT) != 0 && !exchange_->expects(peer)) read(peer);
+        }
+    }
+
+    /// Of a rank whose connection here has ended, though it has not failed yet: what that means,
+    /// once word of more would have come.
+    std::optional<std::string> why_lost(int peer) const {
+        if (now() - lost_at_ <= grace) return std::nullopt;
+        return cut_short_ == peer ? "the connection for messages broke inside of one"
+                                  : "the connection for messages broke";
+    }
+
+private:
+    static constexpr std::int64_t short_max = 16384;  // copied while nothing else is to do
+    static constexpr duration full_max = std::chrono::milliseconds(10);
+    // For word of a rank whose connection for messages ended.
+    static constexpr duration grace = std::chrono::milliseconds(500);
+
+    static time_point now() noexcept { return std::chrono::steady_clock::now(); }
+    int size() const noexcept { return static_cast<int>(sockets_.size()); }
+    std::unique_ptr<tcp_socket>& at(int peer) noexcept {
+        return sockets_[static_cast<std::size_t>(peer)];
+    }
+    const std::unique_ptr<tcp_socket>& at(int peer) const noexcept {
+        return sockets_[static_cast<std::size_t>(peer)];
+    }
+
+    /// Whether what a rank sent could be used.
+    bool take(int peer, const std::optional<fault>& why) {
+        if (!why) return true;
+        control_->with([&](membership& m) {
+            m.fail(peer, "it sent what is no frame: " + why->text(), errc::malformed);
+        });
+        lose(peer);
+        return false;
+    }
+
+    /// The connection is of no more use. Why, the control connection knows.
+    void lose(int peer) {
+        if (!exchange_->link_to(peer)->between_frames()) cut_short_ = peer;
+        forget(peer);
+        lost_at_ = now();
+    }
+
+    message_exchange* exchange_;
+    tcp_control* control_;
+    std::vector<std::unique_ptr<tcp_socket>> sockets_;  // by rank
+    time_point moved_at_{}, lost_at_{}, full_at_{};
+    bool halted_ = false;
+    bool full_ = false;         // some connection took not all there was to write
+    int cut_short_ = any_rank;  // the rank whose connection ended inside a message
+    std::vector<pollfd> waits_;
+    std::vector<int> waiting_ranks_;  // whose they are
+};
+
+}  // namespace sotto::detail::net
