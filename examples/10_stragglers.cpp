@@ -1,5 +1,6 @@
-// One worker is slow. The same job on a simulated network by rounds that wait for it, by rounds that
-// wait no longer than a bound, and by workers that never wait: how long each takes to a target loss.
+// One worker is slow. The same job on a simulated network by rounds that wait for it, by rounds
+// that wait no longer than a bound, and by workers that never wait: how long each takes to a
+// target loss.
 
 #include <sotto/sotto.hpp>
 

@@ -2,14 +2,19 @@
 
 #include <doctest/doctest.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <span>
+#include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "sotto/core/errors.hpp"
 #include "sotto/transports/run_simulated.hpp"
+#include "sotto/transports/tcp.hpp"
 
 using namespace sotto;
 using namespace std::chrono_literals;
@@ -111,4 +116,62 @@ TEST_CASE("what came before a rank went can still be received") {
         CHECK(t.wait(t.receive(any_rank, {1, 0, 0}, memory)).source == 1);
         CHECK(value == 7);
     }).require_success();
+}
+
+TEST_CASE("over TCP a rank that fails or leaves ends transfers with it alone") {
+    for (const bool fails : {true, false}) {
+        CAPTURE(fails);
+        tcp_options options{.size = 3, .port = 0};
+        tcp::meeting meeting(options);
+        options.port = meeting.port();
+        std::atomic<bool> is_over = false;
+        const auto as = [&](int rank) {
+            tcp_options own = options;
+            own.rank = rank;
+            return own;
+        };
+        const std::jthread first([&] {
+            std::int32_t value = 7;
+            try {
+                tcp t = tcp::join(as(1));
+                t.tolerate();
+                t.wait(t.send(0, {1, 0, 0}, std::as_bytes(std::span(&value, 1))));
+                if (fails) throw std::domain_error("disk on fire");
+            } catch (const std::domain_error&) {}
+        });
+        const std::jthread second([&] {
+            std::vector<std::byte> memory(100);
+            tcp t = tcp::join(as(2));
+            t.tolerate();
+            t.wait(t.receive(0, {2, 0, 0}, memory));  // once rank 1 is gone
+            t.wait(t.send(0, {2, 0, 0}, memory));
+            while (!is_over) std::this_thread::yield();
+        });
+        tcp t = meeting.join();
+        t.tolerate();
+        std::vector<std::byte> memory(100);
+        const request never = t.receive(1, {3, 0, 0}, memory);
+        try {
+            t.wait(never);
+            FAIL("nothing was sent");
+        } catch (const peer_failure& e) {
+            CHECK(e.rank() == 1);
+        }
+        const auto change = t.next_change();
+        REQUIRE(change);
+        CHECK(change->rank == 1);
+        CHECK_FALSE(change->is_here);
+        CHECK(change->left == !fails);
+        CHECK(change->cause == (fails ? "an exception ended its work" : "it is done"));
+        CHECK_FALSE(t.next_change());
+        // What it had sent is there, and the others go on.
+        std::int32_t value = 0;
+        CHECK(t.wait(t.receive(any_rank, {1, 0, 0}, std::as_writable_bytes(std::span(&value, 1))))
+                  .source == 1);
+        CHECK(value == 7);
+        CHECK_THROWS_AS((void)t.send(1, {1, 0, 0}, memory), peer_failure);
+        t.wait(t.send(2, {2, 0, 0}, memory));
+        CHECK(t.wait(t.receive(2, {2, 0, 0}, memory)).bytes == 100);
+        is_over = true;
+    }
 }
