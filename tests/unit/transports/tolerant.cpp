@@ -162,7 +162,7 @@ TEST_CASE("over TCP a rank that fails or leaves ends transfers with it alone") {
         CHECK(change->rank == 1);
         CHECK_FALSE(change->is_here);
         CHECK(change->left == !fails);
-        CHECK(change->cause == (fails ? "an exception ended its work" : "it is done"));
+        CHECK(change->cause == (fails ? "an exception ended its work" : "it left: it is done"));
         CHECK_FALSE(t.next_change());
         // What it had sent is there, and the others go on.
         std::int32_t value = 0;
