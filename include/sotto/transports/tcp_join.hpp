@@ -180,7 +180,7 @@ private:
         if (o.at == stage::resting) {
             if (now() < o.until) return true;
             o.connect(*io_, now(), options_.handshake);
-            if (o.purpose == rendezvous && !o.no_socket().empty()) tries_.fail(o.no_socket());
+            if (o.purpose == rendezvous && !o.no_socket().empty()) tries_.unanswered(o.no_socket());
             return true;
         }
         if (o.at == stage::connecting && !finish_connecting(o)) return true;
@@ -199,7 +199,7 @@ private:
         const connecting_state state = o.socket()->connecting();
         if (state == connecting_state::under_way && now() < o.until) return false;
         if (state != connecting_state::connected) {
-            if (o.purpose == rendezvous) tries_.fail("nobody answered there");
+            if (o.purpose == rendezvous) tries_.unanswered("nobody answered there");
             try_again(o);
             return false;
         }
@@ -258,7 +258,7 @@ private:
     bool lost(tcp_opening& o, const std::string& how) {
         if (o.is_stranger()) return false;
         if (o.at == stage::welcome_due) {
-            if (o.purpose == rendezvous) tries_.end(how + why_not_greeted(options_));
+            if (o.purpose == rendezvous) tries_.ended(how + why_not_greeted(options_));
             try_again(o);
             return true;
         }
@@ -449,7 +449,7 @@ private:
             const std::string where = options_.address + " port " + std::to_string(options_.port);
             for (const tcp_opening& o : openings_)
                 if (o.at == stage::welcome_due && o.purpose == rendezvous)
-                    tries_.go_on("it was let in and not greeted" + why_not_greeted(options_));
+                    tries_.not_greeted("it was let in and not greeted" + why_not_greeted(options_));
             throw error(errc::timed_out, "tcp: rank " + std::to_string(options_.rank) +
                                              " waited for rank 0 at " + where + " (" +
                                              meeting_.address().to_string() + ") for " +

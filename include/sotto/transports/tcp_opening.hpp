@@ -208,12 +208,9 @@ inline std::string why_not_greeted(const tcp_options& options) {
 /// How the attempts to be greeted failed.
 class failed_tries {
 public:
-    /// Nobody answered.
-    void fail(std::string how) { last_ = std::move(how); }
-    /// Somebody did, and the connection ended.
-    void end(std::string how) { answered_ = std::move(how); }
-    /// Somebody did, and nothing came.
-    void go_on(std::string how) {
+    void unanswered(std::string how) { last_ = std::move(how); }
+    void ended(std::string how) { answered_ = std::move(how); }
+    void not_greeted(std::string how) {
         if (answered_.empty()) answered_ = std::move(how);
     }
 

@@ -103,8 +103,9 @@ TEST_CASE("the cost model has the costs that the plans state") {
     is(all_reduce_cost(few, 4, whole, algorithm::halving_doubling), 1.5 * 4.0 * few, 4.0);
     is(all_reduce_cost(few, 4, whole, algorithm::tree), 4.0 * 4.0 * few, 4.0);
     is(all_reduce_cost(many, 4), 1.5 * 4.0 * many, 6.0);
-    is(all_reduce_cost(16384, 8), 3.0 * 65536.0, 3.0);
-    is(all_reduce_cost(16392, 8), 1.75 * 4.0 * 16392.0, 6.0);
+    is(all_reduce_cost(8192, 8), 3.0 * 32768.0, 3.0);
+    is(all_reduce_cost(8200, 8), 1.75 * 4.0 * 8200.0, 6.0);
+    is(all_reduce_cost(32768, 2), 131072.0, 1.0);
     // Three ranks more than a power of two: its ranks' partners send and get all values once.
     is(all_reduce_cost(48, 7, whole, algorithm::halving_doubling), 3.5 * 4.0 * 48.0, 6.0);
     is(all_reduce_cost(48, 7), 4.0 * 4.0 * 48.0, 4.0);
