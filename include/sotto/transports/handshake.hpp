@@ -28,7 +28,9 @@ inline wire::hello hello_of(const tcp_options& options) {
     h.agreed = {static_cast<std::uint64_t>(options.heartbeat.count()),
                 static_cast<std::uint64_t>(options.dead_after.count()),
                 static_cast<std::uint64_t>(options.timeout.count()),
-                static_cast<std::uint64_t>(options.budget), digest_of(options.configuration)};
+                static_cast<std::uint64_t>(options.budget),
+                static_cast<std::uint64_t>(options.elastic),
+                digest_of(options.configuration)};
     return h;
 }
 
@@ -80,7 +82,8 @@ inline std::string reason(const wire::word& refusal, int rank, const std::string
             const std::string name = wire::agreed_name(refusal.which);
             if (name == "configuration")
                 return us + " and " + them + " have different texts as tcp_options::configuration";
-            return differ("tcp_options::" + name, name == "budget" ? "" : " ns");
+            return differ("tcp_options::" + name,
+                          name == "budget" || name == "elastic" ? "" : " ns");
         }
         case wire::refusal::duplicate: return "another process is " + us + " already, says " + them;
         default: return them + " did not expect this connection of " + us;

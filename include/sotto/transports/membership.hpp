@@ -88,6 +88,7 @@ public:
         }
     }
 
+    int rank() const noexcept { return rank_; }
     int size() const noexcept { return static_cast<int>(peers_.size()); }
 
     // What happens
@@ -359,6 +360,11 @@ private:
         auto report = wire::read_report(payload, static_cast<std::uint32_t>(size()));
         if (!report) return report.why();
         if (report->failed.empty()) return fault{12, "1 to all ranks that failed", 0};
+        if (tolerates_) {  // it can speak for itself alone
+            if (const int gone = rank_of(from); report->first == static_cast<std::uint32_t>(gone))
+                fail(gone, std::move(report->cause), static_cast<errc>(report->code));
+            return std::nullopt;
+        }
         bool news = false;
         if (!first_) {
             first_ = {static_cast<int>(report->first), std::move(report->cause),

@@ -29,7 +29,9 @@
 #include "sotto/transports/ballot_transport.hpp"
 #include "sotto/transports/membership.hpp"
 #include "sotto/transports/message_exchange.hpp"
+#include "sotto/transports/tcp_connections.hpp"
 #include "sotto/transports/tcp_control.hpp"
+#include "sotto/transports/tcp_gathering.hpp"
 #include "sotto/transports/tcp_join.hpp"
 #include "sotto/transports/tcp_links.hpp"
 #include "sotto/transports/tcp_options.hpp"
@@ -70,31 +72,38 @@ public:
     class meeting {
     public:
         explicit meeting(const tcp_options& options)
-            : options_(options),
-              io_(std::make_unique<detail::net::asio::io_context>()),
-              joining_(std::make_unique<detail::net::tcp_join>(*io_, options)) {}
+            : options_(options), io_(std::make_unique<detail::net::asio::io_context>()) {
+            if (options.elastic)
+                gathering_ = std::make_unique<detail::net::tcp_gathering>(*io_, options);
+            else
+                joining_ = std::make_unique<detail::net::tcp_join>(*io_, options);
+        }
 
         std::uint16_t port() {
             require_open();
-            return joining_->listen();
+            return gathering_ ? gathering_->listen() : joining_->listen();
         }
 
-        /// Once. Afterwards nobody listens there.
+        /// Once. Afterwards nobody listens there, but in an elastic job.
         tcp join() {
             require_open();
             // It closes its port at the end, however that comes, and goes before what it borrows.
-            auto connections = std::exchange(joining_, nullptr)->run();
-            return tcp(options_, std::move(io_), std::move(connections));
+            auto gathering = std::exchange(gathering_, nullptr);
+            auto joining = std::exchange(joining_, nullptr);
+            auto connections = gathering ? gathering->run() : joining->run();
+            return tcp(options_, std::move(io_), std::move(connections), std::move(gathering));
         }
 
     private:
         void require_open() const {
-            if (!joining_) throw std::logic_error("tcp: the meeting is over: it was joined");
+            if (!joining_ && !gathering_)
+                throw std::logic_error("tcp: the meeting is over: it was joined");
         }
 
         tcp_options options_;
         std::unique_ptr<detail::net::asio::io_context> io_;
         std::unique_ptr<detail::net::tcp_join> joining_;
+        std::unique_ptr<detail::net::tcp_gathering> gathering_;  // in its place
     };
 
     tcp(const tcp&) = delete;
@@ -194,23 +203,26 @@ public:
         std::optional<bool> verdict;
         bool settled = false;  // there will be none
         std::uint64_t looked_at = control_.news() - 1;
-        int absent = any_rank;
+        int absent = any_rank, gone = any_rank;
         const auto look = [&] {
             control_.listen();
             const std::uint64_t news = control_.news();
             if (std::exchange(looked_at, news) == news) return verdict || settled;
             control_.with([&](detail::net::membership& m) {
+                using enum detail::net::membership::standing;
                 if (among.completed > poll)
                     verdict = among.verdict;
-                else if ((absent = m.first_absent(among)) >= 0 &&
-                         m.of(absent) == detail::net::membership::standing::left)
+                else if ((absent = m.first_absent(among)) >= 0 && tolerates_)
+                    gone = m.of(absent) != alive ? absent : any_rank;
+                else if (absent >= 0 && m.of(absent) == left)
                     m.fail(absent, left_cause);
-                settled = m.settled();
+                settled = gone >= 0 || m.settled();
             });
             return verdict || settled;
         };
         block(
             look, [&] { return absent; }, [] { return std::string("a vote"); }, [] {}, true);
+        if (!verdict && gone >= 0) throw peer_failure(gone, "it went without its vote", occasion_);
         if (!verdict) raise();
         return *verdict;
     }
@@ -231,7 +243,7 @@ public:
         withdraw();
     }
 
-    /// See tolerant_transport. A rank that went does not come again.
+    /// See tolerant_transport. Without tcp_options::elastic a rank that went does not come again.
     void tolerate() {
         control_.with([](detail::net::membership& m) { m.tolerate(); });
         tolerates_ = true;
@@ -255,19 +267,19 @@ private:
     static constexpr const char* left_cause = "it left: it is done";
 
     tcp(const tcp_options& options, std::unique_ptr<detail::net::asio::io_context> io,
-        detail::net::tcp_connections connections)
+        detail::net::tcp_connections connections,
+        std::unique_ptr<detail::net::tcp_gathering> gathering)
         : options_(options),
           io_(std::move(io)),
+          incarnation_(connections.incarnations[static_cast<std::size_t>(options.rank)]),
           exchange_("tcp", options.rank, options.size),
-          control_(membership_of(options, connections), std::move(connections.control), woken_),
-          links_(exchange_, control_, std::move(connections.data)) {
-        for (int peer = 0; peer < size(); ++peer) {
-            if (!links_.is_open(peer)) continue;
-            exchange_.connect(peer, {.epoch = 0,
-                                     .seed_out = connections.seed(rank(), peer, 2),
-                                     .seed_in = connections.seed(peer, rank(), 2),
-                                     .budget = options.budget});
-        }
+          control_(membership_of(options, connections), std::move(connections.control), woken_,
+                   std::move(gathering)),
+          links_(exchange_, control_, std::move(connections.data)),
+          tolerates_(options.elastic) {
+        for (int peer = 0; peer < size(); ++peer)
+            if (links_.is_open(peer))
+                connect(peer, connections.incarnations[static_cast<std::size_t>(peer)]);
         // A year is for ever, and still a time that clocks can show.
         options_.timeout = std::min<duration>(options_.timeout, std::chrono::years(1));
         std::vector<int> everyone(static_cast<std::size_t>(size()));
@@ -280,12 +292,27 @@ private:
 
     static detail::net::membership membership_of(const tcp_options& options,
                                                  const detail::net::tcp_connections& of) {
-        return {options.rank,
-                options.size,
-                0,
-                {options.heartbeat, options.dead_after},
-                [&](int from, int to) { return of.seed(from, to, 1); },
-                std::chrono::steady_clock::now()};
+        detail::net::membership made{
+            options.rank,
+            options.size,
+            0,
+            {options.heartbeat, options.dead_after},
+            [&](int from, int to) { return of.seed(from, to, detail::net::control_seed); },
+            std::chrono::steady_clock::now()};
+        if (options.elastic) {
+            made.tolerate();
+            for (const int absent : of.absent()) made.fail(absent, "it has not come");
+        }
+        return made;
+    }
+
+    void connect(int peer, std::uint64_t incarnation) {
+        using namespace detail::net;
+        exchange_.connect(
+            peer, {.epoch = 0,
+                   .seed_out = link_seed(rank(), incarnation_, peer, incarnation, data_seed),
+                   .seed_in = link_seed(peer, incarnation, rank(), incarnation_, data_seed),
+                   .budget = options_.budget});
     }
 
     static bool under_way(const transfer& t) noexcept {
@@ -302,15 +329,23 @@ private:
             throw peer_failure(peer, "it went", occasion_);
     }
 
-    /// While ranks may come and go: ends what is under way with those that went.
+    /// While ranks may come and go: ends what is under way with those that went, and begins with
+    /// those that came.
     void let_go() {
         if (!tolerates_ || std::exchange(heard_, control_.news()) == control_.news()) return;
-        using detail::net::membership;
-        while (const auto gone = control_.with([](membership& m) { return m.next_gone(); })) {
-            if (links_.is_open(gone->rank)) links_.read(gone->rank);  // what it had sent
-            links_.forget(gone->rank);
-            exchange_.disconnect(gone->rank);
-            changes_.push_back({gone->rank, false, gone->code == errc{}, gone->cause});
+        while (auto change = control_.next_change()) {
+            const int peer = change->what.rank;
+            if (change->is_here()) {
+                links_.open(peer, std::move(change->data));
+                connect(peer, change->incarnation);
+                links_.read(peer);  // poll(2) says nothing of what came with the greeting
+                changes_.push_back({peer, true});
+                continue;
+            }
+            if (links_.is_open(peer)) links_.read(peer);  // what it had sent
+            links_.forget(peer);
+            exchange_.disconnect(peer);
+            changes_.push_back({peer, false, change->what.code == errc{}, change->what.cause});
         }
     }
 
@@ -369,6 +404,11 @@ private:
             check();
             const time_point present = now();
             if (present >= deadline) {
+                if (tolerates_) {
+                    deadline = present + options_.timeout;
+                    give_up(whom(), describe_it());
+                    continue;
+                }
                 if (!control_.failed()) be_late(whom(), describe_it());
                 if (!settles || std::exchange(late, true)) raise();
                 deadline = present + std::max<duration>(options_.timeout, settling);
@@ -385,6 +425,15 @@ private:
             if (links_.move_until(done)) break;
         }
         if (slept) control_.wait_for(detail::net::waits_for_nobody);
+    }
+
+    /// The same while ranks may come and go: the rank that is waited for is gone.
+    void give_up(int peer, const std::string& what) {
+        std::string text = "rank " + std::to_string(rank()) + " waited ";
+        detail::append_number(text, in_seconds(options_.timeout));
+        text += " s for " + what + "; tcp_options::timeout sets the limit";
+        if (peer < 0) throw error(errc::timed_out, "tcp: " + text);
+        accuse(peer, "it was late: " + text, errc::timed_out);
     }
 
     void be_late(int peer, const std::string& what) {
@@ -410,6 +459,7 @@ private:
 
     tcp_options options_;
     std::unique_ptr<detail::net::asio::io_context> io_;  // before its sockets
+    std::uint64_t incarnation_;
     detail::net::message_exchange exchange_;
     detail::net::wake_up woken_;
     detail::net::tcp_control control_;

@@ -14,6 +14,18 @@
 
 namespace sotto::detail::net {
 
+/// What digests of frames are of.
+inline constexpr std::uint64_t control_seed = 1, data_seed = 2;
+
+/// Of the digests of what one process says to another.
+inline std::uint64_t link_seed(int from, std::uint64_t from_incarnation, int to,
+                               std::uint64_t to_incarnation, std::uint64_t purpose) noexcept {
+    const std::uint64_t words[] = {from_incarnation, to_incarnation,
+                                   static_cast<std::uint64_t>(from),
+                                   static_cast<std::uint64_t>(to)};
+    return wire::frame_digest(std::as_bytes(std::span(words)), purpose);
+}
+
 /// Connections between one rank and all others, and what tells this start of each from another.
 struct tcp_connections {
     std::vector<std::unique_ptr<tcp_socket>> control, data;  // by rank; none to itself
@@ -40,11 +52,8 @@ struct tcp_connections {
 
     /// Of the digests from one rank to another.
     std::uint64_t seed(int from, int to, std::uint64_t purpose) const noexcept {
-        const std::uint64_t words[] = {incarnations[static_cast<std::size_t>(from)],
-                                       incarnations[static_cast<std::size_t>(to)],
-                                       static_cast<std::uint64_t>(from),
-                                       static_cast<std::uint64_t>(to)};
-        return wire::frame_digest(std::as_bytes(std::span(words)), purpose);
+        return link_seed(from, incarnations[static_cast<std::size_t>(from)], to,
+                         incarnations[static_cast<std::size_t>(to)], purpose);
     }
 };
 

@@ -11,6 +11,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -24,6 +25,9 @@
 #include "sotto/core/clock.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/transports/membership.hpp"
+#include "sotto/transports/tcp_connections.hpp"
+#include "sotto/transports/tcp_gathering.hpp"
+#include "sotto/wire/membership_report.hpp"
 
 namespace sotto::detail::net {
 
@@ -55,12 +59,23 @@ private:
 /// however long the rank computes, and however full the other connections are.
 class tcp_control {
 public:
-    /// `to_user` is rung when there is something new for a rank that waits.
+    /// While ranks may come and go: one of them went, or is there and brings its connection for
+    /// messages.
+    struct change {
+        membership::failure what;  // not of one that is there
+        std::uint64_t incarnation = 0;
+        std::unique_ptr<tcp_socket> data{};
+        bool is_here() const noexcept { return data != nullptr; }
+    };
+
+    /// `to_user` is rung when there is something new for a rank that waits. `gathering`: by which
+    /// ranks come while others work; none where they do not.
     tcp_control(membership state, std::vector<std::unique_ptr<tcp_socket>> sockets,
-                wake_up& to_user)
+                wake_up& to_user, std::unique_ptr<tcp_gathering> gathering = nullptr)
         : state_(std::move(state)),
           sockets_(std::move(sockets)),
           to_user_(&to_user),
+          gathering_(std::move(gathering)),
           thread_([this] { serve(); }) {}
     ~tcp_control() { stop(); }
 
@@ -90,6 +105,16 @@ public:
             after_change();
             return answer;
         }
+    }
+
+    /// The next change, in order.
+    std::optional<change> next_change() {
+        const std::lock_guard lock(mutex_);
+        hear_of_gone();
+        if (changes_.empty()) return std::nullopt;
+        change first = std::move(changes_.front());
+        changes_.pop_front();
+        return first;
     }
 
     /// Says good-bye and ends the thread; what was said still arrives.
@@ -128,6 +153,7 @@ private:
                 read_all();
                 state_.wait_for(waits_for_.load(std::memory_order_relaxed));
                 state_.tick(std::chrono::steady_clock::now());
+                if (gathering_) gather();
                 after_change();
                 waits_.assign(1, {own_.handle(), POLLIN, 0});
                 for (std::size_t rank = 0; rank < sockets_.size(); ++rank)
@@ -135,9 +161,38 @@ private:
                         waits_.push_back({sockets_[rank]->handle(),
                                           sockets_[rank]->interest(has_output(rank)), 0});
                 until = state_.next_tick();
+                if (gathering_) until = std::min(until, gathering_->add_waits(waits_));
             }
             wait_for_any(waits_, until - std::chrono::steady_clock::now());
             if ((waits_[0].revents & POLLIN) != 0) own_.silence();
+        }
+    }
+
+    /// Whoever has come is a rank of the job from now on.
+    void gather() {
+        hear_of_gone();
+        gathering_->advance();
+        while (auto come = gathering_->next_arrival()) {
+            const int own = state_.rank();
+            const std::uint64_t incarnation = gathering_->incarnation();
+            state_.readmit(
+                come->rank,
+                {0, link_seed(own, incarnation, come->rank, come->incarnation, control_seed),
+                 link_seed(come->rank, come->incarnation, own, incarnation, control_seed),
+                 wire::report_bytes_max(sockets_.size())},
+                std::chrono::steady_clock::now());
+            sockets_[static_cast<std::size_t>(come->rank)] = std::move(come->control);
+            changes_.push_back({{come->rank, {}, {}}, come->incarnation, std::move(come->data)});
+        }
+    }
+
+    void hear_of_gone() {
+        while (auto went = state_.next_gone()) {
+            const bool left = went->code == errc{};
+            // That it is closed tells a rank that lives nevertheless.
+            sockets_[static_cast<std::size_t>(went->rank)].reset();
+            if (gathering_) gathering_->gone(went->rank, left);
+            changes_.push_back({std::move(*went)});
         }
     }
 
@@ -211,6 +266,8 @@ private:
     std::vector<std::unique_ptr<tcp_socket>> sockets_;
     wake_up own_;
     wake_up* to_user_;
+    std::unique_ptr<tcp_gathering> gathering_;
+    std::deque<change> changes_;
     std::vector<pollfd> waits_;
     std::uint64_t seen_ = 0;
     std::array<std::byte, 16384> room_;

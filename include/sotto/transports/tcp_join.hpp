@@ -8,10 +8,8 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <list>
 #include <memory>
 #include <optional>
-#include <random>
 #include <span>
 #include <string>
 #include <utility>
@@ -25,6 +23,7 @@
 #include "sotto/transports/handshake.hpp"
 #include "sotto/transports/tcp_address.hpp"
 #include "sotto/transports/tcp_connections.hpp"
+#include "sotto/transports/tcp_greeter.hpp"
 #include "sotto/transports/tcp_listener.hpp"
 #include "sotto/transports/tcp_opening.hpp"
 #include "sotto/transports/tcp_options.hpp"
@@ -48,36 +47,18 @@ namespace sotto::detail::net {
 ///   errors  invalid_option: options that cannot work, or an address that strangers could reach;
 ///           mismatch: another rank is configured differently; io_failure: the system refuses to
 ///           listen; peer_failure: a rank is lost meanwhile; error (timed_out): ranks never came
-class tcp_join {
-    using tcp = asio::ip::tcp;
-    using stage = tcp_opening::stage;
-    using saying = wire::saying;
+class tcp_join : public tcp_greeter {
     using enum wire::connection_purpose;
 
 public:
-    tcp_join(asio::io_context& io, const tcp_options& options)
-        : io_(&io), options_(options), listener_(io) {
-        require_possible(options);
+    tcp_join(asio::io_context& io, const tcp_options& options) : tcp_greeter(io, options) {
         const auto count = static_cast<std::size_t>(options.size);
         made_.control.resize(count);
         made_.data.resize(count);
         made_.incarnations.resize(count);
+        made_.incarnations[index(options_.rank)] = incarnation_;
         places_.resize(count);
         ready_.resize(count);
-        std::random_device entropy;
-        made_.incarnations[own()] = (std::uint64_t{entropy()} << 32 ^ entropy()) | 1;
-        deadline_ = now() + options_.join;
-        if (options_.listener >= 0) {
-            listener_.adopt(options_.rank, options_.listener);
-            require_private(options_, listener_.place().address(), "listener");
-        }
-    }
-
-    /// Opens the port that others find rank 0 at, to know it where it was given as 0.
-    std::uint16_t listen() {
-        if (!listener_.is_open())
-            listen_on({find_leader(*io_, options_, deadline_), options_.port});
-        return listener_.place().port();
     }
 
     tcp_connections run() {
@@ -91,18 +72,14 @@ public:
             const auto address = find_leader(*io_, options_, deadline_);
             require_private(options_, address, "address");
             meeting_ = {address, options_.port};
-            openings_.push_back(tcp_opening::to(meeting_, 0, rendezvous));
+            greet(meeting_, 0, rendezvous);
         }
         while (!released_) {
-            wait();
-            accept_all();
-            for (auto o = openings_.begin(); o != openings_.end();) {
-                // A step may add connections at the end of the list, but takes none away.
-                const bool goes_on = step(*o);
-                if (!goes_on && o->is_stranger() && !o->closes && o->peer < 0)
-                    strangers_.add(o->address);
-                o = goes_on ? std::next(o) : openings_.erase(o);
-            }
+            waits_.clear();
+            const time_point until =
+                std::min({add_waits(waits_), deadline_, said_alive_ + options_.heartbeat});
+            wait_for_any(waits_, until - now());
+            advance();
             if (released_) break;
             show_life();
             options_.rank == 0 ? lead() : follow();
@@ -112,42 +89,6 @@ public:
     }
 
 private:
-    static time_point now() noexcept { return std::chrono::steady_clock::now(); }
-    static std::size_t index(int rank) noexcept { return static_cast<std::size_t>(rank); }
-    std::size_t own() const noexcept { return index(options_.rank); }
-
-    void listen_on(const tcp::endpoint& at) {
-        require_private(options_, at.address(), "bind");
-        listener_.open(options_.rank, at);
-    }
-
-    // Waiting
-
-    void wait() {
-        waits_.clear();
-        time_point until = std::min(deadline_, said_alive_ + options_.heartbeat);
-        if (const auto strangers = listener_.waits()) waits_.push_back(*strangers);
-        for (const tcp_opening& o : openings_) {
-            if (o.at <= stage::hello_due) until = std::min(until, o.until);
-            if (!o.socket()) continue;
-            const bool connects = o.at == stage::connecting;
-            const short interest = connects ? short{POLLOUT} : o.socket()->interest(o.has_output());
-            waits_.push_back({o.socket()->handle(), interest, 0});
-        }
-        const auto most = std::chrono::milliseconds(listener_.resting() ? 100 : 1000);
-        wait_for_any(waits_, std::min<duration>(until - now(), most));
-    }
-
-    void accept_all() {
-        listener_.accept([&](tcp::socket socket, const asio::ip::address& from) {
-            const std::string address = from.to_string();
-            make_room_for_stranger(openings_, address, options_.size);
-            openings_.push_back(tcp_opening::from(
-                std::move(socket), address, options_.security ? stage::knock_due : stage::hello_due,
-                now() + options_.handshake));
-        });
-    }
-
     /// While all gather, silence is told from patience.
     void show_life() {
         const time_point present = now();
@@ -166,135 +107,26 @@ private:
         });
     }
 
-    void say(tcp_opening& o, wire::word what) {
-        what.rank = static_cast<std::uint32_t>(options_.rank);
-        o.say(wire::written_word(what));
-        (void)o.flush();  // what fails now is read by the next step
-    }
-
     // One connection
 
-    /// Does what can be done; false if the connection is of no more use.
-    bool step(tcp_opening& o) {
-        if (o.at == stage::done) return false;
-        if (o.at == stage::resting) {
-            if (now() < o.until) return true;
-            o.connect(*io_, now(), options_.handshake);
-            if (o.purpose == rendezvous && !o.no_socket().empty()) tries_.unanswered(o.no_socket());
-            return true;
-        }
-        if (o.at == stage::connecting && !finish_connecting(o)) return true;
-        if (o.is_stranger() && now() > o.until) return false;
-        if (o.closes) return !o.flush() && o.has_output() && now() <= o.until;
-        // What was said before a connection ended is heard before its end is.
-        std::optional<std::string> ended;
-        while (const auto whole = o.read(o.due(index(options_.size)), ended))
-            if (!take(o, *whole)) return false;
-        if (o.at == stage::hello_due && !o.may_become_hello()) return false;
-        if (!ended) ended = o.flush();
-        return !ended || lost(o, *ended);
+    /// Whether the connection is one that this rank waits for.
+    wire::word admit(const wire::hello& said, wire::word answer) override {
+        const int peer = static_cast<int>(said.rank);
+        const bool meets = said.purpose == rendezvous;
+        if (peer <= options_.rank || meets != (options_.rank == 0 && said.purpose != data))
+            answer.why = wire::refusal::unexpected;
+        const std::uint64_t known = made_.incarnations[said.rank];
+        const auto& place = said.purpose == data ? made_.data : made_.control;
+        const bool taken = meets ? known != 0 : place[said.rank] != nullptr;
+        if (taken || (known != 0 && known != said.incarnation))
+            answer.why = wire::refusal::duplicate;
+        return answer;
     }
 
-    bool finish_connecting(tcp_opening& o) {
-        const connecting_state state = o.socket()->connecting();
-        if (state == connecting_state::under_way && now() < o.until) return false;
-        if (state != connecting_state::connected) {
-            if (o.purpose == rendezvous) tries_.unanswered("nobody answered there");
-            try_again(o);
-            return false;
-        }
-        if (options_.security)
-            o.socket()->secure(options_.security->connect(o.socket()->handle(), options_.job,
-                                                          options_.rank, o.peer));
-        const auto here = o.socket()->local_address();
-        if (o.purpose == rendezvous && !listener_.is_open())
-            listen_on({options_.bind.empty()
-                           ? here
-                           : find_address(*io_, options_, options_.bind, deadline_),
-                       0});
-        o.say(wire::written_hello(own_hello(o.purpose, here)));
-        o.at = stage::welcome_due;
-        return true;
-    }
-
-    /// Its process has not begun to listen, or its queue is full: the deadline is that of all.
-    void try_again(tcp_opening& o) const noexcept { o.rest(now() + std::chrono::milliseconds(20)); }
-
-    /// `here`: the address by which this rank reaches others, for one that listens on all it has.
-    wire::hello own_hello(wire::connection_purpose purpose, const asio::ip::address& here) const {
-        wire::hello h = hello_of(options_);
-        h.purpose = purpose;
-        h.incarnation = made_.incarnations[own()];
-        if (listener_.is_open()) {
-            tcp::endpoint at = listener_.place();
-            if (at.address().is_unspecified()) at.address(here);
-            h.listens = to_wire(at);
-        }
-        return h;
-    }
-
-    bool take(tcp_opening& o, const bytes& whole) {
-        switch (o.at) {
-            case stage::knock_due: return let_in(o, whole);
-            case stage::hello_due: return greet(o, wire::read_hello(whole.data()));
-            case stage::table_due: return meet_all(o, whole);
-            default: break;
-        }
-        const result<wire::word> said = wire::read_word(whole.data());
-        if (!said) {
-            if (options_.rank == 0) lose(o.peer, "it sent what is no word: " + said.why().text());
-            throw malformed("tcp: a word of " + described(o.place()), said.why());
-        }
-        if (said->what == saying::refused) {
-            require_sockets(openings_, made_.lacking(options_.rank), options_);
-            raise(*said, options_.rank, options_.job);
-        }
-        if (o.at == stage::welcome_due) return be_greeted(o, *said);
-        o.heard = now();
-        return options_.rank == 0 ? hear_follower(o, *said) : hear_leader(o, *said);
-    }
-
-    /// A connection ended before its time. Strangers may; ranks may not.
-    bool lost(tcp_opening& o, const std::string& how) {
-        if (o.is_stranger()) return false;
-        if (o.at == stage::welcome_due) {
-            if (o.purpose == rendezvous) tries_.ended(how + why_not_greeted(options_));
-            try_again(o);
-            return true;
-        }
-        if (releases_) {  // it has all it needs: how it ended is the job's to find out
-            place_of(o) = o.taken_over();
-            return false;
-        }
-        lose(o.peer, how);
-    }
-
-    bool let_in(tcp_opening& o, byte_view first) {
-        if (!options_.security->may_begin_with(first)) return false;
-        o.socket()->secure(
-            options_.security->accept(o.socket()->handle(), options_.job, options_.rank, first));
-        o.at = stage::hello_due;
-        return true;
-    }
-
-    bool greet(tcp_opening& o, const result<wire::hello>& said) {
-        if (!said) return false;  // a stranger
-        wire::word answer = judge(*said, own_hello(said->purpose, o.socket()->local_address()));
-        const int peer = static_cast<int>(said->rank);
-        if (const auto* const secret = o.socket()->secret(); secret && secret->client() != peer)
-            return false;  // it has the key of another rank
-        if (answer.why == wire::refusal::none) answer = admit(*said, answer);
-        o.say(wire::written_word(answer));
-        if (answer.why != wire::refusal::none) {
-            turned_away_ = reason(answer, peer, options_.job);
-            o.closes = true;
-            return !o.flush() && o.has_output();
-        }
-        o.peer = peer;
-        o.purpose = said->purpose;
-        made_.incarnations[index(peer)] = said->incarnation;
+    bool met(tcp_opening& o, const wire::hello& said) override {
+        made_.incarnations[index(o.peer)] = said.incarnation;
         if (o.purpose == rendezvous) {
-            places_[index(peer)] = said->listens;
+            places_[index(o.peer)] = said.listens;
             o.at = stage::parked;
             o.heard = now();
             return true;
@@ -304,27 +136,16 @@ private:
         return false;
     }
 
-    /// Whether the connection is one that this rank waits for.
-    wire::word admit(const wire::hello& said, wire::word answer) {
-        const int peer = static_cast<int>(said.rank);
-        const bool meets = said.purpose == rendezvous;
-        answer.theirs = said.rank;
-        if (peer <= options_.rank || meets != (options_.rank == 0 && said.purpose != data))
-            answer.why = wire::refusal::unexpected;
-        const std::uint64_t known = made_.incarnations[said.rank];
-        const auto& place = said.purpose == data ? made_.data : made_.control;
-        const bool taken = meets ? known != 0 : place[said.rank] != nullptr;
-        if (taken || (known != 0 && known != said.incarnation))
-            answer.why = wire::refusal::duplicate;
-        if (answer.why != wire::refusal::none) answer.what = saying::refused;
-        return answer;
+    void turned_away(const std::string& why) override { turned_away_ = why; }
+
+    bool unanswered(tcp_opening& o) override {
+        if (o.purpose == rendezvous) tries_.unanswered("nobody answered there");
+        try_again(o);
+        return true;
     }
 
-    std::unique_ptr<tcp_socket>& place_of(const tcp_opening& o) noexcept {
-        return (o.purpose == data ? made_.data : made_.control)[index(o.peer)];
-    }
-
-    bool be_greeted(tcp_opening& o, const wire::word& said) {
+    bool answered(tcp_opening& o, const wire::word& said) override {
+        if (said.what == saying::refused) be_refused(said);
         std::uint64_t& known = made_.incarnations[index(o.peer)];
         require_welcome(said, o.peer, known, described(o.place()));
         known = said.incarnation;
@@ -339,16 +160,50 @@ private:
         return false;
     }
 
+    bool heard(tcp_opening& o, const bytes& whole) override {
+        if (o.at == stage::table_due) return meet_all(o, whole);
+        const result<wire::word> said = wire::read_word(whole.data());
+        if (!said) {
+            if (options_.rank == 0) lose(o.peer, "it sent what is no word: " + said.why().text());
+            throw malformed("tcp: a word of " + described(o.place()), said.why());
+        }
+        if (said->what == saying::refused) be_refused(*said);
+        o.heard = now();
+        return options_.rank == 0 ? hear_follower(o, *said) : hear_leader(o, *said);
+    }
+
+    /// A connection ended before its time: ranks may not.
+    bool lost(tcp_opening& o, const std::string& how) override {
+        if (o.at == stage::welcome_due) {
+            if (o.purpose == rendezvous) tries_.ended(how + why_not_greeted(options_));
+            try_again(o);
+            return true;
+        }
+        if (releases_) {  // it has all it needs: how it ended is the job's to find out
+            place_of(o) = o.taken_over();
+            return false;
+        }
+        lose(o.peer, how);
+    }
+
+    [[noreturn]] void be_refused(const wire::word& said) const {
+        require_sockets(openings_, made_.lacking(options_.rank), options_);
+        raise(said, options_.rank, options_.job);
+    }
+
+    std::unique_ptr<tcp_socket>& place_of(const tcp_opening& o) noexcept {
+        return (o.purpose == data ? made_.data : made_.control)[index(o.peer)];
+    }
+
     bool meet_all(tcp_opening& o, const bytes& table) {
         const auto places = wire::read_rank_table(table, index(options_.size));
         if (!places) throw malformed("tcp: the table of ranks that rank 0 sent", places.why());
-        openings_.push_back(tcp_opening::to(meeting_, 0, data));
+        greet(meeting_, 0, data);
         for (int lower = 1; lower < options_.rank; ++lower) {
-            const tcp::endpoint there = from_wire((*places)[index(lower)]);
+            const endpoint there = from_wire((*places)[index(lower)]);
             require_private(options_, there.address(),
                             "the address of rank " + std::to_string(lower));
-            for (const auto purpose : {control, data})
-                openings_.push_back(tcp_opening::to(there, lower, purpose));
+            for (const auto purpose : {control, data}) greet(there, lower, purpose);
         }
         o.at = stage::parked;
         o.heard = now();
@@ -474,11 +329,7 @@ private:
                         strangers_.described(options_));
     }
 
-    asio::io_context* io_;
-    tcp_options options_;
-    tcp_listener listener_;
-    tcp::endpoint meeting_;  // where rank 0 is
-    time_point deadline_{};
+    endpoint meeting_;  // where rank 0 is
     time_point said_alive_{};
     std::optional<time_point> connects_until_;   // the others: since all are there
     bool all_met_ = false;                       // rank 0
@@ -487,10 +338,7 @@ private:
     std::vector<bool> ready_;                    // rank 0: who has all its connections
     bool said_ready_ = false;
     bool released_ = false;
-    failed_tries tries_;       // to be greeted by rank 0
     std::string turned_away_;  // the last rank that was, and why
-    seen_strangers strangers_;
-    std::list<tcp_opening> openings_;
     std::vector<pollfd> waits_;
     tcp_connections made_;
 };

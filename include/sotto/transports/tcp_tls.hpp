@@ -230,14 +230,14 @@ private:
         return *static_cast<tls_session*>(SSL_get_app_data(ssl));
     }
 
-    /// The rank in an identity that is one of this job's, for a connection to this rank from a
-    /// higher one.
+    /// The rank in an identity that is one of this job's, for a connection to this rank from
+    /// another.
     std::optional<int> client_of(std::string_view shown) const {
         if (!shown.starts_with(job_ + "|")) return std::nullopt;
         const char* const begin = shown.data() + job_.size() + 1;
         int rank = -1;
         const auto read = std::from_chars(begin, shown.data() + shown.size(), rank);
-        if (read.ec != std::errc() || rank <= own_) return std::nullopt;
+        if (read.ec != std::errc() || rank < 0 || rank == own_) return std::nullopt;
         if (shown != job_secret::identity(job_, rank, own_)) return std::nullopt;
         return rank;
     }
@@ -358,8 +358,8 @@ private:
 /// changes a byte unnoticed, and what was recorded stays unread even if the secret becomes known.
 /// Ranks that share the secret trust each other.
 ///   math    the key of a pair of ranks is HKDF-SHA256(secret, salt "sotto/1", info = identity),
-///           its identity "job|client|server"; the higher rank is always the client, so that no
-///           key ever changes its role (RFC 9257)
+///           its identity "job|client|server": each key has one client and one server, who
+///           never change their roles (RFC 9257)
 ///   wire    TLS 1.3 (RFC 8446), TLS_AES_128_GCM_SHA256, psk_dhe_ke, no certificates, no tickets,
 ///           no early data; each side's key is renewed after 2^23 records, 128 GiB
 ///   cost    22 bytes for each 16 KiB, and a pass of AES-GCM at each end

@@ -29,13 +29,13 @@ struct listening_place {
 };
 
 /// Values that all ranks must have alike for their frames to make sense; see agreed_name.
-constexpr std::size_t agreed_values = 5;
+constexpr std::size_t agreed_values = 6;
 using agreed_table = std::array<std::uint64_t, agreed_values>;
 
 /// What they are called in errors.
 constexpr const char* agreed_name(std::size_t index) noexcept {
-    constexpr const char* names[agreed_values] = {"heartbeat", "dead_after", "timeout", "budget",
-                                                  "configuration"};
+    constexpr const char* names[agreed_values] = {"heartbeat", "dead_after", "timeout",
+                                                  "budget",    "elastic",    "configuration"};
     return names[index];
 }
 
@@ -79,7 +79,7 @@ inline std::uint64_t opening_digest(const std::byte* from, std::size_t count) no
 ///           | 16    | address it listens on              |
 ///           | 8     | incarnation                        |
 ///           | 8     | digest of the job's name           |
-///           | 40    | agreed values                      |
+///           | 48    | agreed values                      |
 ///           | 8     | XXH3-64 of all before              |
 inline std::array<std::byte, hello_bytes> written_hello(const hello& h) noexcept {
     std::array<std::byte, hello_bytes> out{};

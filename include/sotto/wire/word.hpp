@@ -98,7 +98,7 @@ inline result<word> read_word(const std::byte* from) noexcept {
     if ((static_cast<saying>(what) == saying::refused) != (why != 0))
         return fault{5, "a reason for a refusal, and for nothing else", why};
     const auto which = std::to_integer<std::uint8_t>(from[6]);
-    if (which >= agreed_values) return fault{6, "an agreed value, 0 to 4", which};
+    if (which >= agreed_values) return fault{6, "an agreed value, 0 to 5", which};
     return word{static_cast<saying>(what),
                 static_cast<refusal>(why),
                 which,

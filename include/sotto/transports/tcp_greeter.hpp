@@ -1,0 +1,253 @@
+#pragma once
+
+#include "sotto/transports/tcp_socket.hpp"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <optional>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sotto/core/bytes.hpp"
+#include "sotto/core/clock.hpp"
+#include "sotto/core/result.hpp"
+#include "sotto/transports/handshake.hpp"
+#include "sotto/transports/tcp_address.hpp"
+#include "sotto/transports/tcp_listener.hpp"
+#include "sotto/transports/tcp_opening.hpp"
+#include "sotto/transports/tcp_options.hpp"
+#include "sotto/wire/hello.hpp"
+#include "sotto/wire/word.hpp"
+
+namespace sotto::detail::net {
+
+/// The connections that a rank opens with others, from either side, as far as both have greeted:
+/// whom it expects, and what is said afterwards, is for those who inherit.
+class tcp_greeter {
+public:
+    /// Opens the port that others find rank 0 at, to know it where it was given as 0.
+    std::uint16_t listen() {
+        if (!listener_.is_open())
+            listen_on({find_leader(*io_, options_, deadline_), options_.port});
+        return listener_.place().port();
+    }
+
+protected:
+    using endpoint = asio::ip::tcp::endpoint;
+    using stage = tcp_opening::stage;
+    using saying = wire::saying;
+
+    tcp_greeter(asio::io_context& io, const tcp_options& options)
+        : io_(&io), options_(options), listener_(io) {
+        require_possible(options);
+        std::random_device entropy;
+        incarnation_ = (std::uint64_t{entropy()} << 32 ^ entropy()) | 1;
+        deadline_ = now() + options_.join;
+        if (options_.listener >= 0) {
+            listener_.adopt(options_.rank, options_.listener);
+            require_private(options_, listener_.place().address(), "listener");
+        }
+    }
+    tcp_greeter(const tcp_greeter&) = delete;
+    tcp_greeter& operator=(const tcp_greeter&) = delete;
+    virtual ~tcp_greeter() = default;
+
+    // What those who inherit decide
+
+    /// A hello of this job came: the answer, a welcome unless it is made a refusal.
+    virtual wire::word admit(const wire::hello& said, wire::word answer) = 0;
+    /// The answer to it, a welcome, is said; whether the opening goes on.
+    virtual bool met(tcp_opening& o, const wire::hello& said) = 0;
+    /// It was refused: why, in a sentence.
+    virtual void turned_away(const std::string& why) = 0;
+    /// Nobody answers where this rank connects to: its process has not begun to listen, or its queue
+    /// is full. Whether the opening goes on.
+    virtual bool unanswered(tcp_opening& o) = 0;
+    /// This rank's own hello was answered.
+    virtual bool answered(tcp_opening& o, const wire::word& said) = 0;
+    /// All that was due came, of a connection on which both have greeted.
+    virtual bool heard(tcp_opening& o, const bytes& whole) = 0;
+    /// It ended, and no stranger's; whether the opening goes on all the same.
+    virtual bool lost(tcp_opening& o, const std::string& how) = 0;
+    /// Called while an exception is handled that came of it.
+    virtual bool broken(tcp_opening&) { throw; }
+
+    // What they do it with
+
+    static time_point now() noexcept { return std::chrono::steady_clock::now(); }
+    static std::size_t index(int rank) noexcept { return static_cast<std::size_t>(rank); }
+
+    void listen_on(const endpoint& at) {
+        require_private(options_, at.address(), "bind");
+        listener_.open(options_.rank, at);
+    }
+
+    void greet(const endpoint& place, int peer, wire::connection_purpose purpose) {
+        openings_.push_back(tcp_opening::to(place, peer, purpose));
+    }
+
+    /// Adds what is to be waited for; until when at most.
+    time_point add_waits(std::vector<pollfd>& waits) {
+        time_point until = now() + std::chrono::milliseconds(listener_.resting() ? 100 : 1000);
+        if (const auto strangers = listener_.waits()) waits.push_back(*strangers);
+        for (const tcp_opening& o : openings_) {
+            if (o.at <= stage::hello_due) until = std::min(until, o.until);
+            if (!o.socket()) continue;
+            const bool connects = o.at == stage::connecting;
+            const short interest = connects ? short{POLLOUT} : o.socket()->interest(o.has_output());
+            waits.push_back({o.socket()->handle(), interest, 0});
+        }
+        return until;
+    }
+
+    /// Lets in who has come, and does with all connections what can be done.
+    void advance() {
+        listener_.accept([&](asio::ip::tcp::socket socket, const asio::ip::address& from) {
+            const std::string address = from.to_string();
+            make_room_for_stranger(openings_, address, options_.size);
+            openings_.push_back(tcp_opening::from(
+                std::move(socket), address, options_.security ? stage::knock_due : stage::hello_due,
+                now() + options_.handshake));
+        });
+        for (auto o = openings_.begin(); o != openings_.end();) {
+            // A step may add connections at the end of the list, but takes none away.
+            bool goes_on = false;
+            try {
+                goes_on = step(*o);
+            } catch (...) {
+                goes_on = broken(*o);
+            }
+            if (!goes_on && o->is_stranger() && !o->closes && o->peer < 0)
+                strangers_.add(o->address);
+            o = goes_on ? std::next(o) : openings_.erase(o);
+        }
+    }
+
+    void say(tcp_opening& o, wire::word what) {
+        what.rank = static_cast<std::uint32_t>(options_.rank);
+        o.say(wire::written_word(what));
+        (void)o.flush();  // what fails now is read by the next step
+    }
+
+    static void try_again(tcp_opening& o) noexcept {
+        o.rest(now() + std::chrono::milliseconds(20));
+    }
+
+    asio::io_context* io_;
+    tcp_options options_;
+    tcp_listener listener_;
+    std::uint64_t incarnation_ = 0;
+    time_point deadline_{};
+    failed_tries tries_;  // to be greeted by rank 0
+    seen_strangers strangers_;
+    std::list<tcp_opening> openings_;
+
+private:
+    /// False if the connection is of no more use.
+    bool step(tcp_opening& o) {
+        if (o.at == stage::done) return false;
+        if (o.at == stage::resting) {
+            if (now() < o.until) return true;
+            o.connect(*io_, now(), options_.handshake);
+            if (meets(o) && !o.no_socket().empty()) tries_.unanswered(o.no_socket());
+            return true;
+        }
+        if (o.at == stage::connecting) {
+            const connecting_state state = o.socket()->connecting();
+            if (state == connecting_state::under_way && now() < o.until) return true;
+            if (state != connecting_state::connected) return unanswered(o);
+            say_hello(o);
+        }
+        if (o.is_stranger() && now() > o.until) return false;
+        if (o.closes) return !o.flush() && o.has_output() && now() <= o.until;
+        // What was said before a connection ended is heard before its end is.
+        std::optional<std::string> ended;
+        while (const auto whole = o.read(o.due(index(options_.size)), ended)) {
+            if (!take(o, *whole)) return false;
+            if (!o.socket()) return true;  // it begins anew
+        }
+        if (o.at == stage::hello_due && !o.may_become_hello()) return false;
+        if (!ended) ended = o.flush();
+        if (!ended) return true;
+        return !o.is_stranger() && lost(o, *ended);
+    }
+
+    static bool meets(const tcp_opening& o) noexcept {
+        return o.purpose == wire::connection_purpose::rendezvous;
+    }
+
+    void say_hello(tcp_opening& o) {
+        if (options_.security)
+            o.socket()->secure(options_.security->connect(o.socket()->handle(), options_.job,
+                                                          options_.rank, o.peer));
+        const auto here = o.socket()->local_address();
+        if (meets(o) && !listener_.is_open())
+            listen_on({options_.bind.empty()
+                           ? here
+                           : find_address(*io_, options_, options_.bind, deadline_),
+                       0});
+        o.say(wire::written_hello(own_hello(o.purpose, here)));
+        o.at = stage::welcome_due;
+    }
+
+    /// `here`: the address by which this rank reaches others, for one that listens on all it has.
+    wire::hello own_hello(wire::connection_purpose purpose, const asio::ip::address& here) const {
+        wire::hello h = hello_of(options_);
+        h.purpose = purpose;
+        h.incarnation = incarnation_;
+        if (listener_.is_open()) {
+            endpoint at = listener_.place();
+            if (at.address().is_unspecified()) at.address(here);
+            h.listens = to_wire(at);
+        }
+        return h;
+    }
+
+    bool take(tcp_opening& o, const bytes& whole) {
+        if (o.at == stage::knock_due) return let_in(o, whole);
+        if (o.at == stage::hello_due) return be_met(o, wire::read_hello(whole.data()));
+        if (o.at != stage::welcome_due) return heard(o, whole);
+        const result<wire::word> said = wire::read_word(whole.data());
+        if (!said) throw malformed("tcp: a word of " + described(o.place()), said.why());
+        return answered(o, *said);
+    }
+
+    bool let_in(tcp_opening& o, byte_view first) {
+        if (!options_.security->may_begin_with(first)) return false;
+        o.socket()->secure(
+            options_.security->accept(o.socket()->handle(), options_.job, options_.rank, first));
+        o.at = stage::hello_due;
+        return true;
+    }
+
+    bool be_met(tcp_opening& o, const result<wire::hello>& said) {
+        if (!said) return false;  // a stranger
+        wire::word answer = judge(*said, own_hello(said->purpose, o.socket()->local_address()));
+        const int peer = static_cast<int>(said->rank);
+        if (const auto* const secret = o.socket()->secret(); secret && secret->client() != peer)
+            return false;  // it has the key of another rank
+        if (answer.why == wire::refusal::none) {
+            answer.theirs = said->rank;
+            answer = admit(*said, answer);
+        }
+        if (answer.why != wire::refusal::none) answer.what = saying::refused;
+        o.say(wire::written_word(answer));
+        if (answer.why != wire::refusal::none) {
+            turned_away(reason(answer, peer, options_.job));
+            o.closes = true;
+            return !o.flush() && o.has_output();
+        }
+        o.peer = peer;
+        o.purpose = said->purpose;
+        return met(o, *said);
+    }
+};
+
+}  // namespace sotto::detail::net
