@@ -75,6 +75,7 @@ set(sotto_headers
     include/sotto/core/config.hpp
     include/sotto/core/contentless.hpp
     include/sotto/core/describe.hpp
+    include/sotto/core/difference.hpp
     include/sotto/core/errors.hpp
     include/sotto/core/large_pages.hpp
     include/sotto/core/layout.hpp
@@ -273,6 +274,8 @@ set(sotto_headers
     include/sotto/transports/tcp_address.hpp
     include/sotto/transports/tcp_connections.hpp
     include/sotto/transports/tcp_control.hpp
+    include/sotto/transports/tcp_gathering.hpp
+    include/sotto/transports/tcp_greeter.hpp
     include/sotto/transports/tcp_join.hpp
     include/sotto/transports/tcp_links.hpp
     include/sotto/transports/tcp_listener.hpp

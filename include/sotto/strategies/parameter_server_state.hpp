@@ -69,6 +69,31 @@ public:
         return {roles_.own_worker(), roles_.workers()};
     }
 
+    /// Where ranks come and go this rank and the servers see to it that they fit.
+    bool introduce(const std::string& configuration) {
+        if (!survives_) return false;
+        for (auto& l : links_) l.introduce(wire::summary_of(configuration));
+        if (serving_) serving_->introduce(configuration);
+        return true;
+    }
+
+    /// Gets the parameters from the servers. Its rounds that they have had since this `fit` began
+    /// are not done again: of a worker that is there anew, or that begins where servers go on from
+    /// a checkpoint.
+    std::int64_t begin(std::span<float> parameters) {
+        return guarded([&] {
+            if (serving_) serving_->begin(parameters);
+            if (!roles_.works()) return std::int64_t{0};
+            at("attach");
+            for (auto& l : links_) l.push({.kind = wire::push_kind::attach}, {});
+            wait_for_answers();
+            std::copy(read_.begin(), read_.end(), parameters.begin());
+            std::uint64_t had = links_.front().answer().rounds;
+            for (const auto& l : links_) had = std::min(had, l.answer().rounds);
+            return rounds_ = static_cast<std::int64_t>(had);
+        });
+    }
+
     epoch_agreement begin_epoch(const epoch_plan& plan) {
         return {.rounds = plan.examples / plan.batch_size + (plan.examples % plan.batch_size != 0),
                 .stop = plan.stop != 0};
@@ -82,11 +107,9 @@ public:
     /// Serves until all ranks are done; then all hold the same parameters.
     void finish(std::span<float> parameters) {
         guarded([&] {
-            if (serving_) serving_->begin(parameters);
             at("finish");
             for (auto& l : links_) l.push({.kind = wire::push_kind::done}, {});
             wait_for_answers();
-            is_attached_ = false;
             std::copy(read_.begin(), read_.end(), parameters.begin());
             if (!serving_) return;
             wait_until([&] { return serving_->is_over(); });
@@ -110,6 +133,7 @@ private:
         if (!servers.survives) return {};
         if constexpr (tolerant_transport<Transport>) {
             through_->tolerate();
+            survives_ = true;
             return std::chrono::duration_cast<duration>(
                 std::chrono::duration<double>(servers.patience));
         } else {
@@ -146,11 +170,7 @@ private:
         const time_point began = through_->now();
         const traffic before = through_->counters();
         stopwatch<Transport> watch(*through_);
-        if (serving_) serving_->begin(parameters);
-        attach(parameters);
         round_report report{.examples = job.examples, .dense_bytes = 4 * tensors_.size()};
-        report.wait = watch.lap();
-
         at("compute");
         compressing::begin_round(compressor_, {.step = rounds_,
                                                .epoch = job.epoch,
@@ -172,7 +192,7 @@ private:
 
         at("wait");
         wait_for_answers();
-        report.wait += watch.lap();
+        report.wait = watch.lap();
 
         settle(report);
         std::copy(read_.begin(), read_.end(), parameters.begin());
@@ -187,14 +207,6 @@ private:
         report.began = began;
         report.ended = through_->now() - began;
         return report;
-    }
-
-    void attach(std::span<float> parameters) {
-        if (std::exchange(is_attached_, true)) return;
-        at("attach");
-        for (auto& l : links_) l.push({.kind = wire::push_kind::attach}, {});
-        wait_for_answers();
-        std::copy(read_.begin(), read_.end(), parameters.begin());
     }
 
     /// What was made of the gradient.
@@ -290,9 +302,9 @@ private:
     std::deque<server_link<Transport>> links_;
     std::optional<serving_rank<Options, Transport>> serving_;
     std::vector<rank_change> losses_;
-    std::int64_t rounds_ = 0;
+    std::int64_t rounds_ = 0;  // of this rank, since `fit` began
     std::int64_t step_ = 0;
-    bool is_attached_ = false;
+    bool survives_ = false;
 };
 
 }  // namespace sotto

@@ -30,7 +30,15 @@ public:
     /// `values`: where the server's parameters go. `patience`: how long a server may be away; 0:
     /// its failure is an error.
     server_link(Transport& through, int server, std::span<float> values, duration patience)
-        : through_(&through), server_(server), values_(values), patience_(patience) {}
+        : through_(&through), server_(server), values_(values), patience_(patience) {
+        introduce(wire::summary_of({}));
+    }
+
+    /// How this rank is configured, which the server compares.
+    void introduce(const wire::configuration_summary& of) {
+        greeting_.resize(wire::push_head_bytes(0));
+        wire::append_configuration(of, greeting_);
+    }
 
     /// The messages of a push, after room for their head.
     bytes& message() noexcept { return push_; }
@@ -62,6 +70,7 @@ public:
         return is_answered_ && !sent_;
     }
 
+    /// To a worker that begins it says how many rounds of it the server has had.
     const wire::parameters_header& answer() const noexcept { return answer_; }
     int server() const noexcept { return server_; }
 
@@ -92,8 +101,9 @@ private:
             content = greeting_;
         } else {
             is_greeting_ = false;
-            wire::write_push_head(head_, sizes_, push_.data());
-            content = push_;
+            bytes& message = head_.kind == wire::push_kind::attach ? greeting_ : push_;
+            wire::write_push_head(head_, sizes_, message.data());
+            content = message;
         }
         const auto item = static_cast<std::uint32_t>(2 * server_);
         try {
@@ -116,8 +126,13 @@ private:
         }
         if (values_due_ && poll(values_due_)) {
             values_due_.reset();
+            if (answer_.kind == wire::parameters_kind::refused) be_refused();
             if (answer_.kind == wire::parameters_kind::changed) apply_changes();
-            if (std::exchange(is_greeting_, false) && head_.kind != wire::push_kind::attach) {
+            // A server that is there anew may have had what was being pushed.
+            const bool has_it =
+                head_.kind == wire::push_kind::gradient && answer_.rounds > head_.round;
+            if (std::exchange(is_greeting_, false) && head_.kind != wire::push_kind::attach &&
+                !has_it) {
                 head_.read = answer_.version;
                 resends_ = true;
             } else {
@@ -135,13 +150,16 @@ private:
 
     mutable_byte_view room() {
         const auto whole = std::as_writable_bytes(values_);
-        const bool changed = answer_.kind == wire::parameters_kind::changed;
+        const bool all = answer_.kind == wire::parameters_kind::whole;
         // A changed parameter takes its value and less than 8 bytes for its index.
-        if (changed ? answer_.size > 3 * whole.size() + 64 : answer_.size != whole.size())
+        const std::size_t most = answer_.kind == wire::parameters_kind::refused
+                                     ? wire::configuration_bytes_max
+                                     : 3 * whole.size() + 64;
+        if (all ? answer_.size != whole.size() : answer_.size > most)
             throw malformed(what(),
                             {24, "bytes of its parameters", static_cast<std::int64_t>(answer_.size),
                              static_cast<std::int64_t>(whole.size())});
-        if (!changed) return whole;
+        if (all) return whole;
         changes_.resize(static_cast<std::size_t>(answer_.size));
         return changes_;
     }
@@ -159,6 +177,12 @@ private:
             values_[entries.indices[k]] = entries.values[k];
     }
 
+    [[noreturn]] void be_refused() const {
+        throw mismatch(
+            "server " + std::to_string(server_) + " refuses this rank: " +
+            std::string(reinterpret_cast<const char*>(changes_.data()), changes_.size()));
+    }
+
     std::string what() const { return "what server " + std::to_string(server_) + " answered"; }
 
     Transport* through_;
@@ -168,7 +192,7 @@ private:
     bytes push_;
     wire::push_header head_{};
     std::vector<std::uint64_t> sizes_;
-    std::array<std::byte, wire::push_head_bytes(0)> greeting_{};
+    bytes greeting_;
     std::array<std::byte, wire::parameters_header_bytes> head_memory_{};
     std::optional<request> sent_, head_due_, values_due_;
     wire::parameters_header answer_{};

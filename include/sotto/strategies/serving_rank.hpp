@@ -17,6 +17,7 @@
 #include "sotto/compressors/compressor.hpp"
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/describe.hpp"
+#include "sotto/core/difference.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/layout.hpp"
 #include "sotto/optimizers/optimizer.hpp"
@@ -24,6 +25,7 @@
 #include "sotto/strategies/shard.hpp"
 #include "sotto/strategies/shard_server.hpp"
 #include "sotto/transports/transport.hpp"
+#include "sotto/wire/little_endian.hpp"
 #include "sotto/wire/push.hpp"
 
 namespace sotto {
@@ -42,11 +44,12 @@ public:
         : through_(&through),
           roles_(roles),
           server_(options, tensors, part, roles.workers()),
-          ranks_(static_cast<std::size_t>(through.size())) {
+          ranks_(static_cast<std::size_t>(through.size())),
+          rounds_(static_cast<std::size_t>(roles.workers())) {
         std::size_t largest = wire::push_head_bytes(part.tensors());
         for (const tensor& t : part.of(tensors))
             largest += static_cast<std::size_t>(compressing::message_bytes_max(compressor, t));
-        room_.resize(largest);
+        room_.resize(std::max(largest, wire::push_head_bytes(1) + wire::configuration_bytes_max));
         if (!options.servers.checkpoints.empty()) {
             using optimizer_options = std::remove_cvref_t<decltype(options.optimizer)>;
             if constexpr (!optimizing::can_be_saved<optimizer_options>)
@@ -66,12 +69,22 @@ public:
         }
     }
 
+    /// What workers must be configured by.
+    void introduce(std::string configuration) { configuration_ = std::move(configuration); }
+
+    /// Everything to be saved.
+    void visit(auto&& field) {
+        server_.visit(field);
+        for (std::size_t worker = 0; worker < rounds_.size(); ++worker)
+            field("rounds of worker " + std::to_string(worker), rounds_[worker]);
+    }
+
     /// What training begins with; only the first time counts.
     void begin(std::span<const float> parameters) {
         if (due_) return;
         if (!server_.has_begun()) {
             server_.begin(parameters);
-            if (kept_ && kept_->restore(server_)) server_.restored();
+            if (kept_ && kept_->restore(*this)) server_.restored();
             saved_at_ = server_.version();
         }
         // All at once: else the first would be a round of its own.
@@ -145,13 +158,36 @@ private:
 
     void take(int rank, byte_view content) {
         const int worker = roles_.worker_of(rank);
-        if (worker >= 0) server_.push(worker, content, through_->now());
         const bool is_done = content.size() >= 4 && content[0] == std::byte{2};
-        if (!is_done && worker < 0)
+        const bool begins = content.size() >= 4 && content[0] == std::byte{0};
+        if (worker >= 0) {
+            server_.push(worker, content, through_->now());
+            if (begins && refuse(rank, wire::configuration_of(content))) return;
+            if (!begins && !is_done) count(worker, content);
+        } else if (!is_done) {
             throw malformed("what rank " + std::to_string(rank) + " sent to its server",
                             {0, "2, that it is done: it does not work", 0});
+        }
         of(rank).is_done = is_done;
         end_if_all_done();
+    }
+
+    /// Whether a worker cannot take part; it is told why.
+    bool refuse(int rank, const wire::configuration_summary& theirs) {
+        const auto ours = wire::summary_of(configuration_);
+        if (theirs == ours) return false;
+        std::string why = detail::difference(rank, theirs.text, through_->rank(), ours.text);
+        if (why.empty()) why = "they are configured differently, somewhere beyond 65536 bytes";
+        refusal_.assign(std::as_bytes(std::span(why)).begin(), std::as_bytes(std::span(why)).end());
+        server_.detach(roles_.worker_of(rank));
+        answer(rank, {.kind = wire::parameters_kind::refused, .size = refusal_.size()}, refusal_);
+        return true;
+    }
+
+    /// A gradient was taken, or dropped.
+    void count(int worker, byte_view content) {
+        const auto before = wire::load_little_endian<std::uint64_t>(content.data() + 8);
+        rounds_[static_cast<std::size_t>(worker)] = static_cast<std::int64_t>(before) + 1;
     }
 
     void end_if_all_done() {
@@ -159,6 +195,7 @@ private:
         for (const rank_state& r : ranks_)
             if (r.is_here && !r.is_done) return;
         all_done_ = true;
+        std::fill(rounds_.begin(), rounds_.end(), 0);
         if (kept_ && server_.version() != saved_at_) save();
         const byte_view own = std::as_bytes(server_.own());
         for (int to = 0; to < through_->size(); ++to)
@@ -168,13 +205,16 @@ private:
     /// A disk that fails ends nothing: it is tried again when the next one is due.
     void save() {
         saved_at_ = server_.version();
-        if (!kept_->save(server_, static_cast<std::int64_t>(saved_at_)))
+        if (!kept_->save(*this, static_cast<std::int64_t>(saved_at_)))
             std::fprintf(stderr, "sotto: %s\n", kept_->problem().c_str());
     }
 
     void answer_all() {
-        while (const auto due = server_.next_answer(through_->now()))
+        while (auto due = server_.next_answer(through_->now())) {
+            const auto had = rounds_[static_cast<std::size_t>(due->worker)];
+            due->head.rounds = static_cast<std::uint64_t>(had);
             answer(roles_.rank_of(due->worker), due->head, due->content);
+        }
     }
 
     void answer(int rank, const wire::parameters_header& head, byte_view content) {
@@ -206,6 +246,9 @@ private:
     server_roles roles_;
     shard_server<Options> server_;
     std::vector<rank_state> ranks_;
+    std::vector<std::int64_t> rounds_;  // of each worker, since `fit` began
+    std::string configuration_;
+    bytes refusal_;
     bytes room_;
     std::optional<request> due_;
     bool all_done_ = false;

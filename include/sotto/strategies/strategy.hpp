@@ -3,6 +3,7 @@
 #include <concepts>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <type_traits>
 #include <utility>
 
@@ -19,7 +20,7 @@ namespace sotto {
 struct epoch_plan {
     std::int64_t examples = 0;  // in this rank's share of the data
     std::int64_t batch_size = 1;
-    std::int64_t stop = 0;  // not 0: this rank asks that training end here
+    std::int64_t stop = 0;         // not 0: this rank asks that training end here
     std::int64_t first_round = 0;  // rounds of this epoch that were done before: not 0 where a call
                                    // of `fit` ended inside it and the next resumes it
 };
@@ -59,6 +60,14 @@ using strategy_state = decltype(std::declval<const S&>().bind(std::declval<const
 ///                                              everything remembered stand as after the last
 ///                                              completed round
 /// and may have
+///   introduce(configuration) -> bool           called once, before all else: whether the strategy
+///                                              itself compares the trainer's configuration, and
+///                                              what training starts from, with other ranks'. Then
+///                                              nothing is done together, as ranks may come at any
+///                                              time; false where it is left out
+///   begin(parameters) -> std::int64_t          called by every `fit` before its first epoch; how
+///                                              many of its rounds an earlier process of this rank
+///                                              has done, which are not done again
 ///   finish(parameters)                         called by every `fit` after its last round, before
 ///                                              the last evaluation: drains what is under way; a
 ///                                              server goes on serving until every worker has
@@ -85,6 +94,22 @@ concept strategy = transport<Transport> &&
 
 /// What a strategy's state may have, with the default for those that do not.
 namespace conducting {
+
+template <class State>
+bool introduce(State& state, const std::string& configuration) {
+    if constexpr (requires { state.introduce(configuration); })
+        return state.introduce(configuration);
+    else
+        return false;
+}
+
+template <class State>
+std::int64_t begin(State& state, std::span<float> parameters) {
+    if constexpr (requires { state.begin(parameters); })
+        return state.begin(parameters);
+    else
+        return 0;
+}
 
 template <class State>
 void finish(State& state, std::span<float> parameters) {

@@ -10,34 +10,11 @@
 #include "sotto/collectives/all_gather_v.hpp"
 #include "sotto/collectives/all_gather_values.hpp"
 #include "sotto/collectives/operation.hpp"
+#include "sotto/core/difference.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/transports/transport.hpp"
 
 namespace sotto {
-
-namespace detail {
-
-inline std::string_view next_line(std::string_view& text) {
-    const std::string_view line = text.substr(0, text.find('\n'));
-    text.remove_prefix(std::min(text.size(), line.size() + 1));
-    return line;
-}
-
-/// Says where the text of a rank departs from rank 0's, line by line of "name = value".
-inline std::string difference(int rank, std::string_view theirs, std::string_view ours) {
-    while (!theirs.empty() || !ours.empty()) {
-        const std::string_view found = next_line(theirs), expected = next_line(ours);
-        if (found == expected) continue;
-        const auto shown = [](std::string_view line) {
-            return line.empty() ? std::string("nothing") : std::string(line);
-        };
-        return "rank " + std::to_string(rank) + " has '" + shown(found) + "' where rank 0 has '" +
-               shown(expected) + "'";
-    }
-    return {};
-}
-
-}  // namespace detail
 
 /// Throws mismatch, the same on every rank, unless every rank passes the same text: lines of "name
 /// = value".
@@ -66,7 +43,7 @@ void require_agreement(Transport& through, const std::string& text) {
     };
     std::string found;
     for (int rank = 1; rank < through.size() && found.empty(); ++rank)
-        found = detail::difference(rank, text_of(rank), text_of(0));
+        found = detail::difference(rank, text_of(rank), 0, text_of(0));
     through.agree(true);  // everybody has compared before anybody throws
     if (!found.empty()) throw mismatch("the ranks are configured differently: " + found);
 }

@@ -74,9 +74,10 @@ public:
           learnt_of_ranks_(static_cast<std::size_t>(transport.size())),
           description_(describe(strategy)),
           keeper_(model, state_, parameters_, learnt_, transport, description_, options.seed) {
-        require_agreement(transport, description_);
+        const bool alone = conducting::introduce(state_, description_);
+        if (!alone) require_agreement(transport, description_);
         model.initialise(parameters_, chance_.of_group("parameters"));
-        if (!chance_.one_start()) return;
+        if (alone || !chance_.one_start()) return;
         collectives::broadcast<Transport> same_start(transport, model.layout().size());
         same_start.start(std::span<float>(parameters_), {channels::set_up, 2, 0});
         collectives::run(transport, same_start);
@@ -273,6 +274,8 @@ private:
         fit_report whole;
         whole.stopped_early = fit_.stopped && !fit_.complete(length);
         bool stop = false;
+        std::int64_t done_before =
+            fit_.ends(length) ? 0 : conducting::begin(state_, std::span<float>(parameters_));
         const auto save = [&]([[maybe_unused]] std::optional<std::int64_t> completed,
                               [[maybe_unused]] bool last) {
             if constexpr (saveable)
@@ -285,6 +288,11 @@ private:
             transport_.at({.round = step_, .phase = "beginning an epoch"});
             const epoch_agreement agreed =
                 state_.begin_epoch({sampler.examples(), options_.batch_size, stop ? 1 : 0, round_});
+            if (const auto passed = std::exchange(done_before, 0); passed > 0) {
+                skip(passed, agreed.rounds, length);
+                if (fit_.ends(length)) conducting::finish(state_, std::span<float>(parameters_));
+                continue;
+            }
             if (agreed.stop || has_no_rounds(agreed, share)) {
                 whole.stopped_early = stop = agreed.stop;
                 conducting::finish(state_, std::span<float>(parameters_));
@@ -352,6 +360,20 @@ private:
         ++step_;
         ++round_;
         return report;
+    }
+
+    /// Goes on where an earlier process of this rank was.
+    void skip(std::int64_t passed, std::int64_t rounds_an_epoch, const training_length& length) {
+        while (passed > 0 && !fit_.ends(length)) {
+            const std::int64_t few = std::min(passed, rounds_an_epoch - round_);
+            passed -= few;
+            step_ += few;
+            round_ += few;
+            fit_.steps += few;
+            if (round_ < rounds_an_epoch) continue;
+            ++epoch_, round_ = 0;
+            ++fit_.epochs;
+        }
     }
 
     template <class Extra>

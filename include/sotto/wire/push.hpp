@@ -5,30 +5,33 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/config.hpp"
 #include "sotto/core/result.hpp"
+#include "sotto/wire/frame.hpp"
 #include "sotto/wire/little_endian.hpp"
 
 namespace sotto::wire {
 
-/// What a worker tells a server: that it begins, a gradient, or that it is done.
+/// What a worker tells a server: that it begins and how it is configured, a gradient, or that it is
+/// done.
 enum class push_kind : std::uint32_t { attach, gradient, done };
 
 struct push_header {
     push_kind kind = push_kind::gradient;
     std::uint32_t tensors = 0;  // of the server's range; their messages follow. 0 unless a gradient
-    std::uint64_t round = 0;    // rounds of the worker before this one
+    std::uint64_t round = 0;    // rounds of the worker before this one, since its `fit` began
     std::uint64_t read = 0;     // version of the parameters that the gradient was computed at
     double epoch = 0.0;         // passes over the data of the worker
 };
 
 inline constexpr std::size_t push_header_bytes = 32;
 
-/// What a server tells a worker: its parameters, or those that have changed since the version that
-/// the worker has read.
-enum class parameters_kind : std::uint32_t { whole, changed };
+/// What a server tells a worker: its parameters, those that have changed since the version that the
+/// worker has read, or why the worker is refused.
+enum class parameters_kind : std::uint32_t { whole, changed, refused };
 
 struct parameters_header {
     parameters_kind kind = parameters_kind::whole;
@@ -36,9 +39,13 @@ struct parameters_header {
     std::uint64_t version = 0;    // steps of the server
     std::uint64_t staleness = 0;  // of that gradient
     std::uint64_t size = 0;       // bytes of the message that follows
+    std::uint64_t rounds = 0;     // of the worker, that the server has had since its `fit` began
 };
 
 inline constexpr std::size_t parameters_header_bytes = 64;
+
+/// Bytes of a configuration that travel; of longer ones the rest is compared by a digest.
+inline constexpr std::size_t configuration_bytes_max = 65536;
 
 inline namespace SOTTO_UNIT {
 
@@ -51,10 +58,12 @@ constexpr std::size_t push_head_bytes(std::size_t tensors) noexcept {
 ///   wire    | bytes | content, little endian                                 |
 ///           | 4     | 0 begins, 1 a gradient, 2 is done                      |
 ///           | 4     | t, tensors                                             |
-///           | 8     | rounds of the worker before this one                   |
+///           | 8     | rounds of the worker before this one, in this `fit`    |
 ///           | 8     | version of the parameters that it was computed at      |
 ///           | 8     | passes over the data of the worker, a double           |
 ///           | 8 t   | bytes of each tensor's message, which follow in order  |
+///           Behind that of a worker that begins follow 8 bytes, the XXH3-64 of its
+///           configuration, and the first 65536 bytes of that
 inline void write_push_head(const push_header& h, std::span<const std::uint64_t> sizes,
                             std::byte* to) noexcept {
     store_little_endian(to, static_cast<std::uint32_t>(h.kind));
@@ -86,6 +95,13 @@ inline result<push_header> read_push(byte_view in, std::span<byte_view> messages
         .epoch = std::bit_cast<double>(load_little_endian<std::uint64_t>(in.data() + 24))};
     if (!(h.epoch >= 0.0) || !std::isfinite(h.epoch))
         return refused(24, "a number of passes, at least 0", std::bit_cast<std::uint64_t>(h.epoch));
+    if (h.kind == push_kind::attach) {
+        if (h.tensors != 0) return refused(4, "0 tensors", h.tensors);
+        const std::size_t rest = in.size() - push_header_bytes;
+        if (rest < 8 || rest - 8 > configuration_bytes_max)
+            return refused(push_header_bytes, "bytes of a configuration, 8 to 65544", rest);
+        return h;
+    }
     const std::size_t expected = h.kind == push_kind::gradient ? messages.size() : 0;
     if (h.tensors != expected)
         return refused(4, "tensors of this server", h.tensors, static_cast<std::int64_t>(expected));
@@ -104,21 +120,52 @@ inline result<push_header> read_push(byte_view in, std::span<byte_view> messages
     return h;
 }
 
+/// How a worker that begins is configured: what stands behind its header.
+struct configuration_summary {
+    std::uint64_t digest = 0;  // of all of it
+    std::string_view text;     // the first of it
+
+    friend bool operator==(const configuration_summary&, const configuration_summary&) = default;
+};
+
+inline configuration_summary summary_of(std::string_view configuration) noexcept {
+    return {frame_digest(std::as_bytes(std::span(configuration)), 0),
+            configuration.substr(0, configuration_bytes_max)};
+}
+
+inline void append_configuration(const configuration_summary& of, bytes& out) {
+    const std::size_t at = out.size();
+    out.resize(at + 8);
+    store_little_endian(out.data() + at, of.digest);
+    const byte_view text = std::as_bytes(std::span(of.text));
+    out.insert(out.end(), text.begin(), text.end());
+}
+
+/// Of a push that was read, of a worker that begins.
+inline configuration_summary configuration_of(byte_view push) noexcept {
+    const byte_view text = push.subspan(push_header_bytes + 8);
+    return {load_little_endian<std::uint64_t>(push.data() + push_header_bytes),
+            {reinterpret_cast<const char*>(text.data()), text.size()}};
+}
+
 /// Writes a header to 64 bytes.
 ///   wire    | bytes | content, little endian                                          |
-///           | 4     | 0 all parameters of the server, 1 those that have changed       |
+///           | 4     | 0 all parameters of the server, 1 those that have changed,      |
+///           |       | 2 why the worker is refused                                     |
 ///           | 4     | 1 if the worker's last gradient had a part in them, else 0      |
 ///           | 8     | version                                                         |
 ///           | 8     | staleness of that gradient                                      |
 ///           | 8     | bytes of the message that follows                               |
-///           | 32    | zeros                                                           |
+///           | 8     | rounds of the worker that the server has had, in this `fit`     |
+///           | 24    | zeros                                                           |
 inline void write_parameters_header(const parameters_header& h, std::byte* to) noexcept {
     store_little_endian(to, static_cast<std::uint32_t>(h.kind));
     store_little_endian(to + 4, static_cast<std::uint32_t>(h.taken ? 1 : 0));
     store_little_endian(to + 8, h.version);
     store_little_endian(to + 16, h.staleness);
     store_little_endian(to + 24, h.size);
-    for (std::size_t at = 32; at < parameters_header_bytes; at += 8)
+    store_little_endian(to + 32, h.rounds);
+    for (std::size_t at = 40; at < parameters_header_bytes; at += 8)
         store_little_endian(to + at, std::uint64_t{0});
 }
 
@@ -130,15 +177,16 @@ inline result<parameters_header> read_parameters_header(byte_view in) noexcept {
     if (in.size() != parameters_header_bytes)
         return refused(0, "the 64 bytes of a header", in.size());
     const auto kind = load_little_endian<std::uint32_t>(in.data());
-    if (kind > 1) return refused(0, "0 or 1 for all parameters or the changed", kind);
+    if (kind > 2) return refused(0, "0, 1 or 2 for all parameters, the changed, refused", kind);
     const auto taken = load_little_endian<std::uint32_t>(in.data() + 4);
     if (taken > 1) return refused(4, "0 or 1 for a gradient that was taken", taken);
     const parameters_header h{.kind = static_cast<parameters_kind>(kind),
                               .taken = taken == 1,
                               .version = load_little_endian<std::uint64_t>(in.data() + 8),
                               .staleness = load_little_endian<std::uint64_t>(in.data() + 16),
-                              .size = load_little_endian<std::uint64_t>(in.data() + 24)};
-    for (std::size_t at = 32; at < parameters_header_bytes; at += 8)
+                              .size = load_little_endian<std::uint64_t>(in.data() + 24),
+                              .rounds = load_little_endian<std::uint64_t>(in.data() + 32)};
+    for (std::size_t at = 40; at < parameters_header_bytes; at += 8)
         if (const auto word = load_little_endian<std::uint64_t>(in.data() + at); word != 0)
             return refused(at, "zeros", word);
     return h;

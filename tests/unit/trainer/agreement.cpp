@@ -10,13 +10,14 @@ using namespace sotto;
 
 TEST_CASE("the first line that differs is shown from both sides") {
     using detail::difference;
-    CHECK(difference(3, "a = 1\nb = 2\n", "a = 1\nb = 2\n") == "");
-    CHECK(difference(3, "a = 1\nb = 2\n", "a = 1\nb = 5\n") ==
+    CHECK(difference(3, "a = 1\nb = 2\n", 0, "a = 1\nb = 2\n") == "");
+    CHECK(difference(3, "a = 1\nb = 2\n", 0, "a = 1\nb = 5\n") ==
           "rank 3 has 'b = 2' where rank 0 has 'b = 5'");
-    CHECK(difference(1, "a = 1\n", "a = 1\nb = 5\n") ==
+    CHECK(difference(1, "a = 1\n", 0, "a = 1\nb = 5\n") ==
           "rank 1 has 'nothing' where rank 0 has 'b = 5'");
-    CHECK(difference(1, "a = 1\nb = 2\n", "") == "rank 1 has 'a = 1' where rank 0 has 'nothing'");
-    CHECK(difference(1, "", "") == "");
+    CHECK(difference(1, "a = 1\nb = 2\n", 0, "") ==
+          "rank 1 has 'a = 1' where rank 0 has 'nothing'");
+    CHECK(difference(1, "", 0, "") == "");
 }
 
 TEST_CASE("equal texts pass, and the lowest rank that differs is named to all") {

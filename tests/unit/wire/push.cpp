@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <limits>
 #include <utility>
+#include <string>
 #include <vector>
 
 #include "sotto/core/bytes.hpp"
@@ -66,14 +67,35 @@ TEST_CASE("who begins or is done pushes no tensor, however many there are") {
     for (const push_kind kind : {push_kind::attach, push_kind::done}) {
         bytes in(push_head_bytes(0));
         write_push_head({.kind = kind, .round = 5}, {}, in.data());
+        if (kind == push_kind::attach) append_configuration(summary_of("a = 1\n"), in);
         std::vector<byte_view> messages(3);
         const auto read = read_push(in, messages);
         REQUIRE(read);
         CHECK(read->kind == kind);
         CHECK(read->round == 5);
+        if (kind == push_kind::attach) continue;
         in.push_back({});
         CHECK(fault_at(in, 3) == 32);
     }
+}
+
+TEST_CASE("who begins says how it is configured, as far as there is room") {
+    const std::string longest(configuration_bytes_max, 'x');
+    for (const std::string& text :
+         {std::string(), std::string("a = 1\n"), longest, longest + "y"}) {
+        bytes in(push_head_bytes(0));
+        write_push_head({.kind = push_kind::attach}, {}, in.data());
+        append_configuration(summary_of(text), in);
+        REQUIRE(read_push(in, {}));
+        CHECK(configuration_of(in) == summary_of(text));
+        CHECK(configuration_of(in).text == text.substr(0, configuration_bytes_max));
+    }
+    CHECK_FALSE(summary_of(longest) == summary_of(longest + "y"));
+    CHECK(fault_at(bytes(push_head_bytes(0) + 7), 0) == 32);
+    CHECK(fault_at(bytes(push_head_bytes(0) + 8 + configuration_bytes_max + 1), 0) == 32);
+    bytes with_tensors(push_head_bytes(0) + 8);
+    with_tensors[4] = std::byte{1};
+    CHECK(fault_at(with_tensors, 0) == 4);
 }
 
 TEST_CASE("a push that is not one is refused where it is wrong") {
@@ -109,10 +131,11 @@ TEST_CASE("what a server answers has these bytes, and comes back as it was") {
                              .taken = false,
                              .version = 0x0102,
                              .staleness = 3,
-                             .size = 0x0405},
+                             .size = 0x0405,
+                             .rounds = 7},
                             out.data());
-    const std::vector<int> expected{1, 0, 0, 0, 0, 0, 0, 0, 2, 1, 0, 0, 0, 0, 0, 0,
-                                    3, 0, 0, 0, 0, 0, 0, 0, 5, 4, 0, 0, 0, 0, 0, 0};
+    const std::vector<int> expected{1, 0, 0, 0, 0, 0, 0, 0, 2, 1, 0, 0, 0, 0, 0, 0, 3,
+                                    0, 0, 0, 0, 0, 0, 0, 5, 4, 0, 0, 0, 0, 0, 0, 7};
     for (std::size_t i = 0; i < out.size(); ++i)
         CHECK(std::to_integer<int>(out[i]) == (i < expected.size() ? expected[i] : 0));
     const auto read = read_parameters_header(out);
@@ -122,9 +145,10 @@ TEST_CASE("what a server answers has these bytes, and comes back as it was") {
     CHECK(read->version == 0x0102);
     CHECK(read->staleness == 3);
     CHECK(read->size == 0x0405);
+    CHECK(read->rounds == 7);
 
     CHECK_FALSE(read_parameters_header(byte_view(out).first(63)));
-    for (const auto& [at, value] : {std::pair<std::size_t, int>{0, 2}, {4, 2}, {32, 1}, {63, 1}}) {
+    for (const auto& [at, value] : {std::pair<std::size_t, int>{0, 3}, {4, 2}, {40, 1}, {63, 1}}) {
         auto wrong = out;
         wrong[at] = static_cast<std::byte>(value);
         const auto refused = read_parameters_header(wrong);
