@@ -172,7 +172,8 @@ public:
     }
 
     /// How good the model is now on these examples. Ranks of a synchronous strategy share them out,
-    /// and all get the same answer; all must call it.
+    /// and all get the same answer, by the mean of their models' buffers; all must call it. Of
+    /// another strategy each rank measures by itself, with its own model's buffers.
     template <class Data>
     evaluation evaluate(const Data& data) {
         static_assert(measurable<Model>,
@@ -190,8 +191,12 @@ public:
             return buffers_.with_mean(evaluations_++, [&] {
                 return evaluator_.shared(model_, parameters_, data, transport_);
             });
-        else
-            return evaluator_.alone(model_, parameters_, data);
+        if constexpr (with_buffers<Model> && !Strategy::synchronous)
+            if (state_.share().empty() && !model_.buffers().empty())
+                throw invalid_option(
+                    "evaluate: this rank only serves, so that its model has no running statistics: "
+                    "evaluate on a rank that trains");
+        if constexpr (!Strategy::synchronous) return evaluator_.alone(model_, parameters_, data);
     }
 
     std::span<const float> parameters() const noexcept { return parameters_; }
