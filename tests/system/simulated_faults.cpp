@@ -2,7 +2,7 @@
 // call ends, survivors hold what a run without faults holds after as many rounds, to the last bit,
 // and blame whom the fault concerned.
 //
-//   SOTTO_FAULT_SEEDS  how many seeds; 2000
+//   SOTTO_FAULT_SEEDS  how many seeds; 1000
 //   SOTTO_FAULT_SEED   the first of them
 
 #include <doctest/doctest.h>
@@ -11,7 +11,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <exception>
 #include <map>
 #include <optional>
@@ -29,6 +28,7 @@
 #include "sotto/strategies/all_reduce.hpp"
 #include "sotto/strategies/parameter_server.hpp"
 #include "sotto/transports/run_simulated.hpp"
+#include "support/fault_seeds.hpp"
 #include "support/snapshot.hpp"
 #include "support/training.hpp"
 
@@ -140,22 +140,11 @@ struct disturbed {
     }
 };
 
-/// Ranks that a fault could end.
-std::set<int> concerned(const simulated_options& options) {
-    std::set<int> found;
-    for (const network_fault& f : options.faults) {
-        if (f.is_harmless(options.dead_after / 2)) continue;
-        found.insert(f.rank);
-        if (f.is_of_connection()) found.insert(f.peer);
-    }
-    return found;
-}
-
 template <class Strategy>
 void check(const Strategy& strategy, int ranks, const simulated_options& options) {
     const auto& expected = undisturbed(strategy, ranks);
     const disturbed<Strategy> ended(strategy, ranks, options);
-    const std::set<int> culprits = concerned(options);
+    const std::set<int> culprits = concerned_by(options);
     CHECK(ended.run.took < 60s);  // every call ended by its deadline
     for (int rank = 0; rank < ranks; ++rank) {
         const auto& ending = ended.run.ranks[static_cast<std::size_t>(rank)];
@@ -186,15 +175,12 @@ void check_seed(std::uint64_t seed) {
     random_stream random = random_stream(seed).split("faults");
     simulated_options options = usual(seed);
     const auto which = random.below(4);
-    const int ranks = 1 << (1 + random.below(4));  // sums of whole numbers stay whole
+    const int ranks = 2 + static_cast<int>(random.below(15));
     const std::size_t count = random.below(4);
     options.faults = random_faults(random, ranks, count, 700ms);
-    std::string faults;
-    for (const network_fault& f : options.faults) faults += "\n    " + describe(f);
     CAPTURE(which);
     CAPTURE(ranks);
-    CAPTURE(faults);
-    INFO("again: SOTTO_FAULT_SEEDS=1 SOTTO_FAULT_SEED=" << seed << " system_simulated_faults");
+    CAPTURE(seed_note(seed, options, "system_simulated_faults"));
     const sgd plain{.learning_rate = 0.125};
     switch (which) {
         case 0: return check(all_reduce{plain}, ranks, options);
@@ -208,17 +194,10 @@ void check_seed(std::uint64_t seed) {
     }
 }
 
-std::uint64_t number_from(const char* variable, std::uint64_t otherwise) {
-    const char* const value = std::getenv(variable);
-    return value ? std::strtoull(value, nullptr, 10) : otherwise;
-}
-
 }  // namespace
 
 TEST_CASE("whatever goes wrong, calls end and survivors hold whole rounds") {
-    const std::uint64_t first = number_from("SOTTO_FAULT_SEED", 0),
-                        count = number_from("SOTTO_FAULT_SEEDS", 2000);
-    for (std::uint64_t seed = first; seed < first + count; ++seed) check_seed(seed);
+    for_each_seed(1000, check_seed);
 }
 
 TEST_CASE("a run with faults repeats itself") {

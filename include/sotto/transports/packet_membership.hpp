@@ -105,6 +105,7 @@ public:
 
     void readmit(int peer) {
         const int self = library_->rank();
+        streams_->forget(peer);  // what was still being said to the process before
         members_.readmit(peer,
                          {0, seed_of(self, peer), seed_of(peer, self),
                           wire::report_bytes_max(static_cast<std::size_t>(library_->size()))},

@@ -1,0 +1,187 @@
+// Mixed faults that seeds draw, while ranks may come and go: a server and its workers, some of which
+// die, and some of those come again. Whatever goes wrong: every call ends; what the server holds is
+// what it began with and every gradient that its log names, once; whom no fault concerned has given
+// all its gradients, and ends with what the server holds.
+//
+//   SOTTO_FAULT_SEEDS  how many seeds; 1000
+//   SOTTO_FAULT_SEED   the first of them
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <map>
+#include <set>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sotto/consistency/asynchronous.hpp"
+#include "sotto/consistency/bulk_synchronous.hpp"
+#include "sotto/consistency/dynamic_stale_synchronous.hpp"
+#include "sotto/consistency/stale_synchronous.hpp"
+#include "sotto/core/errors.hpp"
+#include "sotto/core/random.hpp"
+#include "sotto/strategies/parameter_server.hpp"
+#include "sotto/trainer/trainer.hpp"
+#include "sotto/transports/run_simulated.hpp"
+#include "support/fault_seeds.hpp"
+#include "support/numbers.hpp"
+
+using namespace sotto;
+using namespace sotto::testing;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr std::int64_t rounds = 16;
+
+simulated_options usual(std::uint64_t seed) {
+    simulated_options options{.seed = seed};
+    options.line = {.out = 1e8, .in = 1e8, .latency = 50us};
+    options.machine.flops = 2e5;  // some 30 ms a round
+    options.slowness = speeds::uniform{};
+    options.heartbeat = 40ms;
+    options.dead_after = 200ms;
+    options.timeout = 5s;
+    return options;
+}
+
+/// Crashes are followed by a restart half of the time.
+void let_some_come_again(simulated_options& options, random_stream& random) {
+    std::vector<network_fault> again;
+    for (const network_fault& f : options.faults)
+        if ((f.what == network_fault::kind::crash || f.what == network_fault::kind::power_loss) &&
+            random.below(2) == 0)
+            again.push_back(network_fault::restart(
+                f.rank, f.at + 1ms * static_cast<std::int64_t>(1 + random.below(400))));
+    options.faults.insert(options.faults.end(), again.begin(), again.end());
+    std::stable_sort(options.faults.begin(), options.faults.end(),
+                     [](const network_fault& a, const network_fault& b) { return a.at < b.at; });
+}
+
+/// What is known of a job in the end. All its ranks are in this process, one at a time.
+struct job {
+    std::map<std::pair<int, std::uint64_t>, std::vector<float>> given;  // by worker and round
+    std::vector<float> start, held;                                     // by the server
+    std::vector<served_push> log;
+    std::set<int> lost;                    // says the server
+    bool served = false;                   // to the end
+    std::vector<std::vector<float>> left;  // parameters, by rank; empty: it did not end
+    std::vector<std::string> what;         // it threw
+
+    explicit job(int ranks)
+        : left(static_cast<std::size_t>(ranks)), what(static_cast<std::size_t>(ranks)) {}
+};
+
+template <class Consistency>
+void train_on(simulated& transport, const Consistency& consistency, bool dedicated, job& all) {
+    const auto which = static_cast<std::size_t>(transport.rank());
+    const parameter_server strategy{
+        sgd{.learning_rate = 1.0}, consistency, no_compensation{}, none{},
+        serving{.dedicated = dedicated, .survives = true, .patience = 3.0}};
+    number_model model;
+    trainer trainer{model, strategy, transport, {.batch_size = 4, .seed = 1}};
+    const int worker = trainer.state().roles().worker_of(transport.rank());
+    model.spoil = [&](std::span<float> gradient) {
+        all.given[{worker, static_cast<std::uint64_t>(trainer.step())}].assign(gradient.begin(),
+                                                                               gradient.end());
+    };
+    if (transport.rank() == 0) {
+        all.start.assign(trainer.parameters().begin(), trainer.parameters().end());
+        all.lost.clear();
+    }
+    const std::int64_t workers = trainer.state().roles().workers();
+    trainer.fit(numbered{4 * workers * rounds}, epochs{1});
+    all.left[which].assign(trainer.parameters().begin(), trainer.parameters().end());
+    for (const rank_change& change : trainer.state().losses())
+        if (transport.rank() == 0) all.lost.insert(change.rank);
+    if (transport.rank() != 0) return;
+    const auto& server = *trainer.state().server();
+    all.held.assign(server.own().begin(), server.own().end());
+    all.log.assign(server.log().begin(), server.log().end());
+    all.served = true;
+}
+
+template <class Consistency>
+void check(const Consistency& consistency, int ranks, bool dedicated,
+           const simulated_options& options) {
+    job all(ranks);
+    const simulated_run run = simulate(ranks, options, [&](simulated& transport) {
+        auto& what = all.what[static_cast<std::size_t>(transport.rank())];
+        what.clear();
+        try {
+            train_on(transport, consistency, dedicated, all);
+        } catch (const std::exception& e) {
+            what = e.what();
+            throw;
+        }
+    });
+    CHECK(run.took < 60s);
+    const std::set<int> culprits = concerned_by(options);
+    if (culprits.contains(0)) return;  // the server: others may have waited for it in vain
+
+    CAPTURE(all.what[0]);
+    REQUIRE(all.served);
+    for (const int rank : all.lost) CHECK(culprits.contains(rank));
+    std::vector<float> sum = all.start;
+    std::map<std::pair<int, std::uint64_t>, int> times;
+    for (const served_push& p : all.log) {
+        ++times[{p.worker, p.round}];
+        if (p.applied == 0) continue;
+        const auto given = all.given.find({p.worker, p.round});
+        REQUIRE(given != all.given.end());
+        for (std::size_t i = 0; i < sum.size(); ++i) sum[i] -= given->second[i];
+    }
+    CHECK(sum == all.held);
+    for (const auto& [push, count] : times) CHECK(count == 1);
+    for (int rank = 0; rank < ranks; ++rank) {
+        const auto& ending = run.ranks[static_cast<std::size_t>(rank)];
+        CAPTURE(rank);
+        CAPTURE(all.what[static_cast<std::size_t>(rank)]);
+        if (ending.killed) {
+            CHECK(all.lost.contains(rank));
+            continue;
+        }
+        if (culprits.contains(rank)) continue;
+        CHECK_FALSE(ending.thrown);
+        CHECK(all.left[static_cast<std::size_t>(rank)] == all.held);
+        const int worker = dedicated ? rank - 1 : rank;
+        for (std::uint64_t round = 0; worker >= 0 && round < rounds; ++round)
+            CHECK(times.contains({worker, round}));
+    }
+}
+
+void check_seed(std::uint64_t seed) {
+    random_stream random = random_stream(seed).split("elastic");
+    simulated_options options = usual(seed);
+    const auto which = random.below(4);
+    const int ranks = 2 + static_cast<int>(random.below(15));
+    const bool dedicated = random.below(2) == 0;
+    options.faults = random_faults(random, ranks, random.below(5), 700ms);
+    let_some_come_again(options, random);
+    CAPTURE(seed_note(seed, options, "system_elastic_faults"));
+    CAPTURE(which);
+    CAPTURE(ranks);
+    CAPTURE(dedicated);
+    switch (which) {
+        case 0: return check(asynchronous{}, ranks, dedicated, options);
+        case 1:
+            return check(stale_synchronous{.bound = 2, .averaged = false}, ranks, dedicated,
+                         options);
+        case 2: return check(bulk_synchronous{.averaged = false}, ranks, dedicated, options);
+        default:
+            return check(dynamic_stale_synchronous{.lowest = 1, .highest = 4, .averaged = false},
+                         ranks, dedicated, options);
+    }
+}
+
+}  // namespace
+
+TEST_CASE("whatever goes wrong, servers and workers that are there end with what was given") {
+    for_each_seed(1000, check_seed);
+}
