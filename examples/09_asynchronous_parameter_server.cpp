@@ -19,7 +19,8 @@ struct settings {
     std::string consistency = "asynchronous", compensator = "adaptive";
     std::string log = "asynchronous_parameter_server.jsonl", checkpoints;
     double rate = 0.1, lambda = 2.0;
-    std::int64_t bound = 3, passes = 5;
+    std::int64_t passes = 5;
+    int bound = 3;
     sotto::serving servers{.dedicated = true};
     sotto::training_options training{};
     examples::transport_options transport{};

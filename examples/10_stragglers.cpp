@@ -111,8 +111,8 @@ int main(int argc, char** argv) {
             parameter_server{by, bulk_synchronous{.backups = 1, .averaged = false},
                              no_compensation{}, none{}, servers});
         row("stale synchronous, at most 3 rounds ahead",
-            parameter_server{by, stale_synchronous{.bound = 3}, no_compensation{}, none{},
-                             servers});
+            parameter_server{by, stale_synchronous{.bound = 3, .averaged = false},
+                             no_compensation{}, none{}, servers});
         row("asynchronous",
             parameter_server{by, asynchronous{}, no_compensation{}, none{}, servers});
         row("asynchronous, delay compensated (DC-ASGD-a)",
