@@ -20,6 +20,9 @@
 #include "sotto/core/errors.hpp"
 #include "sotto/core/layout.hpp"
 #include "sotto/optimizers/optimizer.hpp"
+#include "sotto/strategies/memory_of_server.hpp"
+#include "sotto/strategies/server_memory.hpp"
+#include "sotto/strategies/server_report.hpp"
 #include "sotto/strategies/server_roles.hpp"
 #include "sotto/strategies/shard.hpp"
 #include "sotto/strategies/shard_server.hpp"
@@ -42,11 +45,14 @@ public:
         : through_(&through),
           roles_(roles),
           server_(options, tensors, part, roles.workers()),
+          seen_(roles.workers()),
           ranks_(static_cast<std::size_t>(through.size())) {
         std::size_t largest = wire::push_head_bytes(part.tensors());
         for (const tensor& t : part.of(tensors))
             largest += static_cast<std::size_t>(compressing::message_bytes_max(compressor, t));
         room_.resize(largest);
+        memory_ = memory_of(server_, options, tensors, part, roles.workers(),
+                            static_cast<std::int64_t>(largest));
         if (!options.servers.checkpoints.empty()) {
             using optimizer_options = std::remove_cvref_t<decltype(options.optimizer)>;
             if constexpr (!optimizing::can_be_saved<optimizer_options>)
@@ -105,7 +111,11 @@ public:
         if (!std::exchange(r.is_here, false)) return;
         settle(r.head_sent);
         settle(r.content_sent);
-        if (const int worker = roles_.worker_of(rank); worker >= 0) server_.detach(worker);
+        if (const int worker = roles_.worker_of(rank); worker >= 0) {
+            server_.detach(worker);
+            seen_.left(worker);
+            count_pushes();
+        }
         end_if_all_done();
     }
     void came(int rank) {
@@ -123,6 +133,12 @@ public:
     void begin_again() noexcept {
         all_done_ = false;
         for (rank_state& r : ranks_) r.is_done = false;
+    }
+
+    /// What it takes, and what it has seen until now.
+    const server_memory& memory() const noexcept { return memory_; }
+    server_report report() const {
+        return seen_.report(roles_, through_->rank(), server_.version(), server_.staleness());
     }
 
     shard_server<Options>& server() noexcept { return server_; }
@@ -145,13 +161,24 @@ private:
 
     void take(int rank, byte_view content) {
         const int worker = roles_.worker_of(rank);
-        if (worker >= 0) server_.push(worker, content, through_->now());
+        if (worker >= 0) push(worker, content, through_->now());
         const bool is_done = content.size() >= 4 && content[0] == std::byte{2};
         if (!is_done && worker < 0)
             throw malformed("what rank " + std::to_string(rank) + " sent to its server",
                             {0, "2, that it is done: it does not work", 0});
         of(rank).is_done = is_done;
         end_if_all_done();
+    }
+
+    void push(int worker, byte_view content, time_point now) {
+        server_.push(worker, content, now);
+        seen_.pushed(worker, now);
+        count_pushes();
+    }
+
+    void count_pushes() noexcept {
+        for (const served_push& p : server_.log()) seen_.took(p.worker, p.applied == 0);
+        server_.forget_log();
     }
 
     void end_if_all_done() {
@@ -173,8 +200,11 @@ private:
     }
 
     void answer_all() {
-        while (const auto due = server_.next_answer(through_->now()))
+        const time_point now = through_->now();
+        while (const auto due = server_.next_answer(now)) {
+            seen_.answered(due->worker, now);
             answer(roles_.rank_of(due->worker), due->head, due->content);
+        }
     }
 
     void answer(int rank, const wire::parameters_header& head, byte_view content) {
@@ -205,6 +235,8 @@ private:
     Transport* through_;
     server_roles roles_;
     shard_server<Options> server_;
+    server_memory memory_;
+    served_record seen_;
     std::vector<rank_state> ranks_;
     bytes room_;
     std::optional<request> due_;

@@ -265,7 +265,8 @@ private:
                             .over = resumed && fit_.ends(length),
                             .begins_anew = begins_anew,
                             .parameters = &tensors(),
-                            .description = description_};
+                            .description = description_,
+                            .serves = conducting::memory_of_server(state_)};
         (calling::begin(extras, info), ...);
 
         const time_point start = transport_.now();
@@ -321,6 +322,8 @@ private:
             report.step = step_;
             report.total = total;
             if (complete) learnt_ = {};
+            const auto served = conducting::report_of_server(state_);
+            report.served = served ? &*served : nullptr;
             (evaluate_if_asked(extras, report, last), ...);
             report.seconds = seconds();
             whole.loss = report.loss;
@@ -334,6 +337,7 @@ private:
         keeper_.end_fit();
         whole.step = step_;
         whole.seconds = seconds();
+        whole.served = conducting::report_of_server(state_);
         (calling::end(extras, whole), ...);
         return whole;
     }
