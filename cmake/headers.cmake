@@ -170,6 +170,8 @@ set(sotto_headers
     include/sotto/staleness/staleness_compensator.hpp
     include/sotto/strategies/all_reduce.hpp
     include/sotto/strategies/all_reduce_state.hpp
+    include/sotto/strategies/arrival.hpp
+    include/sotto/strategies/arrival_order.hpp
     include/sotto/strategies/changed_entries.hpp
     include/sotto/strategies/entry_route.hpp
     include/sotto/strategies/host_lane.hpp

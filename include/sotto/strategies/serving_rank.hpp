@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
-#include <deque>
+#include <filesystem>
 #include <optional>
 #include <span>
 #include <string>
@@ -20,6 +20,7 @@
 #include "sotto/core/errors.hpp"
 #include "sotto/core/layout.hpp"
 #include "sotto/optimizers/optimizer.hpp"
+#include "sotto/strategies/arrival_order.hpp"
 #include "sotto/strategies/memory_of_server.hpp"
 #include "sotto/strategies/server_memory.hpp"
 #include "sotto/strategies/server_report.hpp"
@@ -70,6 +71,8 @@ public:
                           text.text());
             every_ = static_cast<std::uint64_t>(options.servers.every);
         }
+        answered_.reserve(static_cast<std::size_t>(roles.workers()));
+        prepare_order(options, tensors);
     }
 
     /// What training begins with; only the first time counts.
@@ -79,6 +82,9 @@ public:
             server_.begin(parameters);
             if (kept_ && kept_->restore(server_)) server_.restored();
             saved_at_ = server_.version();
+            order_of_.version = server_.version();
+            if (order_) order_->begin(order_of_);
+            if (recorder_) recorder_->begin(order_of_);
         }
         // All at once: else the first would be a round of its own.
         for (int worker = 0; worker < roles_.workers(); ++worker)
@@ -92,10 +98,19 @@ public:
             const auto ended = through_->poll(*due_);
             if (!ended) break;
             due_.reset();
-            take(ended->source, byte_view(room_).first(static_cast<std::size_t>(ended->bytes)));
+            const auto content = byte_view(room_).first(static_cast<std::size_t>(ended->bytes));
+            if (const int worker = roles_.worker_of(ended->source); order_ && worker >= 0) {
+                order_->hold(worker, content);
+                follow_order();
+            } else {
+                take(ended->source, content, through_->now());
+            }
             if (!all_done_) receive();
         }
-        answer_all();
+        if (order_)
+            follow_order();
+        else
+            answer_all(through_->now());
         if (kept_ && server_.version() - saved_at_ >= every_) save();
         for (rank_state& r : ranks_) {
             settle(r.head_sent);
@@ -112,6 +127,8 @@ public:
         settle(r.head_sent);
         settle(r.content_sent);
         if (const int worker = roles_.worker_of(rank); worker >= 0) {
+            if (order_) order_->refuse_went(worker);
+            if (recorder_) recorder_->went(worker, through_->now());
             server_.detach(worker);
             seen_.left(worker);
             count_pushes();
@@ -159,9 +176,40 @@ private:
             any_rank, {channels::pushes, static_cast<std::uint32_t>(through_->rank()), 0}, room_);
     }
 
-    void take(int rank, byte_view content) {
+    /// Opens what is to be written or followed.
+    void prepare_order(const Options& options, const layout& tensors) {
+        const std::filesystem::path& record = options.servers.record_arrivals;
+        const std::filesystem::path& replay = options.servers.replay_arrivals;
+        if (record.empty() && replay.empty()) return;
+        description text;
+        text.add("strategy", options);
+        for (const tensor& t : tensors) text.add("tensor " + t.name, t.size);
+        const int server = through_->rank();
+        order_of_ = {.server = server, .workers = roles_.workers(), .configuration = text.text()};
+        if (!replay.empty()) order_.emplace(arrivals_path(replay, server), roles_.workers());
+        if (!record.empty()) recorder_.emplace(arrivals_path(record, server));
+    }
+
+    /// Takes and answers in the order that was recorded, as far as what has come allows.
+    void follow_order() {
+        while (const arrival* const next = order_->next()) {
+            if (next->kind == arrival_kind::answers) {
+                answer_all(order_->time());
+                order_->answered(answered_);
+            } else {
+                const bytes* const push = order_->due();
+                if (!push) return;
+                const std::int64_t dropped = server_.dropped();
+                take(roles_.rank_of(next->worker), *push, order_->time());
+                order_->took(server_.dropped() > dropped, server_.version());
+            }
+        }
+        order_->require_none();
+    }
+
+    void take(int rank, byte_view content, time_point now) {
         const int worker = roles_.worker_of(rank);
-        if (worker >= 0) push(worker, content, through_->now());
+        if (worker >= 0) push(worker, content, now);
         const bool is_done = content.size() >= 4 && content[0] == std::byte{2};
         if (!is_done && worker < 0)
             throw malformed("what rank " + std::to_string(rank) + " sent to its server",
@@ -171,7 +219,10 @@ private:
     }
 
     void push(int worker, byte_view content, time_point now) {
+        const std::int64_t dropped = server_.dropped();
         server_.push(worker, content, now);
+        if (recorder_)
+            recorder_->took(worker, content, server_.dropped() > dropped, server_.version(), now);
         seen_.pushed(worker, now);
         count_pushes();
     }
@@ -199,12 +250,14 @@ private:
             std::fprintf(stderr, "sotto: %s\n", kept_->problem().c_str());
     }
 
-    void answer_all() {
-        const time_point now = through_->now();
+    void answer_all(time_point now) {
+        answered_.clear();
         while (const auto due = server_.next_answer(now)) {
             seen_.answered(due->worker, now);
+            answered_.push_back(due->worker);
             answer(roles_.rank_of(due->worker), due->head, due->content);
         }
+        if (recorder_) recorder_->answered(answered_, now);
     }
 
     void answer(int rank, const wire::parameters_header& head, byte_view content) {
@@ -242,6 +295,10 @@ private:
     std::optional<request> due_;
     bool all_done_ = false;
     bool survives_ = false;
+    std::vector<int> answered_;  // by the last look at who may go
+    arrivals_of order_of_;
+    std::optional<arrival_recorder> recorder_;
+    std::optional<arrival_order> order_;  // that is followed
     std::optional<checkpoint::own_state<>> kept_;
     std::uint64_t every_ = 0, saved_at_ = 0;  // versions
 };
