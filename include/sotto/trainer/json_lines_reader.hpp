@@ -221,7 +221,11 @@ private:
                             .waited = number(each, "waited_seconds", seconds_max)};
             if (w.dropped > w.rounds)
                 refuse_member("dropped", "at most the rounds", member(each, "dropped"));
-            for (const json& late : list(each, "staleness"))
+            const json& counts = list(each, "staleness");
+            if (counts.size() > static_cast<std::size_t>(staleness_counts::counts_max))
+                refuse("staleness of at most " + std::to_string(staleness_counts::counts_max),
+                       std::to_string(counts.size()));
+            for (const json& late : counts)
                 w.staleness.push_back(whole(late, "staleness[]", 0, count_max));
             told.workers.push_back(std::move(w));
         }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "sotto/trainer/report_summary.hpp"
 #include "sotto/trainer/report_text.hpp"
@@ -18,14 +19,17 @@ class staleness_bars {
 public:
     static constexpr std::int64_t bars_max = 48;
 
+    static constexpr std::size_t workers_max = 64;
+
     explicit staleness_bars(const server_report& server) {
+        const auto shown =
+            std::span(server.workers).first(std::min(server.workers.size(), workers_max));
         std::int64_t most = 0;
-        for (const served_worker& w : server.workers) most = std::max(most, w.most_late());
+        for (const served_worker& w : shown) most = std::max(most, w.most_late());
         each_ = most / bars_max + 1;
         bars_ = most / each_ + 1;
-        for (const served_worker& w : server.workers)
-            for (std::int64_t bar = 0; bar < bars_; ++bar)
-                longest_ = std::max(longest_, share(w, bar));
+        for (const served_worker& w : shown)
+            for (const double part : shares(w)) longest_ = std::max(longest_, part);
     }
 
     /// Steps of lateness that a bar stands for.
@@ -36,9 +40,10 @@ public:
                           "\" role=\"img\" aria-label=\"" + escaped(told(worker)) +
                           "\"><path class=\"a\" d=\"M0 " + at(height) + "H" + at(width) + "\"/>";
         const double step = width / static_cast<double>(std::max<std::int64_t>(bars_, 8));
-        for (std::int64_t bar = 0; bar < bars_; ++bar) {
-            const double part = share(worker, bar);
-            if (!(part > 0.0) || !(longest_ > 0.0)) continue;
+        const std::vector<double> parts = shares(worker);
+        for (std::size_t bar = 0; bar < parts.size(); ++bar) {
+            const double part = parts[bar];
+            if (!(part > 0.0)) continue;
             // What is there is seen, however little it is.
             const double high = std::max((height - 1.0) * part / longest_, 0.7);
             out += "<rect class=\"c0\" x=\"" + at(step * static_cast<double>(bar) + 0.5) +
@@ -58,21 +63,25 @@ private:
                std::to_string(std::max<std::int64_t>(w.most_late(), 0)) + " at most";
     }
 
-    std::string steps_of(std::int64_t bar) const {
-        const std::int64_t first = bar * each_;
+    std::string steps_of(std::size_t bar) const {
+        const std::int64_t first = static_cast<std::int64_t>(bar) * each_;
         std::string out = std::to_string(first);
         if (each_ > 1) out += " to " + std::to_string(first + each_ - 1);
         return out + (first == 1 && each_ == 1 ? " step" : " steps");
     }
 
-    double share(const served_worker& w, std::int64_t bar) const noexcept {
-        double here = 0.0, all = 0.0;
-        for (std::size_t s = 0; s < w.staleness.size(); ++s) {
-            const auto count = static_cast<double>(w.staleness[s]);
+    /// Of the worker's gradients, by bars.
+    std::vector<double> shares(const served_worker& w) const {
+        std::vector<double> parts(static_cast<std::size_t>(bars_));
+        double all = 0.0;
+        for (std::size_t late = 0; late < w.staleness.size(); ++late) {
+            const auto count = static_cast<double>(w.staleness[late]);
+            const std::size_t bar = late / static_cast<std::size_t>(each_);
+            parts[std::min(bar, parts.size() - 1)] += count;
             all += count;
-            if (static_cast<std::int64_t>(s) / each_ == bar) here += count;
         }
-        return all > 0.0 ? here / all : 0.0;
+        for (double& part : parts) part = all > 0.0 ? part / all : 0.0;
+        return parts;
     }
 
     std::int64_t each_ = 1, bars_ = 1;
@@ -97,7 +106,7 @@ inline std::string told_memory(const server_memory& memory) {
 }
 
 inline std::string server_table(const server_report& server) {
-    constexpr std::size_t rows_max = 64;
+    constexpr std::size_t rows_max = staleness_bars::workers_max;
     const staleness_bars bars(server);
     std::string out =
         "<div class=\"scroll\"><table><caption>The server on rank " + std::to_string(server.rank) +

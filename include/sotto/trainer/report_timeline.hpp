@@ -150,7 +150,7 @@ private:
     double length_ = 0.0;
 };
 
-/// What each rank spent waiting of its time, most first said.
+/// What the rank that waited most spent waiting of its time, and the one that waited least.
 inline std::string told_waiting(const run_log& run) {
     std::vector<const rank_timeline*> ranks{&run.timeline};
     for (const rank_timeline& other : run.others) ranks.push_back(&other);
@@ -160,11 +160,10 @@ inline std::string told_waiting(const run_log& run) {
         return a->waiting_share() < b->waiting_share();
     };
     const auto [least, most] = std::minmax_element(ranks.begin(), ranks.end(), by_share);
-    const auto rank = [](const rank_timeline* r) {
-        return "rank " + std::to_string(r->rank) + " " + percent(r->waiting_share(), 0);
-    };
-    return "Of its time " + rank(*most) + " was spent waiting" +
-           (*least == *most ? "." : ", of " + rank(*least) + ".");
+    const auto share = [](const rank_timeline* r) { return percent(r->waiting_share(), 0); };
+    const auto rank = [](const rank_timeline* r) { return std::to_string(r->rank); };
+    return "rank " + rank(*most) + " spent " + share(*most) + " of its time waiting" +
+           (*least == *most ? "." : ", rank " + rank(*least) + " " + share(*least) + ".");
 }
 
 /// Runs of which several ranks' logs are known, or that have servers; nothing where none is.

@@ -297,6 +297,12 @@ TEST_CASE("a server's line that cannot be is refused, and changes nothing") {
           R"({"rank":1,"rounds":3,"dropped":1,"waited_seconds":0})", "7"})
         CHECK_THROWS_AS(line(wrong), malformed_log);
     CHECK(reader.log().servers == before);
+    std::string many = "0";
+    for (int i = 0; i < 4096; ++i) many += ",0";
+    CHECK_THROWS_AS(
+        line((R"({"rank":1,"rounds":3,"dropped":0,"waited_seconds":0,"staleness":[)" + many + "]}")
+                 .c_str()),
+        malformed_log);
 }
 
 TEST_CASE("the progress bar tells a server's memory first, and what it saw in the end") {
