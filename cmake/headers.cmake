@@ -171,15 +171,20 @@ set(sotto_headers
     include/sotto/staleness/staleness_compensator.hpp
     include/sotto/strategies/all_reduce.hpp
     include/sotto/strategies/all_reduce_state.hpp
+    include/sotto/strategies/arrival.hpp
+    include/sotto/strategies/arrival_order.hpp
     include/sotto/strategies/changed_entries.hpp
     include/sotto/strategies/entry_route.hpp
     include/sotto/strategies/host_lane.hpp
     include/sotto/strategies/kept_versions.hpp
     include/sotto/strategies/lane.hpp
+    include/sotto/strategies/memory_of_server.hpp
     include/sotto/strategies/parameter_server.hpp
     include/sotto/strategies/parameter_server_state.hpp
     include/sotto/strategies/round_report.hpp
     include/sotto/strategies/server_link.hpp
+    include/sotto/strategies/server_memory.hpp
+    include/sotto/strategies/server_report.hpp
     include/sotto/strategies/server_roles.hpp
     include/sotto/strategies/serving_rank.hpp
     include/sotto/strategies/shard.hpp
@@ -206,12 +211,15 @@ set(sotto_headers
     include/sotto/trainer/fit_progress.hpp
     include/sotto/trainer/fit_request.hpp
     include/sotto/trainer/html_report.hpp
+    include/sotto/trainer/joined_ranks.hpp
     include/sotto/trainer/json_lines.hpp
+    include/sotto/trainer/json_lines_reader.hpp
     include/sotto/trainer/line_file.hpp
     include/sotto/trainer/model_buffers.hpp
     include/sotto/trainer/options.hpp
     include/sotto/trainer/peak_memory.hpp
     include/sotto/trainer/progress_bar.hpp
+    include/sotto/trainer/rank_timeline.hpp
     include/sotto/trainer/read_json_lines.hpp
     include/sotto/trainer/recent_rounds.hpp
     include/sotto/trainer/report.hpp
@@ -222,9 +230,11 @@ set(sotto_headers
     include/sotto/trainer/report_costs.hpp
     include/sotto/trainer/report_curves.hpp
     include/sotto/trainer/report_overlap.hpp
+    include/sotto/trainer/report_servers.hpp
     include/sotto/trainer/report_style.hpp
     include/sotto/trainer/report_summary.hpp
     include/sotto/trainer/report_text.hpp
+    include/sotto/trainer/report_timeline.hpp
     include/sotto/trainer/reports.hpp
     include/sotto/trainer/resume_report.hpp
     include/sotto/trainer/resuming.hpp
@@ -236,6 +246,8 @@ set(sotto_headers
     include/sotto/trainer/run_recorder.hpp
     include/sotto/trainer/saved_state.hpp
     include/sotto/trainer/saving.hpp
+    include/sotto/trainer/server_lines.hpp
+    include/sotto/trainer/server_summary.hpp
     include/sotto/trainer/trainer.hpp
     include/sotto/trainer/write_failure.hpp
     include/sotto/transports/ballot_transport.hpp

@@ -3,12 +3,16 @@
 // by how far the parameters have moved meanwhile (DC-ASGD).
 
 #include <sotto/sotto.hpp>
+#include <sotto/trainer/chrome_trace.hpp>
+#include <sotto/trainer/joined_ranks.hpp>
 #include <sotto/trainer/json_lines.hpp>
+#include <sotto/trainer/report.hpp>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
+#include <filesystem>
 #include <string>
 
 #include "transport.hpp"
@@ -18,8 +22,10 @@ namespace {
 struct settings {
     std::string consistency = "asynchronous", compensator = "adaptive";
     std::string log = "asynchronous_parameter_server.jsonl", checkpoints;
+    std::string report = "asynchronous_parameter_server.html", trace;
     double rate = 0.1, lambda = 2.0;
-    std::int64_t bound = 3, passes = 5;
+    std::int64_t passes = 5;
+    int bound = 3;
     sotto::serving servers{.dedicated = true};
     sotto::training_options training{};
     examples::transport_options transport{};
@@ -36,20 +42,22 @@ void train(const settings& s, auto consistency, auto compensator) {
         models::mlp model{784, 256, 10};
         trainer trainer{model, strategy, transport, s.training};
         const auto began = transport.now();
-        const bool speaks = transport.rank() == 0;
-        if (speaks)
-            trainer.fit(digits, epochs{s.passes}, json_lines{s.log});
-        else
-            trainer.fit(digits, epochs{s.passes});
-        if (!speaks) return;
-        const auto& server = *trainer.state().server();
+        const auto fit = [&](auto&&... more) {
+            return trainer.fit(digits, epochs{s.passes}, progress_bar{},
+                               json_lines{s.log, {.every_rank = true}}, more...);
+        };
+        s.trace.empty() ? fit() : fit(chrome_trace{s.trace});
+        transport.agree(true);  // all ranks have written their logs
+        if (transport.rank() != 0) return;
         const evaluation found = trainer.evaluate(unseen);
         std::printf("accuracy %.2f %% after %llu steps of the server, %.2f s\n",
-                    100.0 * found.accuracy, static_cast<unsigned long long>(server.version()),
+                    100.0 * found.accuracy,
+                    static_cast<unsigned long long>(trainer.state().server()->version()),
                     in_seconds(transport.now() - began));
-        for (int worker = 0; worker < trainer.state().roles().workers(); ++worker)
-            std::printf("worker %d: its gradients were %.2f steps late on the mean\n", worker,
-                        server.staleness().mean(worker));
+        write_report(read_json_lines_of_ranks(s.log), s.report,
+                     {.title = "A parameter server and its workers"});
+        std::printf("Who computed, waited and sent, and how late gradients came: %s\n",
+                    std::filesystem::absolute(s.report).c_str());
     });
 }
 
@@ -62,6 +70,7 @@ void with_compensator(const settings& s, auto consistency) {
 
 int main(int argc, char** argv) {
     settings s;
+    std::string record, replay;
     CLI::App app{"Trains by a parameter server", "asynchronous_parameter_server"};
     app.option_defaults()->always_capture_default();
     app.add_option("--consistency", s.consistency, "How far ranks may be apart")
@@ -79,12 +88,18 @@ int main(int argc, char** argv) {
     app.add_option("--batch-size", s.training.batch_size, "Of one worker");
     app.add_option("--seed", s.training.seed, "Of starting values and the order of data");
     app.add_option("--epochs", s.passes, "Passes over the data")->check(examples::at_least_one);
-    app.add_option("--log", s.log, "JSON lines, one a step of rank 0");
+    app.add_option("--log", s.log, "JSON lines, a file for each rank");
+    app.add_option("--report", s.report, "The HTML file to write");
+    app.add_option("--trace", s.trace, "A file for ten steps, to be opened in ui.perfetto.dev");
+    app.add_option("--record", record, "A file for the order in which gradients came");
+    app.add_option("--replay", replay, "One whose order is followed: it all repeats, bit for bit");
     app.add_flag("--quick", s.quick, "A few seconds: fewer digits, at most 2 epochs");
     examples::add_transport(app, s.transport);
     return examples::run(app, argc, argv, [&] {
         if (s.quick) s.passes = std::min<std::int64_t>(s.passes, 2);
         s.servers.checkpoints = s.checkpoints;
+        s.servers.record_arrivals = record;
+        s.servers.replay_arrivals = replay;
         s.transport.seed = s.training.seed;
         if (s.consistency == "asynchronous")
             with_compensator(s, sotto::asynchronous{});

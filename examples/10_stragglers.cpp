@@ -3,13 +3,20 @@
 // target loss.
 
 #include <sotto/sotto.hpp>
+#include <sotto/trainer/joined_ranks.hpp>
+#include <sotto/trainer/report.hpp>
+#include <sotto/trainer/run_recorder.hpp>
 
 #include <CLI/CLI.hpp>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <filesystem>
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "transport.hpp"
 
@@ -20,13 +27,15 @@ struct settings {
     std::int64_t passes = 20;
     sotto::training_options training{};
     examples::transport_options transport{.workers = 9, .slow = 5.0};
+    std::string report = "stragglers.html";
     bool quick = false;
 };
 
 struct outcome {
     std::optional<double> seconds;  // until the target; nothing: never
     std::uint64_t steps = 0;
-    double waited = 0.0;  // of the fastest worker's time
+    double waited = 0.0;  // of worker 1's time
+    sotto::run_log log;   // of all ranks
 };
 
 /// Time is the network's, which no machine's speed changes: a table like this repeats anywhere.
@@ -40,6 +49,7 @@ outcome train(const settings& s, const auto& strategy) {
     outcome found;
     std::function<double()> loss_at_server;
     std::int64_t pushed = 0, checked = 0;
+    std::vector<run_log> logs(static_cast<std::size_t>(s.transport.workers));
     run_simulated(s.transport.workers, network, [&](simulated& transport) {
         models::mlp model{784, 64, 10};
         trainer trainer{model, strategy, transport, s.training};
@@ -59,7 +69,10 @@ outcome train(const settings& s, const auto& strategy) {
         const auto until_reached = [&](const epoch_report&) {
             return found.seconds ? verdict::stop : verdict::go_on;
         };
-        const fit_report report = trainer.fit(digits, epochs{s.passes}, check, until_reached);
+        run_recorder recorder;
+        const fit_report report =
+            trainer.fit(digits, epochs{s.passes}, check, until_reached, recorder);
+        logs[static_cast<std::size_t>(transport.rank())] = recorder.log();
         if (transport.rank() == 1 && report.seconds > 0.0)
             found.waited = in_seconds(report.total.wait) / report.seconds;
         if (transport.rank() == 0) {
@@ -67,6 +80,7 @@ outcome train(const settings& s, const auto& strategy) {
             loss_at_server = nullptr;
         }
     });
+    found.log = joined_ranks(std::move(logs));
     return found;
 }
 
@@ -88,6 +102,7 @@ int main(int argc, char** argv) {
         ->check(examples::at_least_one);
     app.add_option("--batch-size", s.training.batch_size, "Of one worker");
     app.add_option("--seed", s.transport.seed, "Of speeds");
+    app.add_option("--report", s.report, "The HTML file to write");
     app.add_flag("--quick", s.quick, "A few seconds: fewer digits, an easier target");
     return examples::run(app, argc, argv, [&] {
         using namespace sotto;
@@ -98,8 +113,11 @@ int main(int argc, char** argv) {
         std::printf("%d workers, the last %.3g times slower than the others\n",
                     s.transport.workers - 1, s.transport.slow);
         std::printf("%-44s %12s %10s %16s\n", "", "to the loss", "steps", "worker 1 waited");
+        std::vector<run_log> runs;
         const auto row = [&](const char* name, const auto& strategy) {
-            const outcome found = train(s, strategy);
+            outcome found = train(s, strategy);
+            found.log.name = name;
+            runs.push_back(std::move(found.log));
             char seconds[32] = "never";
             if (found.seconds) std::snprintf(seconds, sizeof seconds, "%.2f s", *found.seconds);
             std::printf("%-44s %12s %10llu %14.0f %%\n", name, seconds,
@@ -111,12 +129,15 @@ int main(int argc, char** argv) {
             parameter_server{by, bulk_synchronous{.backups = 1, .averaged = false},
                              no_compensation{}, none{}, servers});
         row("stale synchronous, at most 3 rounds ahead",
-            parameter_server{by, stale_synchronous{.bound = 3}, no_compensation{}, none{},
-                             servers});
+            parameter_server{by, stale_synchronous{.bound = 3, .averaged = false},
+                             no_compensation{}, none{}, servers});
         row("asynchronous",
             parameter_server{by, asynchronous{}, no_compensation{}, none{}, servers});
         row("asynchronous, delay compensated (DC-ASGD-a)",
             parameter_server{by, asynchronous{}, delay_compensation_adaptive{}, none{}, servers});
+        write_report(runs, s.report, {.title = "One slow worker, and ways to live with it"});
+        std::printf("Who computed, waited and sent: %s\n",
+                    std::filesystem::absolute(s.report).c_str());
         return 0;
     });
 }

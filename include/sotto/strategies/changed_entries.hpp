@@ -19,6 +19,10 @@ class changed_entries {
 public:
     explicit changed_entries(std::size_t n) : n_(n), entries_max_(n / 8), marks_(n / 64 + 1) {}
 
+    /// What n parameters take here at most, and what an answer by changes then holds.
+    static std::int64_t bytes_max(std::int64_t n) noexcept { return 4 * (n / 8) + n / 8 + 8; }
+    static std::int64_t answer_bytes_max(std::int64_t n) noexcept { return 8 * (n / 8); }
+
     /// The step to this version moved these.
     void add(std::uint64_t version, std::span<const std::uint32_t> indices) {
         if (indices.size() > entries_max_) return add_all(version);

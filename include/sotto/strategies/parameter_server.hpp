@@ -30,6 +30,11 @@ struct serving {
     /// steps, and begins where there is something; empty: nowhere.
     std::filesystem::path checkpoints{};
     std::int64_t every = 1000;
+    /// A file in which each server writes in what order it was told what and whom it answered, and
+    /// one whose order it follows: the same run then ends in the same parameters, bit for bit. See
+    /// arrival_order. Empty: neither.
+    std::filesystem::path record_arrivals{};
+    std::filesystem::path replay_arrivals{};
 
     void describe(auto&& field) const {
         field("servers", servers);
@@ -52,7 +57,8 @@ struct serving {
 ///           worker, see kept_versions. A worker: 8 bytes a parameter and the compressor's
 ///   errors  non_finite, on the rank whose gradient it is; malformed; peer_failure;
 ///           invalid_option, when it is bound: servers below 1 or beyond the ranks, no worker, or
-///           backup workers with several servers
+///           backup workers with several servers; mismatch: an order of arrivals that cannot be
+///           followed
 ///   source  Li et al. 2014, Scaling Distributed Machine Learning with the Parameter Server, OSDI
 template <class Optimizer = sgd, class Consistency = asynchronous,
           class Compensator = no_compensation, class Compressor = none>

@@ -20,6 +20,8 @@
 #include "sotto/core/layout.hpp"
 #include "sotto/kernels/reductions.hpp"
 #include "sotto/strategies/server_link.hpp"
+#include "sotto/strategies/server_memory.hpp"
+#include "sotto/strategies/server_report.hpp"
 #include "sotto/strategies/server_roles.hpp"
 #include "sotto/strategies/serving_rank.hpp"
 #include "sotto/strategies/shard.hpp"
@@ -123,6 +125,13 @@ public:
         return serving_ ? &serving_->server() : nullptr;
     }
     const server_roles& roles() const noexcept { return roles_; }
+    /// What this rank's server takes, and what it has seen until now; nothing where it is none.
+    std::optional<server_memory> memory_of_server() const {
+        return serving_ ? std::optional(serving_->memory()) : std::nullopt;
+    }
+    std::optional<server_report> report_of_server() const {
+        return serving_ ? std::optional(serving_->report()) : std::nullopt;
+    }
     /// Ranks that went while that was survived, and why; in order.
     std::span<const rank_change> losses() const noexcept { return losses_; }
 
@@ -192,7 +201,8 @@ private:
 
         at("wait");
         wait_for_answers();
-        report.wait = watch.lap();
+        report.exchange = watch.lap();
+        report.wait = report.exchange;
 
         settle(report);
         std::copy(read_.begin(), read_.end(), parameters.begin());

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
-#include <deque>
+#include <filesystem>
 #include <optional>
 #include <span>
 #include <string>
@@ -21,6 +21,10 @@
 #include "sotto/core/errors.hpp"
 #include "sotto/core/layout.hpp"
 #include "sotto/optimizers/optimizer.hpp"
+#include "sotto/strategies/arrival_order.hpp"
+#include "sotto/strategies/memory_of_server.hpp"
+#include "sotto/strategies/server_memory.hpp"
+#include "sotto/strategies/server_report.hpp"
 #include "sotto/strategies/server_roles.hpp"
 #include "sotto/strategies/shard.hpp"
 #include "sotto/strategies/shard_server.hpp"
@@ -44,12 +48,16 @@ public:
         : through_(&through),
           roles_(roles),
           server_(options, tensors, part, roles.workers()),
+          seen_(roles.workers()),
           ranks_(static_cast<std::size_t>(through.size())),
           rounds_(static_cast<std::size_t>(roles.workers())) {
         std::size_t largest = wire::push_head_bytes(part.tensors());
         for (const tensor& t : part.of(tensors))
             largest += static_cast<std::size_t>(compressing::message_bytes_max(compressor, t));
-        room_.resize(std::max(largest, wire::push_head_bytes(1) + wire::configuration_bytes_max));
+        largest = std::max(largest, wire::push_head_bytes(1) + wire::configuration_bytes_max);
+        room_.resize(largest);
+        memory_ = memory_of(server_, options, tensors, part, roles.workers(),
+                            static_cast<std::int64_t>(largest));
         if (!options.servers.checkpoints.empty()) {
             using optimizer_options = std::remove_cvref_t<decltype(options.optimizer)>;
             if constexpr (!optimizing::can_be_saved<optimizer_options>)
@@ -67,6 +75,8 @@ public:
                           text.text());
             every_ = static_cast<std::uint64_t>(options.servers.every);
         }
+        answered_.reserve(static_cast<std::size_t>(roles.workers()));
+        prepare_order(options, tensors);
     }
 
     /// What workers must be configured by.
@@ -86,6 +96,9 @@ public:
             server_.begin(parameters);
             if (kept_ && kept_->restore(*this)) server_.restored();
             saved_at_ = server_.version();
+            order_of_.version = server_.version();
+            if (order_) order_->begin(order_of_);
+            if (recorder_) recorder_->begin(order_of_);
         }
         // All at once: else the first would be a round of its own.
         for (int worker = 0; worker < roles_.workers(); ++worker)
@@ -99,10 +112,19 @@ public:
             const auto ended = through_->poll(*due_);
             if (!ended) break;
             due_.reset();
-            take(ended->source, byte_view(room_).first(static_cast<std::size_t>(ended->bytes)));
+            const auto content = byte_view(room_).first(static_cast<std::size_t>(ended->bytes));
+            if (const int worker = roles_.worker_of(ended->source); order_ && worker >= 0) {
+                order_->hold(worker, content);
+                follow_order();
+            } else {
+                take(ended->source, content, through_->now());
+            }
             if (!all_done_) receive();
         }
-        answer_all();
+        if (order_)
+            follow_order();
+        else
+            answer_all(through_->now());
         if (kept_ && server_.version() - saved_at_ >= every_) save();
         for (rank_state& r : ranks_) {
             settle(r.head_sent);
@@ -118,7 +140,13 @@ public:
         if (!std::exchange(r.is_here, false)) return;
         settle(r.head_sent);
         settle(r.content_sent);
-        if (const int worker = roles_.worker_of(rank); worker >= 0) server_.detach(worker);
+        if (const int worker = roles_.worker_of(rank); worker >= 0) {
+            if (order_) order_->refuse_went(worker);
+            if (recorder_) recorder_->went(worker, through_->now());
+            server_.detach(worker);
+            seen_.left(worker);
+            count_pushes();
+        }
         end_if_all_done();
     }
     void came(int rank) {
@@ -138,10 +166,18 @@ public:
         for (rank_state& r : ranks_) r.is_done = false;
     }
 
+    /// What it takes, and what it has seen until now.
+    const server_memory& memory() const noexcept { return memory_; }
+    server_report report() const {
+        return seen_.report(roles_, through_->rank(), server_.version(), server_.staleness());
+    }
+
     shard_server<Options>& server() noexcept { return server_; }
     const shard_server<Options>& server() const noexcept { return server_; }
 
 private:
+    static constexpr std::size_t log_max = 65536;
+
     struct rank_state {
         bool is_here = true;
         bool is_done = false;
@@ -156,20 +192,59 @@ private:
             any_rank, {channels::pushes, static_cast<std::uint32_t>(through_->rank()), 0}, room_);
     }
 
-    void take(int rank, byte_view content) {
+    /// Opens what is to be written or followed.
+    void prepare_order(const Options& options, const layout& tensors) {
+        const std::filesystem::path& record = options.servers.record_arrivals;
+        const std::filesystem::path& replay = options.servers.replay_arrivals;
+        if (record.empty() && replay.empty()) return;
+        description text;
+        text.add("strategy", options);
+        for (const tensor& t : tensors) text.add("tensor " + t.name, t.size);
+        const int server = through_->rank();
+        order_of_ = {.server = server, .workers = roles_.workers(), .configuration = text.text()};
+        if (!replay.empty()) order_.emplace(arrivals_path(replay, server), roles_.workers());
+        if (!record.empty()) recorder_.emplace(arrivals_path(record, server));
+    }
+
+    /// Takes and answers in the order that was recorded, as far as what has come allows.
+    void follow_order() {
+        while (const arrival* const next = order_->next()) {
+            if (next->kind == arrival_kind::answers) {
+                answer_all(order_->time());
+                order_->answered(answered_);
+            } else {
+                const bytes* const push = order_->due();
+                if (!push) return;
+                const std::int64_t dropped = server_.dropped();
+                take(roles_.rank_of(next->worker), *push, order_->time());
+                order_->took(server_.dropped() > dropped, server_.version());
+            }
+        }
+        order_->require_none();
+    }
+
+    void take(int rank, byte_view content, time_point now) {
         const int worker = roles_.worker_of(rank);
         const bool is_done = content.size() >= 4 && content[0] == std::byte{2};
         const bool begins = content.size() >= 4 && content[0] == std::byte{0};
         if (worker >= 0) {
-            server_.push(worker, content, through_->now());
+            // Of a process that went meanwhile: nobody waits for what comes of it.
+            if (survives_ && !begins && !server_.is_present(worker)) return;
+            push(worker, content, now);
             if (begins && refuse(rank, wire::configuration_of(content))) return;
-            if (!begins && !is_done) count(worker, content);
+            if (!begins && !is_done) count_round(worker, content);
         } else if (!is_done) {
             throw malformed("what rank " + std::to_string(rank) + " sent to its server",
                             {0, "2, that it is done: it does not work", 0});
         }
         of(rank).is_done = is_done;
         end_if_all_done();
+    }
+
+    /// The worker's gradient was taken, or dropped.
+    void count_round(int worker, byte_view push) {
+        const auto before = wire::load_little_endian<std::uint64_t>(push.data() + 8);
+        rounds_[static_cast<std::size_t>(worker)] = static_cast<std::int64_t>(before) + 1;
     }
 
     /// Whether a worker cannot take part; it is told why.
@@ -184,10 +259,22 @@ private:
         return true;
     }
 
-    /// A gradient was taken, or dropped.
-    void count(int worker, byte_view content) {
-        const auto before = wire::load_little_endian<std::uint64_t>(content.data() + 8);
-        rounds_[static_cast<std::size_t>(worker)] = static_cast<std::int64_t>(before) + 1;
+    void push(int worker, byte_view content, time_point now) {
+        const std::int64_t dropped = server_.dropped();
+        server_.push(worker, content, now);
+        if (recorder_)
+            recorder_->took(worker, content, server_.dropped() > dropped, server_.version(), now);
+        seen_.pushed(worker, now);
+        count_pushes();
+    }
+
+    void count_pushes() {
+        for (const served_push& p : server_.log().subspan(counted_))
+            seen_.took(p.worker, p.applied == 0);
+        counted_ = server_.log().size();
+        if (counted_ < log_max) return;
+        server_.forget_log();
+        counted_ = 0;
     }
 
     void end_if_all_done() {
@@ -209,12 +296,16 @@ private:
             std::fprintf(stderr, "sotto: %s\n", kept_->problem().c_str());
     }
 
-    void answer_all() {
-        while (auto due = server_.next_answer(through_->now())) {
+    void answer_all(time_point now) {
+        answered_.clear();
+        while (auto due = server_.next_answer(now)) {
+            seen_.answered(due->worker, now);
+            answered_.push_back(due->worker);
             const auto had = rounds_[static_cast<std::size_t>(due->worker)];
             due->head.rounds = static_cast<std::uint64_t>(had);
             answer(roles_.rank_of(due->worker), due->head, due->content);
         }
+        if (recorder_) recorder_->answered(answered_, now);
     }
 
     void answer(int rank, const wire::parameters_header& head, byte_view content) {
@@ -245,7 +336,10 @@ private:
     Transport* through_;
     server_roles roles_;
     shard_server<Options> server_;
+    server_memory memory_;
+    served_record seen_;
     std::vector<rank_state> ranks_;
+    std::size_t counted_ = 0;           // of the server's log
     std::vector<std::int64_t> rounds_;  // of each worker, since `fit` began
     std::string configuration_;
     bytes refusal_;
@@ -253,6 +347,10 @@ private:
     std::optional<request> due_;
     bool all_done_ = false;
     bool survives_ = false;
+    std::vector<int> answered_;  // by the last look at who may go
+    arrivals_of order_of_;
+    std::optional<arrival_recorder> recorder_;
+    std::optional<arrival_order> order_;  // that is followed
     std::optional<checkpoint::own_state<>> kept_;
     std::uint64_t every_ = 0, saved_at_ = 0;  // versions
 };

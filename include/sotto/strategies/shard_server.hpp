@@ -19,7 +19,6 @@
 #include "sotto/core/large_pages.hpp"
 #include "sotto/core/layout.hpp"
 #include "sotto/kernels/arithmetic.hpp"
-#include "sotto/kernels/entries.hpp"
 #include "sotto/kernels/reductions.hpp"
 #include "sotto/optimizers/optimizer.hpp"
 #include "sotto/staleness/staleness_compensator.hpp"
@@ -66,11 +65,12 @@ class shard_server {
     static constexpr bool in_turn = only_for_rounds<compensator_options>;  // DC-SSGD
     static constexpr bool watches =
         compensating::watches_moves<compensator_state<compensator_options>>;
+
+public:
     /// Whether entries can be applied without the whole gradient.
     static constexpr bool by_entries =
         sparse<compressor_options> && optimizing::updates_entries<optimizer_state> && !watches;
 
-public:
     shard_server(const Options& options, const layout& tensors, const shard& part, int workers)
         : tensors_(tensors),
           part_(part),
@@ -98,6 +98,10 @@ public:
         has_begun_ = true;
     }
     bool has_begun() const noexcept { return has_begun_; }
+
+    bool is_present(int worker) const noexcept {
+        return workers_[static_cast<std::size_t>(worker)].is_present;
+    }
 
     /// Waits for this worker from now on, where the consistency waits for workers.
     void expect(int worker) {
@@ -220,6 +224,7 @@ public:
     std::int64_t dropped() const noexcept { return dropped_; }
     const staleness_counts& staleness() const noexcept { return counts_; }
     std::span<const served_push> log() const noexcept { return log_; }
+    void forget_log() noexcept { log_.clear(); }  // who serves for long reads it now and then
     std::size_t kept_bytes() const noexcept { return versions_.memory(); }
 
 private:
@@ -257,7 +262,7 @@ private:
                             std::span<const std::uint32_t>(indices_), values_,
                             wire::value_format::fp32, w.changes);
         if constexpr (compares)
-            kernels::copy_at(versions_.own(worker, version_, present), present, indices_);
+            versions_.renew(worker, version_, present, indices_);
         else
             versions_.release(worker);
         return true;

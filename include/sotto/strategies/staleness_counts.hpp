@@ -12,11 +12,14 @@ namespace sotto {
 /// read.
 class staleness_counts {
 public:
+    static constexpr std::int64_t counts_max = 4096;
+
     explicit staleness_counts(int workers) : of_(static_cast<std::size_t>(workers)) {}
 
     void add(int worker, std::int64_t staleness) {
         auto& counts = of_[static_cast<std::size_t>(worker)];
-        const auto at = static_cast<std::size_t>(std::clamp<std::int64_t>(staleness, 0, most));
+        const auto at =
+            static_cast<std::size_t>(std::clamp<std::int64_t>(staleness, 0, counts_max - 1));
         if (counts.size() <= at) counts.resize(at + 1);
         ++counts[at];
     }
@@ -39,8 +42,6 @@ public:
     }
 
 private:
-    static constexpr std::int64_t most = 4095;
-
     std::vector<std::vector<std::int64_t>> of_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -11,6 +12,8 @@
 #include "sotto/data/sampler.hpp"
 #include "sotto/models/gradient_source.hpp"
 #include "sotto/strategies/round_report.hpp"
+#include "sotto/strategies/server_memory.hpp"
+#include "sotto/strategies/server_report.hpp"
 #include "sotto/strategies/task.hpp"
 #include "sotto/transports/transport.hpp"
 
@@ -79,6 +82,8 @@ using strategy_state = decltype(std::declval<const S&>().bind(std::declval<const
 ///   sender_for(rank) -> int                    which rank sends what `rank` remembers of its
 ///                                              gradients: that a run resumed by another number of
 ///                                              ranks puts it there. The same on all ranks; `rank`
+///   memory_of_server() -> std::optional<server_memory>, report_of_server() ->
+///   std::optional<server_report>               where this rank serves others: for logs
 /// `static constexpr bool synchronous` in the options says that after a round all ranks hold the
 /// same parameters: an evaluation is then shared out among them. Otherwise a rank may be without
 /// data and rounds of its own, a server that only serves: its `fit` goes straight to `finish`.
@@ -127,6 +132,22 @@ int sender_for(const State& state, int rank) {
         return state.sender_for(rank);
     else
         return rank;
+}
+
+template <class State>
+std::optional<server_memory> memory_of_server(const State& state) {
+    if constexpr (requires { state.memory_of_server(); })
+        return state.memory_of_server();
+    else
+        return std::nullopt;
+}
+
+template <class State>
+std::optional<server_report> report_of_server(const State& state) {
+    if constexpr (requires { state.report_of_server(); })
+        return state.report_of_server();
+    else
+        return std::nullopt;
 }
 
 }  // namespace conducting

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -16,6 +17,7 @@
 #include "sotto/trainer/callback.hpp"
 #include "sotto/trainer/line_file.hpp"
 #include "sotto/trainer/round_times.hpp"
+#include "sotto/trainer/run_log.hpp"
 #include "sotto/trainer/write_failure.hpp"
 
 namespace sotto {
@@ -31,7 +33,9 @@ struct chrome_trace_options {
 /// Draws when each tensor was computed, compressed, under way and added up: a file in Chrome's
 /// trace format, which chrome://tracing and ui.perfetto.dev open. One process for each rank, with a
 /// row for what its thread does and one for each tensor on the network, so that what overlaps is
-/// seen; where the worker's row is empty, it waits. A single worker has no rows of the network.
+/// seen; where the worker's row is empty, it waits. A single worker has no rows of the network. A
+/// strategy that does not tell tensors apart, such as parameter_server, has the one row, where a
+/// step is load, compute, compress, wait and apply.
 ///
 /// Rank r > 0 writes to PATH.rankr. Put together, those of one machine show its ranks side by side,
 /// by one clock: the files one after the other, all but the first without their first line, a "[".
@@ -72,27 +76,16 @@ public:
                    {"pid", rank_},
                    {"args", {{"name", "rank " + std::to_string(rank_)}}}});
         name_row(text, worker_row, "worker");
-        for (std::size_t i = 0; i < names_.size() && has_network_; ++i)
-            name_row(text, row_of(i), "network: " + names_[i]);
         reason_to_stop(write(text), "written");
         begun_ = true;
     }
 
     void on_step(const step_report& report) {
-        if (!begun_ || report.round.tensor_times.size() != names_.size()) return;
+        if (!begun_) return;
         const std::int64_t behind = ++steps_ - options_.first_step;
         if (behind < 0 || behind >= options_.steps) return;
-        round_.take(report);
-        const double began = in_seconds(report.round.began.time_since_epoch());
-        std::string text;
-        for (const worker_span& s : worker_spans(round_))
-            put_span(text, worker_row, name_of(s.what),
-                     s.tensor == worker_span::no_tensor ? "step " + std::to_string(report.step)
-                                                        : names_[s.tensor],
-                     began, s.begin, s.end);
-        for (std::size_t i = 0; i < names_.size() && has_network_; ++i)
-            put_span(text, row_of(i), "exchange", names_[i], began, round_.tensors[i].left,
-                     round_.tensors[i].arrived);
+        std::string text = report.round.tensor_times.size() == names_.size() ? by_tensors(report)
+                                                                             : by_parts(report);
         const std::error_code reason = write(text);
         if (!reason) return complaint_.worked();
         complaint_.failed(report.step, said("written", reason));
@@ -106,6 +99,39 @@ private:
         return static_cast<std::int64_t>(tensor) + 1;
     }
     static double in_microseconds(double seconds) noexcept { return 1e6 * seconds; }
+
+    std::string by_tensors(const step_report& report) {
+        round_.take(report);
+        const double began = in_seconds(report.round.began.time_since_epoch());
+        std::string text;
+        for (std::size_t i = 0; i < names_.size() && has_network_ && !rows_named_; ++i)
+            name_row(text, row_of(i), "network: " + names_[i]);
+        rows_named_ = true;
+        for (const worker_span& s : worker_spans(round_))
+            put_span(text, worker_row, name_of(s.what),
+                     s.tensor == worker_span::no_tensor ? "step " + std::to_string(report.step)
+                                                        : names_[s.tensor],
+                     began, s.begin, s.end);
+        for (std::size_t i = 0; i < names_.size() && has_network_; ++i)
+            put_span(text, row_of(i), "exchange", names_[i], began, round_.tensors[i].left,
+                     round_.tensors[i].arrived);
+        return text;
+    }
+
+    /// Of a strategy that tells no times of tensors: one thing after the other.
+    std::string by_parts(const step_report& report) const {
+        std::string text;
+        const double began = clock_of(report.round);
+        if (!std::isfinite(began)) return text;
+        double now = 0.0;
+        for (const part_of_time& part :
+             timed_step_of(report.step, costs_of(report.round)).parts()) {
+            put_span(text, worker_row, part.name, "step " + std::to_string(report.step), began, now,
+                     now + part.seconds);
+            now += part.seconds;
+        }
+        return text;
+    }
 
     void name_row(std::string& text, std::int64_t row, const std::string& name) const {
         put(text, {{"ph", "M"},
@@ -153,7 +179,8 @@ private:
     int rank_ = 0;
     bool has_network_ = false;
     bool begun_ = false;
-    std::int64_t steps_ = 0;  // since then
+    bool rows_named_ = false;  // those of the network
+    std::int64_t steps_ = 0;   // since then
     std::vector<std::string> names_;
     round_times round_;
 };

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -17,6 +18,8 @@
 #include "sotto/trainer/peak_memory.hpp"
 #include "sotto/trainer/recent_rounds.hpp"
 #include "sotto/trainer/round_times.hpp"
+#include "sotto/trainer/run_log.hpp"
+#include "sotto/trainer/server_lines.hpp"
 #include "sotto/trainer/write_failure.hpp"
 
 namespace sotto {
@@ -34,8 +37,10 @@ struct json_lines_options {
 /// with its "event" first:
 ///   run     rank, world_size, epochs left to do, examples of this rank and steps an epoch, step;
 ///           options and tensors of the whole run. First
+///           server_memory, the bytes that it takes, where this rank serves others
 ///   step    step (counted from 1), epoch (passes over the data when it began, with their
 ///           fraction), rank_loss (mean over this rank's batch), costs of the step,
+///           began_seconds by the transport's clock where the strategy tells,
 ///           tensor_message_bytes
 ///   epoch   epoch (counted from 1), complete (false where `fit` ended inside it), step, loss (mean
 ///           over all ranks' examples), test_loss, test_accuracy and test_examples where it was
@@ -44,6 +49,10 @@ struct json_lines_options {
 ///           began: ready_, left_, arrived_ and decoded_seconds of every tensor, agreed_ and
 ///           ended_seconds of the round; apply_seconds. Where several ranks train
 ///           and the strategy tells
+///   server  where this rank serves, after an epoch's line and before the end: rank, version (steps
+///           that it took), and of each worker rank, rounds (gradients that it pushed), dropped (of
+///           them), waited_seconds (between them and their answers), and staleness: gradients that
+///           came so many steps late, from 0 on
 ///   checkpoint   step, path; failure, the reason, where it could not be written
 ///   skipped      lines, how many could not be written before this one, and the reason
 ///   end     epochs and steps of this `fit`, step, loss and test of the last epoch, stopped_early,
@@ -89,15 +98,17 @@ public:
         object tensors = object::array();
         for (const tensor& t : *info.parameters)
             tensors.push_back({{"name", t.name}, {"shape", t.shape}, {"size", t.size}});
-        const std::error_code reason = put({{"event", "run"},
-                                            {"rank", info.rank},
-                                            {"world_size", info.world_size},
-                                            {"epochs", info.epochs},
-                                            {"examples", info.examples},
-                                            {"steps_an_epoch", info.steps_an_epoch},
-                                            {"step", info.steps_before},
-                                            {"options", fields_of(info.description)},
-                                            {"tensors", std::move(tensors)}});
+        object line{{"event", "run"},
+                    {"rank", info.rank},
+                    {"world_size", info.world_size},
+                    {"epochs", info.epochs},
+                    {"examples", info.examples},
+                    {"steps_an_epoch", info.steps_an_epoch},
+                    {"step", info.steps_before},
+                    {"options", fields_of(info.description)},
+                    {"tensors", std::move(tensors)}};
+        if (info.serves) line["server_memory"] = detail::fields_of_memory(*info.serves);
+        const std::error_code reason = put(line);
         if (reason) fail("written", reason);
     }
 
@@ -111,6 +122,8 @@ public:
                     {"seconds_since_start", report.seconds},
                     {"rank_loss", report.round.loss}};
         add_costs(line, report.round);
+        if (const double clock = clock_of(report.round); std::isfinite(clock))
+            line["began_seconds"] = clock;
         line["tensor_message_bytes"] = report.round.tensor_message_bytes;
         write(line, report.step);
     }
@@ -128,6 +141,7 @@ public:
         line["peak_memory_bytes"] = peak_memory_bytes();
         write(line, report.step);
         if (const round_times* round = recent_.typical()) write(line_of(*round), report.step);
+        if (report.served) write(detail::line_of_server(*report.served), report.step);
     }
 
     void on_checkpoint(const checkpoint_report& report) {
@@ -142,6 +156,7 @@ public:
 
     void on_end(const fit_report& report) {
         if (!writes_) return;
+        if (report.served) write(detail::line_of_server(*report.served), report.step);
         object line{{"event", "end"},
                     {"epochs", report.epochs},
                     {"steps", report.steps},

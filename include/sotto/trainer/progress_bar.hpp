@@ -9,18 +9,20 @@
 #include <limits>
 
 #include "sotto/trainer/callback.hpp"
+#include "sotto/trainer/server_summary.hpp"
 
 namespace sotto {
 
 /// Shows how rank 0 is doing. On a terminal: one line for the epoch under way, redrawn at most ten
 /// times a second, and one line for every epoch report, which stays. Where the output is not a
 /// terminal: no line is redrawn, the lines for epochs are written. A run that was resumed says
-/// first where it goes on. Other ranks write nothing.
+/// first where it goes on. Where rank 0 serves others, it says in the beginning what memory that
+/// takes, and in the end how late their gradients came. Other ranks write nothing.
 class progress_bar {
 public:
     explicit progress_bar(std::FILE* out = stderr) noexcept : out_(out) {}
 
-    void on_begin(const run_info& info) noexcept {
+    void on_begin(const run_info& info) {
         shown_ = info.rank == 0;
         live_ = shown_ && ::isatty(::fileno(out_)) == 1;
         world_size_ = info.world_size;
@@ -35,6 +37,8 @@ public:
         next_ = 0.0;
         rest_after_ = info.resumed && info.rounds_before > 0 ? info.steps_before : 0;
         if (shown_ && info.resumed) tell_of_resuming(info);
+        if (shown_ && info.serves && !info.over)
+            std::fprintf(out_, "%s\n", summary_of(*info.serves).c_str());
     }
 
     void on_step(const step_report& report) noexcept {
@@ -79,6 +83,12 @@ public:
             std::fprintf(out_, ", after step %lld", static_cast<long long>(rest_after_));
         rest_after_ = 0;
         std::fputc('\n', out_);
+        std::fflush(out_);
+    }
+
+    void on_end(const fit_report& report) {
+        if (!shown_ || !report.served) return;
+        std::fputs(summary_of(*report.served).c_str(), out_);
         std::fflush(out_);
     }
 

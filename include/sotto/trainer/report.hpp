@@ -23,9 +23,11 @@
 #include "sotto/trainer/report_costs.hpp"
 #include "sotto/trainer/report_curves.hpp"
 #include "sotto/trainer/report_overlap.hpp"
+#include "sotto/trainer/report_servers.hpp"
 #include "sotto/trainer/report_style.hpp"
 #include "sotto/trainer/report_summary.hpp"
 #include "sotto/trainer/report_text.hpp"
+#include "sotto/trainer/report_timeline.hpp"
 #include "sotto/trainer/run_log.hpp"
 
 namespace sotto {
@@ -145,6 +147,7 @@ inline std::string page(std::span<const run_log> runs, const report_options& opt
     out += told(runs) + cards(runs) + remarks(runs);
     out += "<h2>What was learnt, and for how much</h2>" + curves(runs) + equal_accuracy(runs);
     out += step_times(runs) + overlap_section(runs);
+    out += timeline_section(runs) + servers_section(runs);
     out += "<h2>What went over the wire</h2><div class=\"pair\">" + message_shares(runs) +
            totals(runs) + "</div>" + tensor_bytes(runs);
     if (options.advised)

@@ -36,6 +36,8 @@ gap:18px 26px;
 margin-bottom:18px}
 svg{width:100%;height:auto;max-width:560px;display:block;overflow:visible}
 svg.wide{max-width:1100px;min-width:620px}
+svg.bars{width:300px;max-width:none;height:26px}svg rect.cw{fill:var(--wait)}
+.sent{stroke:var(--ink);stroke-width:1}
 svg text{font:11.5px system-ui,-apple-system,"Segoe UI",Roboto,sans-serif;fill:var(--soft)}
 svg .h{font-size:13px;font-weight:650;fill:var(--ink)}
 svg .n{font-weight:650;paint-order:stroke;stroke:var(--paper);stroke-width:3px;

@@ -8,6 +8,8 @@
 #include "sotto/core/clock.hpp"
 #include "sotto/core/layout.hpp"
 #include "sotto/strategies/round_report.hpp"
+#include "sotto/strategies/server_memory.hpp"
+#include "sotto/strategies/server_report.hpp"
 
 namespace sotto {
 
@@ -34,7 +36,8 @@ struct run_info {
     bool over = false;               // it had done all of this call
     bool begins_anew = false;        // the epoch that was under way: its data are not these
     const layout* parameters = nullptr;
-    std::string description{};  // every option of the run, a line each
+    std::string description{};              // every option of the run, a line each
+    std::optional<server_memory> serves{};  // bytes that it takes that this rank serves others
 };
 
 /// One step of this rank.
@@ -55,7 +58,8 @@ struct epoch_report {
     double loss = 0.0;          // mean over `examples`, while they were learnt
     std::int64_t examples = 0;  // of all ranks in the epoch so far, by earlier calls of `fit` too
     std::optional<evaluation> evaluated{};
-    round_report total{};  // of the epoch's rounds in this call
+    round_report total{};                   // of the epoch's rounds in this call
+    const server_report* served = nullptr;  // where this rank serves: valid in the call alone
 };
 
 /// A checkpoint that was written after a step, or was not.
@@ -80,7 +84,8 @@ struct fit_report {
     round_report total{};
     std::int64_t checkpoints = 0;  // written
     std::int64_t checkpoints_failed = 0;
-    std::string checkpoint_failure{};  // why the last of these was not written
+    std::string checkpoint_failure{};       // why the last of these was not written
+    std::optional<server_report> served{};  // where this rank serves
 };
 
 /// Adds up what was done and what it cost.

@@ -11,6 +11,9 @@
 #include <utility>
 #include <vector>
 
+#include "sotto/strategies/server_memory.hpp"
+#include "sotto/strategies/server_report.hpp"
+#include "sotto/trainer/rank_timeline.hpp"
 #include "sotto/trainer/reports.hpp"
 #include "sotto/trainer/round_times.hpp"
 
@@ -68,6 +71,23 @@ inline run_costs costs_of(const round_report& round) noexcept {
             .message_bytes = static_cast<double>(round.message_bytes),
             .bytes_sent = static_cast<double>(round.bytes_sent),
             .bytes_received = static_cast<double>(round.bytes_received)};
+}
+
+/// When a round's rank began to read its batch, by the transport's clock; NaN where nobody tells.
+inline double clock_of(const round_report& round) noexcept {
+    if (round.ended == duration::zero()) return std::numeric_limits<double>::quiet_NaN();
+    return in_seconds((round.began - round.load).time_since_epoch());
+}
+
+/// When it began is for others to say.
+inline timed_step timed_step_of(std::int64_t number, const run_costs& costs) noexcept {
+    return {.number = number,
+            .load = costs.load,
+            .compute = costs.compute,
+            .compress = costs.compress,
+            .wait = costs.wait,
+            .apply = costs.apply,
+            .bytes_sent = costs.bytes_sent};
 }
 
 /// A tensor, and the bytes that its gradient became in a step: the mean over the steps of the last
@@ -157,6 +177,7 @@ public:
         std::int64_t examples = 0;
         std::vector<std::pair<std::string, std::string>> options{};
         std::vector<run_tensor> tensors{};
+        std::optional<server_memory> serves{};  // where this rank does
     };
 
     struct step {
@@ -165,6 +186,7 @@ public:
         double seconds = 0.0;  // since its `fit` began
         double loss = 0.0;
         run_costs costs{};
+        double clock = std::numeric_limits<double>::quiet_NaN();  // as rank_timeline has it
         std::span<const std::int64_t> tensor_message_bytes{};
     };
 
@@ -176,6 +198,9 @@ public:
     std::vector<run_point> points{};
     std::vector<run_epoch> epochs{};
     std::vector<run_remark> remarks{};
+    std::vector<server_report> servers{};  // what each last told, by their ranks
+    rank_timeline timeline{};
+    std::vector<rank_timeline> others{};         // of other ranks, see joined_ranks
     std::optional<round_times> typical_round{};  // of the last epoch that tells of one
     run_costs total{};
     std::int64_t steps = 0;      // done and paid for, repeated ones too
@@ -190,7 +215,10 @@ public:
     std::int64_t not_finite_from = 0;  // no loss was a finite number since; 0: the last was one
 
     /// Takes the memory for all points now.
-    void reserve() { points.reserve(points_max); }
+    void reserve() {
+        points.reserve(points_max);
+        timeline.reserve();
+    }
 
     void begin(start known) {
         if (fits > 0) go_on(known);
@@ -200,6 +228,7 @@ public:
         tensor_sums_.assign(about.tensors.size(), 0.0);
         tensor_epoch_ = -1.0;  // the next step's begins anew
         keep_bytes_of(before);
+        timeline.begin(about.rank);
         begun_ = seconds;
         pending_ = {};                                // paid for, though no epoch tells of it
         if (about.steps_before < last_step) ++part_;  // taken up again at an earlier state
@@ -216,6 +245,7 @@ public:
         seconds = begun_ + s.seconds;
         pending_.add(s.costs, times);
         total.add(s.costs, times);
+        timeline.add(timed_step_of(s.number, s.costs), s.seconds, s.clock);
         steps += stands_for;
         run_point point{.first_step = last_step + 1,
                         .last_step = s.number,
@@ -274,6 +304,17 @@ public:
                               .bytes_sent = total.bytes_sent,
                               .loss = std::numeric_limits<double>::quiet_NaN()});
         if (!epochs.back().evaluated) epochs.back().evaluated = evaluated;
+    }
+
+    /// What a server tells now, in place of what it told before.
+    void add(server_report told) {
+        const auto at =
+            std::lower_bound(servers.begin(), servers.end(), told.rank,
+                             [](const server_report& s, int rank) { return s.rank < rank; });
+        if (at != servers.end() && at->rank == told.rank)
+            *at = std::move(told);
+        else
+            servers.insert(at, std::move(told));
     }
 
     /// The last evaluation, if there was one.

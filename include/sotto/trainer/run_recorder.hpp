@@ -33,7 +33,8 @@ public:
                              .world_size = info.world_size,
                              .steps_before = info.steps_before,
                              .steps_an_epoch = info.steps_an_epoch,
-                             .examples = info.examples};
+                             .examples = info.examples,
+                             .serves = info.serves};
         std::string_view text = info.description;
         while (!text.empty()) {
             const std::string_view line = text.substr(0, text.find('\n'));
@@ -55,6 +56,7 @@ public:
                                .seconds = report.seconds,
                                .loss = report.round.loss,
                                .costs = costs_of(report.round),
+                               .clock = clock_of(report.round),
                                .tensor_message_bytes = report.round.tensor_message_bytes});
         recent_.add(report);
     }
@@ -67,6 +69,7 @@ public:
                            .loss = report.loss,
                            .evaluated = report.evaluated,
                            .costs = costs_of(report.total)});
+        if (report.served) log_.add(*report.served);
         if (const round_times* round = recent_.typical()) log_.typical_round = *round;
         log_.peak_memory_bytes =
             std::max(log_.peak_memory_bytes, static_cast<double>(peak_memory_bytes()));
@@ -79,6 +82,7 @@ public:
     }
 
     void on_end(const fit_report& report) {
+        if (report.served) log_.add(*report.served);
         log_.end(report.seconds, report.stopped_early, report.evaluated);
         log_.peak_memory_bytes =
             std::max(log_.peak_memory_bytes, static_cast<double>(peak_memory_bytes()));

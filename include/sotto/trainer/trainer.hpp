@@ -271,7 +271,8 @@ private:
                             .over = resumed && fit_.ends(length),
                             .begins_anew = begins_anew,
                             .parameters = &tensors(),
-                            .description = description_};
+                            .description = description_,
+                            .serves = conducting::memory_of_server(state_)};
         (calling::begin(extras, info), ...);
 
         const time_point start = transport_.now();
@@ -334,6 +335,8 @@ private:
             report.step = step_;
             report.total = total;
             if (complete) learnt_ = {};
+            const auto served = conducting::report_of_server(state_);
+            report.served = served ? &*served : nullptr;
             (evaluate_if_asked(extras, report, last), ...);
             report.seconds = seconds();
             whole.loss = report.loss;
@@ -347,6 +350,7 @@ private:
         keeper_.end_fit();
         whole.step = step_;
         whole.seconds = seconds();
+        whole.served = conducting::report_of_server(state_);
         (calling::end(extras, whole), ...);
         return whole;
     }

@@ -102,7 +102,7 @@ TEST_CASE("every line is a JSON object with the members of its event") {
 
     const std::set<std::string> test{"test_loss", "test_accuracy", "test_examples"};
     CHECK(members(lines[1]) == with_costs({"event", "step", "epoch", "seconds_since_start",
-                                           "rank_loss", "tensor_message_bytes"}));
+                                           "rank_loss", "began_seconds", "tensor_message_bytes"}));
     CHECK(lines[1]["tensor_message_bytes"].size() == 4);
     CHECK(members(lines[4]) == with_costs({"event", "epoch", "complete", "step",
                                            "seconds_since_start", "loss", "peak_memory_bytes"}));

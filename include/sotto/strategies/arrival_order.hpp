@@ -1,0 +1,307 @@
+#pragma once
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "sotto/checkpoint/digest.hpp"
+#include "sotto/core/bytes.hpp"
+#include "sotto/core/clock.hpp"
+#include "sotto/core/errors.hpp"
+#include "sotto/strategies/arrival.hpp"
+#include "sotto/wire/little_endian.hpp"
+#include "sotto/wire/push.hpp"
+
+namespace sotto {
+
+/// What an order of arrivals is of: where any of it differs, it cannot be followed.
+struct arrivals_of {
+    int server = 0;
+    int workers = 0;
+    std::uint64_t version = 0;    // of the server, when the first came
+    std::string configuration{};  // a line for each option and tensor
+
+    std::string text() const {
+        std::string out = "sotto arrivals 1\nserver = " + std::to_string(server) +
+                          "\nworkers = " + std::to_string(workers) +
+                          "\nversion = " + std::to_string(version) + "\n" + configuration;
+        return out + "arrivals:\n";
+    }
+};
+
+namespace detail {
+
+struct arrivals_closer {
+    void operator()(std::FILE* file) const noexcept { std::fclose(file); }
+};
+using arrivals_file = std::unique_ptr<std::FILE, arrivals_closer>;
+
+/// A push as it came, before the server has seen it.
+inline arrival arrival_of(int worker, byte_view push) {
+    arrival a{.worker = worker};
+    const auto kind = push.size() < wire::push_header_bytes
+                          ? 3
+                          : wire::load_little_endian<std::uint32_t>(push.data());
+    a.kind = kind == 0   ? arrival_kind::begins
+             : kind == 2 ? arrival_kind::done
+                         : arrival_kind::gradient;
+    if (kind != 1) return a;
+    constexpr std::uint64_t most = std::uint64_t{1} << 62;
+    const auto whole = [&](std::size_t at) {
+        const auto number = wire::load_little_endian<std::uint64_t>(push.data() + at);
+        return static_cast<std::int64_t>(std::min(number, most));
+    };
+    a.round = whole(8);
+    a.read = whole(16);
+    const checkpoint::digest all = checkpoint::digest_of(push);
+    for (std::size_t i = 0; i < 8; ++i)
+        a.digest = a.digest << 8 | std::to_integer<std::uint64_t>(all[i]);
+    return a;
+}
+
+/// For errors: "worker 2's gradient of round 5".
+inline std::string told(const arrival& a) {
+    if (a.kind == arrival_kind::answers) return "answers";
+    const std::string worker = "worker " + std::to_string(a.worker);
+    switch (a.kind) {
+        case arrival_kind::begins: return "that " + worker + " begins";
+        case arrival_kind::done: return "that " + worker + " is done";
+        case arrival_kind::went: return "that " + worker + " went";
+        default: return worker + "'s gradient of round " + std::to_string(a.round);
+    }
+}
+
+}  // namespace detail
+
+/// Writes the order in which a server was told what, and when it answered whom: all that, besides
+/// the gradients themselves, its parameters depend on. A disk that fails ends the record, not the
+/// training.
+///   wire    text: what the order is of, see arrivals_of, then a line for each arrival, see
+///           text_of, in order. What a killed process has written can be followed up to there
+///   cost    a digest of each push and a line, and a call of the system for each look at who may go
+///   errors  the constructor throws io_failure, naming the file and the system's reason
+class arrival_recorder {
+public:
+    explicit arrival_recorder(std::filesystem::path path)
+        : path_(std::move(path)), file_(std::fopen(path_.c_str(), "wb")) {
+        if (!file_)
+            throw io_failure("parameter_server: '" + path_.string() +
+                             "' cannot be opened for the order of arrivals: " + reason());
+    }
+
+    void begin(const arrivals_of& what) {
+        write(what.text());
+        flush();
+    }
+    /// A push that the server took; what it then was.
+    void took(int worker, byte_view push, bool dropped, std::uint64_t version, time_point now) {
+        if (!file_) return;
+        arrival a = detail::arrival_of(worker, push);
+        if (dropped) a.kind = arrival_kind::dropped;
+        a.version = static_cast<std::int64_t>(version);
+        add(std::move(a), now);
+    }
+    void went(int worker, time_point now) {
+        add({.kind = arrival_kind::went, .worker = worker}, now);
+    }
+    /// Where nothing came since the last time, nobody may go who might not then.
+    void answered(std::span<const int> workers, time_point now) {
+        if (!std::exchange(has_come_, false) && workers.empty()) return;
+        add({.kind = arrival_kind::answers, .answered = {workers.begin(), workers.end()}}, now);
+        has_come_ = false;
+        flush();
+    }
+
+private:
+    void add(arrival a, time_point now) {
+        if (!origin_) origin_ = now;
+        a.at = std::max<std::int64_t>((now - *origin_).count(), 0);
+        has_come_ = true;
+        write(text_of(a) + "\n");
+    }
+
+    void write(const std::string& text) {
+        if (file_ && std::fwrite(text.data(), 1, text.size(), file_.get()) != text.size()) fail();
+    }
+    void flush() {
+        if (file_ && std::fflush(file_.get()) != 0) fail();
+    }
+    void fail() {
+        std::fprintf(stderr,
+                     "sotto: parameter_server: '%s' cannot be written: %s; the order of arrivals "
+                     "ends there, training goes on\n",
+                     path_.c_str(), reason().c_str());
+        file_.reset();
+    }
+    static std::string reason() { return std::generic_category().message(errno); }
+
+    std::filesystem::path path_;
+    detail::arrivals_file file_;
+    std::optional<time_point> origin_;
+    bool has_come_ = false;
+};
+
+/// An order of arrivals that a server is to follow: what comes before its turn is held back.
+///   cost    memory of the pushes that are held, one a worker at most
+///   errors  io_failure; malformed, naming file and line; mismatch, naming what was expected and
+///           what is there instead: another configuration, a gradient that is not the recorded one,
+///           a worker that went, arrivals after the order's end
+class arrival_order {
+public:
+    explicit arrival_order(std::filesystem::path path, int workers)
+        : path_(std::move(path)),
+          file_(std::fopen(path_.c_str(), "rb")),
+          held_(static_cast<std::size_t>(workers)),
+          waits_(held_.size()) {
+        if (!file_)
+            throw io_failure("parameter_server: the order of arrivals '" + path_.string() +
+                             "' cannot be opened: " + std::generic_category().message(errno));
+    }
+
+    /// Before the first: whether the order is of what is to follow it.
+    void begin(const arrivals_of& what) {
+        std::string_view expected;
+        const std::string all = what.text();
+        for (std::string_view rest = all; !rest.empty(); rest.remove_prefix(expected.size() + 1)) {
+            expected = rest.substr(0, rest.find('\n'));
+            if (!read_line()) refuse(quoted(expected), "the end of the file");
+            if (text_ != expected) refuse(quoted(expected) + ", as this run has it", quoted(text_));
+        }
+        advance();
+    }
+
+    /// What is to come next; null where the order is over.
+    const arrival* next() const noexcept { return next_ ? &*next_ : nullptr; }
+    void advance() {
+        next_.reset();
+        if (!read_line()) return;
+        auto read = read_arrival(text_);
+        if (!read) throw error(errc::malformed, where() + ": " + read.why().text());
+        const bool known = read->worker < static_cast<int>(held_.size());
+        if (!known) refuse("a worker of " + std::to_string(held_.size()), told(*read));
+        next_ = *std::move(read);
+        if (next_->kind == arrival_kind::went)
+            refuse("an order in which nobody went", detail::told(*next_));
+    }
+    time_point time() const noexcept { return time_point(duration(next_->at)); }
+
+    /// A push that came.
+    void hold(int worker, byte_view push) {
+        auto& slot = held_[static_cast<std::size_t>(worker)];
+        slot.emplace(push.begin(), push.end());
+    }
+    /// The push whose turn it is; null while it has not come.
+    const bytes* due() const {
+        const auto& slot = held_[static_cast<std::size_t>(next_->worker)];
+        if (!slot) {
+            // It would be waited for in vain: it has pushed, and waits for an answer.
+            if (waits_[static_cast<std::size_t>(next_->worker)])
+                refuse("an answer for worker " + std::to_string(next_->worker), told(*next_));
+            return nullptr;
+        }
+        const arrival found = detail::arrival_of(next_->worker, *slot);
+        const bool same_kind = next_->is_gradient() == found.is_gradient() &&
+                               (next_->is_gradient() || next_->kind == found.kind);
+        if (!same_kind || next_->round != found.round) refuse(told(*next_), told(found));
+        if (next_->read != found.read)
+            refuse(told(*next_) + " at version " + std::to_string(next_->read),
+                   "it at version " + std::to_string(found.read));
+        if (next_->digest != found.digest)
+            refuse(told(*next_) + " as it was recorded",
+                   "another one: the data, the model, the seed or the program differ");
+        return &*slot;
+    }
+    /// It was taken; what the server then was.
+    void took(bool dropped, std::uint64_t version) {
+        held_[static_cast<std::size_t>(next_->worker)].reset();
+        waits_[static_cast<std::size_t>(next_->worker)] = next_->kind != arrival_kind::done;
+        if (next_->is_gradient() && (dropped != (next_->kind == arrival_kind::dropped) ||
+                                     version != static_cast<std::uint64_t>(next_->version)))
+            refuse(told(*next_) + " to lead to version " + std::to_string(next_->version) +
+                       (next_->kind == arrival_kind::dropped ? ", dropped" : ""),
+                   "version " + std::to_string(version) + (dropped ? ", dropped" : ""));
+        advance();
+    }
+    void answered(std::span<const int> workers) {
+        if (!std::equal(workers.begin(), workers.end(), next_->answered.begin(),
+                        next_->answered.end()))
+            refuse("answers for " + list(next_->answered), list(workers));
+        for (const int worker : workers) waits_[static_cast<std::size_t>(worker)] = false;
+        advance();
+    }
+
+    /// After the end nothing may come, and nobody be left without an answer.
+    void require_none() const {
+        constexpr const char* end = "nothing more: the order ends";
+        for (std::size_t worker = 0; worker < held_.size(); ++worker) {
+            if (held_[worker])
+                refuse(end, told(detail::arrival_of(static_cast<int>(worker), *held_[worker])));
+            if (waits_[worker])
+                refuse(end, "worker " + std::to_string(worker) + ", which waits for an answer");
+        }
+    }
+    [[noreturn]] void refuse_went(int worker) const {
+        refuse(next_ ? told(*next_) : "nothing more",
+               detail::told({.kind = arrival_kind::went, .worker = worker}));
+    }
+
+private:
+    static std::string told(const arrival& a) { return detail::told(a); }
+    static std::string list(std::span<const int> workers) {
+        std::string out = workers.empty() ? "nobody" : "";
+        for (const int worker : workers)
+            out += (out.empty() ? "worker " : ", worker ") + std::to_string(worker);
+        return out;
+    }
+    static std::string quoted(std::string_view text) {
+        return "'" + std::string(text.substr(0, 200)) + "'";
+    }
+
+    /// False at the end; a line that was cut off is none.
+    bool read_line() {
+        constexpr std::size_t longest = std::size_t{1} << 24;
+        text_.clear();
+        ++line_;
+        int c;
+        while ((c = std::getc(file_.get())) != EOF && c != '\n') {
+            text_ += static_cast<char>(c);
+            if (text_.size() > longest) throw error(errc::malformed, where() + ": is too long");
+        }
+        if (std::ferror(file_.get()) != 0) throw io_failure(where() + ": cannot be read");
+        return c == '\n';
+    }
+
+    std::string where() const {
+        return "the order of arrivals '" + path_.string() + "', line " + std::to_string(line_);
+    }
+    [[noreturn]] void refuse(const std::string& expected, const std::string& found) const {
+        throw mismatch(where() + ": expected " + expected + "; there is " + found);
+    }
+
+    std::filesystem::path path_;
+    detail::arrivals_file file_;
+    std::string text_;
+    std::int64_t line_ = 0;
+    std::optional<arrival> next_;
+    std::vector<std::optional<bytes>> held_;
+    std::vector<bool> waits_;  // for an answer
+};
+
+/// Each server has an order of its own: the first in PATH, others in PATH.rank1 and so on.
+inline std::filesystem::path arrivals_path(const std::filesystem::path& path, int server) {
+    return server == 0 ? path
+                       : std::filesystem::path(path.string() + ".rank" + std::to_string(server));
+}
+
+}  // namespace sotto

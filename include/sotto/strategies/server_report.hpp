@@ -1,0 +1,98 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "sotto/core/clock.hpp"
+#include "sotto/strategies/server_roles.hpp"
+#include "sotto/strategies/staleness_counts.hpp"
+
+namespace sotto {
+
+/// What a server has seen of one worker.
+struct served_worker {
+    int rank = 0;
+    std::int64_t rounds = 0;                // gradients that it pushed
+    std::int64_t dropped = 0;               // of them, those that the server did without
+    double waited = 0.0;                    // seconds between its pushes and their answers
+    std::vector<std::int64_t> staleness{};  // gradients that came so many steps late, from 0 on
+
+    std::int64_t applied() const noexcept { return rounds - dropped; }
+    /// The largest that was; -1: none was.
+    std::int64_t most_late() const noexcept {
+        auto last = static_cast<std::int64_t>(staleness.size()) - 1;
+        while (last >= 0 && staleness[static_cast<std::size_t>(last)] == 0) --last;
+        return last;
+    }
+    double mean_late() const noexcept {
+        double sum = 0.0, count = 0.0;
+        for (std::size_t s = 0; s < staleness.size(); ++s) {
+            sum += static_cast<double>(s) * static_cast<double>(staleness[s]);
+            count += static_cast<double>(staleness[s]);
+        }
+        return count > 0.0 ? sum / count : 0.0;
+    }
+
+    friend bool operator==(const served_worker&, const served_worker&) = default;
+};
+
+/// What one server did and saw since it was made.
+struct server_report {
+    int rank = 0;              // which rank serves
+    std::int64_t version = 0;  // steps that it took, of earlier processes too
+    std::vector<served_worker> workers{};
+
+    friend bool operator==(const server_report&, const server_report&) = default;
+};
+
+/// Counts, while a server serves, what its report says.
+class served_record {
+public:
+    explicit served_record(int workers) : of_(static_cast<std::size_t>(workers)) {}
+
+    /// Its push was taken: from now on it waits.
+    void pushed(int worker, time_point now) noexcept { of(worker).since = now; }
+    /// What became of a gradient.
+    void took(int worker, bool dropped) noexcept {
+        ++of(worker).rounds;
+        of(worker).dropped += dropped ? 1 : 0;
+    }
+    void answered(int worker, time_point now) noexcept {
+        if (const auto since = std::exchange(of(worker).since, std::nullopt))
+            of(worker).waited += now - *since;
+    }
+    /// Nobody waits who is gone.
+    void left(int worker) noexcept { of(worker).since.reset(); }
+
+    server_report report(const server_roles& roles, int rank, std::uint64_t version,
+                         const staleness_counts& staleness) const {
+        server_report made{.rank = rank, .version = static_cast<std::int64_t>(version)};
+        for (int worker = 0; worker < static_cast<int>(of_.size()); ++worker) {
+            const counts& c = of_[static_cast<std::size_t>(worker)];
+            const std::span<const std::int64_t> late = staleness.of(worker);
+            made.workers.push_back({.rank = roles.rank_of(worker),
+                                    .rounds = c.rounds,
+                                    .dropped = c.dropped,
+                                    .waited = in_seconds(c.waited),
+                                    .staleness = {late.begin(), late.end()}});
+        }
+        return made;
+    }
+
+private:
+    struct counts {
+        std::int64_t rounds = 0, dropped = 0;
+        duration waited{};
+        std::optional<time_point> since{};
+    };
+    counts& of(int worker) noexcept { return of_[static_cast<std::size_t>(worker)]; }
+
+    std::vector<counts> of_;
+};
+
+}  // namespace sotto

@@ -1,0 +1,405 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "sotto/core/errors.hpp"
+#include "sotto/trainer/round_times.hpp"
+#include "sotto/trainer/run_log.hpp"
+#include "sotto/trainer/server_lines.hpp"
+
+namespace sotto {
+
+/// A line of a log that is not as json_lines writes it.
+class malformed_log : public error {
+public:
+    malformed_log(const std::string& file, std::int64_t line, const std::string& expected,
+                  const std::string& found)
+        : error(errc::malformed, "'" + file + "', line " + std::to_string(line) + ": expected " +
+                                     expected + ", found " + found),
+          line_(line) {}
+
+    std::int64_t line() const noexcept { return line_; }
+
+private:
+    std::int64_t line_;
+};
+
+/// Turns the lines of a log into a run, one by one and without files. What a line says is taken
+/// only if the whole line is as json_lines writes it; events of other names are left out, so that
+/// logs of later versions can be read.
+///   cost    memory: the line at hand, and the run
+///   errors  line() throws malformed_log, naming the log, the line, what was expected and what
+///           found; the run then stands as after the line before
+class json_lines_reader {
+public:
+    static constexpr std::size_t line_bytes_max = std::size_t{16} << 20;
+    static constexpr std::int64_t tensors_max = 1 << 20;
+
+    explicit json_lines_reader(std::string name) { log_.name = std::move(name); }
+
+    const run_log& log() const noexcept { return log_; }
+    run_log take() noexcept { return std::move(log_); }
+    std::int64_t lines() const noexcept { return lines_; }
+
+    void line(std::string_view text) {
+        ++lines_;
+        if (text.size() > line_bytes_max)
+            refuse("a line of at most " + std::to_string(line_bytes_max) + " bytes",
+                   std::to_string(text.size()));
+        const json parsed = parse(text);
+        if (!parsed.is_object()) refuse("a JSON object", parsed.type_name());
+        const std::string& event = text_of(parsed, "event");
+        if (event == "run") return run(parsed);
+        if (log_.fits == 0) refuse("an event \"run\" first", quoted(event));
+        if (event == "step") return step(parsed);
+        if (event == "epoch") return epoch(parsed);
+        if (event == "round") return round(parsed);
+        if (event == "server") return server(parsed);
+        if (event == "checkpoint") return checkpoint(parsed);
+        if (event == "skipped") return skipped(parsed);
+        if (event == "end") return end(parsed);
+    }
+
+    /// The log ends inside a line: its program was ended while it wrote.
+    void cut_line(std::size_t length) {
+        ++lines_;
+        log_.remarks.push_back({log_.last_step, "the log ends inside line " +
+                                                    std::to_string(lines_) + ", after " +
+                                                    std::to_string(length) + " bytes of it"});
+    }
+
+private:
+    using json = nlohmann::ordered_json;
+
+    static constexpr int depth_max = 4;  // a run's tensors' shapes
+    // To keep its members in order, an ordered_json looks through all of them for each new one.
+    static constexpr std::size_t members_max = 1 << 14;
+
+    // No sum of as many as a file holds leaves 63 bits, and all are exact as doubles.
+    static constexpr std::int64_t count_max = std::int64_t{1} << 40;
+    static constexpr std::int64_t bytes_max = std::int64_t{1} << 53;
+    static constexpr double seconds_max = 1e10;  // three centuries
+
+    json parse(std::string_view text) {
+        std::array<std::size_t, depth_max + 2> keys{};  // of the object open at each depth
+        const auto bounded = [&](int depth, json::parse_event_t what, json&) {
+            if (depth > depth_max)
+                refuse("at most " + std::to_string(depth_max) + " levels", "more");
+            std::size_t& count = keys[static_cast<std::size_t>(depth)];
+            if (what == json::parse_event_t::key && ++count > members_max)
+                refuse("an object of at most " + std::to_string(members_max) + " members", "more");
+            if (what == json::parse_event_t::object_end)
+                keys[static_cast<std::size_t>(depth) + 1] = 0;
+            return true;
+        };
+        json parsed = json::parse(text.begin(), text.end(), bounded, false);
+        if (parsed.is_discarded()) refuse("JSON", quoted(text));
+        return parsed;
+    }
+
+    void run(const json& line) {
+        run_log::start start{
+            .rank = rank_of(line),
+            .world_size = static_cast<int>(count(line, "world_size", 1, 1 << 24)),
+            .steps_before = log_.last_step,
+            .steps_an_epoch = count(line, "steps_an_epoch"),
+            .examples = count(line, "examples"),
+        };
+        if (line.contains("step")) start.steps_before = count(line, "step");
+        const json& options = member(line, "options");
+        if (!options.is_object()) refuse_member("options", "an object", options);
+        for (const auto& [name, value] : options.items()) {
+            if (!value.is_string()) refuse_member("options." + name, "a string", value);
+            start.options.emplace_back(name, value.get_ref<const std::string&>());
+        }
+        for (const json& each : list(line, "tensors")) {
+            if (!each.is_object()) refuse_member("tensors[]", "an object", each);
+            run_tensor t{.name = text_of(each, "name"), .shape = {}, .size = count(each, "size")};
+            for (const json& extent : list(each, "shape"))
+                t.shape.push_back(whole(extent, "shape[]", 0, count_max));
+            start.tensors.push_back(std::move(t));
+        }
+        if (line.contains("server_memory")) start.serves = memory_of_server(line);
+        log_.begin(std::move(start));
+    }
+
+    void step(const json& line) {
+        run_log::step s{.number = count(line, "step", log_.last_step + 1),
+                        .epoch = number(line, "epoch", count_max),
+                        .seconds = seconds_since_start(line),
+                        .loss = loss(line, "rank_loss"),
+                        .costs = costs(line)};
+        if (line.contains("began_seconds")) s.clock = number(line, "began_seconds", seconds_max);
+        tensor_bytes_.clear();
+        for (const json& each : list(line, "tensor_message_bytes"))
+            tensor_bytes_.push_back(whole(each, "tensor_message_bytes[]", 0, bytes_max));
+        if (!tensor_bytes_.empty() && tensor_bytes_.size() != log_.about.tensors.size())
+            refuse("as many tensor_message_bytes as the run has tensors, " +
+                       std::to_string(log_.about.tensors.size()),
+                   std::to_string(tensor_bytes_.size()));
+        s.tensor_message_bytes = tensor_bytes_;
+        log_.add(s);
+    }
+
+    void epoch(const json& line) {
+        run_epoch e{.epoch = count(line, "epoch"),
+                    .step = count(line, "step", log_.last_step),
+                    .complete = flag(line, "complete"),
+                    .seconds = seconds_since_start(line),
+                    .loss = loss(line, "loss"),
+                    .costs = costs(line)};
+        e.evaluated = evaluated(line);
+        const double memory = memory_of(line);
+        log_.add(std::move(e));
+        log_.peak_memory_bytes = std::max(log_.peak_memory_bytes, memory);
+    }
+
+    /// Drawn as it is: so each time is refused that is before the one it follows.
+    void round(const json& line) {
+        round_times r{.step = count(line, "step", 1)};
+        r.tensors.resize(log_.about.tensors.size());
+        const auto after = [&](const json& value, const char* name, double least) {
+            if (!value.is_number() || !(value.get<double>() >= least) ||
+                value.get<double>() > seconds_max)
+                refuse_member(name, "a number that is not below " + std::to_string(least), value);
+            return value.get<double>();
+        };
+        const auto of_tensors = [&](const char* name, auto&& before, auto time) {
+            const json& values = list(line, name);
+            if (values.size() != r.tensors.size())
+                refuse("as many " + std::string(name) + " as the run has tensors, " +
+                           std::to_string(r.tensors.size()),
+                       std::to_string(values.size()));
+            for (std::size_t i = 0; i < values.size(); ++i)
+                r.tensors[i].*time = after(values[i], name, before(r.tensors[i]));
+        };
+        using of_tensor = round_times::of_tensor;
+        of_tensors(
+            "ready_seconds", [](const of_tensor&) { return 0.0; }, &of_tensor::ready);
+        of_tensors(
+            "left_seconds", [](const of_tensor& t) { return t.ready; }, &of_tensor::left);
+        of_tensors(
+            "arrived_seconds", [](const of_tensor& t) { return t.left; }, &of_tensor::arrived);
+        of_tensors(
+            "decoded_seconds", [](const of_tensor& t) { return t.arrived; }, &of_tensor::decoded);
+        double last = 0.0;
+        for (const of_tensor& t : r.tensors) last = std::max(last, t.decoded);
+        r.agreed = after(member(line, "agreed_seconds"), "agreed_seconds", last);
+        r.ended = after(member(line, "ended_seconds"), "ended_seconds", r.agreed);
+        r.apply = number(line, "apply_seconds", seconds_max);
+        log_.typical_round = std::move(r);
+    }
+
+    server_memory memory_of_server(const json& line) {
+        const json& fields = member(line, "server_memory");
+        if (!fields.is_object()) refuse_member("server_memory", "an object", fields);
+        server_memory memory;
+        for (const auto& [name, value] : detail::server_memory_members)
+            memory.*value = count(fields, name, 0, bytes_max);
+        return memory;
+    }
+
+    void server(const json& line) {
+        server_report told{.rank = rank_of(line), .version = count(line, "version")};
+        for (const json& each : list(line, "workers")) {
+            if (!each.is_object()) refuse_member("workers[]", "an object", each);
+            served_worker w{.rank = rank_of(each),
+                            .rounds = count(each, "rounds"),
+                            .dropped = count(each, "dropped"),
+                            .waited = number(each, "waited_seconds", seconds_max)};
+            if (w.dropped > w.rounds)
+                refuse_member("dropped", "at most the rounds", member(each, "dropped"));
+            const json& counts = list(each, "staleness");
+            if (counts.size() > static_cast<std::size_t>(staleness_counts::counts_max))
+                refuse("staleness of at most " + std::to_string(staleness_counts::counts_max),
+                       std::to_string(counts.size()));
+            for (const json& late : counts)
+                w.staleness.push_back(whole(late, "staleness[]", 0, count_max));
+            told.workers.push_back(std::move(w));
+        }
+        log_.add(std::move(told));
+    }
+
+    void checkpoint(const json& line) {
+        const std::int64_t at = count(line, "step");
+        const std::string& path = text_of(line, "path");
+        if (!line.contains("failure")) return;
+        log_.remarks.push_back(
+            {at, "the checkpoint '" + path + "' was not written: " + text_of(line, "failure")});
+    }
+
+    void end(const json& line) {
+        const double at = seconds_since_start(line);
+        const bool early = flag(line, "stopped_early");
+        const std::optional<evaluation> found = evaluated(line);
+        const double memory = memory_of(line);
+        log_.end(at, early, found);
+        log_.peak_memory_bytes = std::max(log_.peak_memory_bytes, memory);
+    }
+
+    void skipped(const json& line) {
+        const std::int64_t lines = count(line, "lines", 1);
+        log_.remarks.push_back({log_.last_step, std::to_string(lines) +
+                                                    " lines of the log could not be written: " +
+                                                    text_of(line, "reason") +
+                                                    "; bytes and seconds are estimates there"});
+        log_.leave_hole();
+    }
+
+    std::optional<evaluation> evaluated(const json& line) {
+        if (!line.contains("test_loss")) return std::nullopt;
+        return evaluation{.loss = loss(line, "test_loss"),
+                          .accuracy = share(line, "test_accuracy"),
+                          .examples = count(line, "test_examples")};
+    }
+
+    run_costs costs(const json& line) {
+        const auto sized = [&](const char* name) {
+            return static_cast<double>(count(line, name, 0, bytes_max));
+        };
+        const auto seconds = [&](const char* name) { return number(line, name, seconds_max); };
+        const auto seconds_if_there = [&](const char* name) {  // logs of before have none
+            return line.contains(name) ? seconds(name) : 0.0;
+        };
+        return {.examples = static_cast<double>(count(line, "examples")),
+                .load = seconds("load_seconds"),
+                .compute = seconds("compute_seconds"),
+                .compress = seconds("compress_seconds"),
+                .wait = seconds("wait_seconds"),
+                .apply = seconds("apply_seconds"),
+                .exchange = seconds_if_there("exchange_seconds"),
+                .hidden = seconds_if_there("hidden_seconds"),
+                .dense_bytes = sized("dense_bytes"),
+                .message_bytes = sized("message_bytes"),
+                .bytes_sent = sized("bytes_sent"),
+                .bytes_received = sized("bytes_received")};
+    }
+
+    double memory_of(const json& line) {
+        if (!line.contains("peak_memory_bytes")) return log_.peak_memory_bytes;
+        return static_cast<double>(count(line, "peak_memory_bytes", 0, bytes_max));
+    }
+
+    double seconds_since_start(const json& line) {
+        return number(line, "seconds_since_start", seconds_max);
+    }
+
+    const json& member(const json& object, const char* name) {
+        const auto found = object.find(name);
+        if (found == object.end()) refuse(std::string("a member \"") + name + "\"", "none");
+        return *found;
+    }
+
+    const std::string& text_of(const json& object, const char* name) {
+        const json& value = member(object, name);
+        if (!value.is_string()) refuse_member(name, "a string", value);
+        return value.get_ref<const std::string&>();
+    }
+
+    const json& list(const json& object, const char* name) {
+        const json& value = member(object, name);
+        if (!value.is_array()) refuse_member(name, "an array", value);
+        if (static_cast<std::int64_t>(value.size()) > tensors_max)
+            refuse(std::string(name) + " of at most " + std::to_string(tensors_max),
+                   std::to_string(value.size()));
+        return value;
+    }
+
+    int rank_of(const json& object) {
+        return static_cast<int>(count(object, "rank", 0, (1 << 24) - 1));
+    }
+
+    bool flag(const json& object, const char* name) {
+        const json& value = member(object, name);
+        if (!value.is_boolean()) refuse_member(name, "true or false", value);
+        return value.get<bool>();
+    }
+
+    std::int64_t whole(const json& value, const std::string& name, std::int64_t least,
+                       std::int64_t most) {
+        // An unsigned number above 2^63 is told apart by its type, not by what it wraps to.
+        const bool fits = value.is_number_integer() &&
+                          (!value.is_number_unsigned() ||
+                           value.get<std::uint64_t>() <= static_cast<std::uint64_t>(most));
+        if (!fits || value.get<std::int64_t>() < least || value.get<std::int64_t>() > most)
+            refuse_member(
+                name,
+                "a whole number from " + std::to_string(least) + " to " + std::to_string(most),
+                value);
+        return value.get<std::int64_t>();
+    }
+
+    std::int64_t count(const json& object, const char* name, std::int64_t least = 0,
+                       std::int64_t most = count_max) {
+        return whole(member(object, name), name, least, most);
+    }
+
+    double number(const json& object, const char* name, double most) {
+        const json& value = member(object, name);
+        if (!value.is_number() || !(value.get<double>() >= 0.0) || value.get<double>() > most)
+            refuse_member(name, "a number that is not negative", value);
+        return value.get<double>();
+    }
+    double number(const json& object, const char* name, std::int64_t most) {
+        return number(object, name, static_cast<double>(most));
+    }
+
+    /// Any number; null is one that was not finite.
+    double loss(const json& object, const char* name) {
+        const json& value = member(object, name);
+        if (value.is_null()) return std::numeric_limits<double>::quiet_NaN();
+        if (!value.is_number()) refuse_member(name, "a number or null", value);
+        return value.get<double>();
+    }
+
+    double share(const json& object, const char* name) {
+        const double value = loss(object, name);
+        if (value < 0.0 || value > 1.0)
+            refuse_member(name, "a number from 0 to 1", member(object, name));
+        return value;
+    }
+
+    static std::string quoted(std::string_view text) {
+        std::string out(1, '"');
+        out += shortened(text);
+        return out += '"';
+    }
+
+    static std::string shortened(std::string_view text) {
+        constexpr std::size_t longest = 40;
+        std::string out;
+        for (const char c : text.substr(0, longest))
+            out += static_cast<unsigned char>(c) < 0x20 || c == '\x7f' ? '?' : c;
+        return text.size() > longest ? out + "..." : out;
+    }
+
+    [[noreturn]] void refuse_member(const std::string& name, const std::string& expected,
+                                    const json& found) {
+        refuse(quoted(name) + " to be " + expected,
+               found.is_structured()
+                   ? std::string(found.type_name())
+                   : shortened(found.dump(-1, ' ', true, json::error_handler_t::replace)));
+    }
+
+    [[noreturn]] void refuse(const std::string& expected, const std::string& found) {
+        throw malformed_log(log_.name, lines_, expected, found);
+    }
+
+    run_log log_;
+    std::int64_t lines_ = 0;
+    std::vector<std::int64_t> tensor_bytes_;
+};
+
+}  // namespace sotto

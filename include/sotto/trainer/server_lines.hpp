@@ -1,0 +1,44 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "sotto/strategies/server_memory.hpp"
+#include "sotto/strategies/server_report.hpp"
+
+namespace sotto::detail {
+
+/// The members of a log's "server_memory".
+inline constexpr std::array server_memory_members{
+    std::pair{"parameters_bytes", &server_memory::parameters},
+    std::pair{"optimizer_bytes", &server_memory::optimizer},
+    std::pair{"compensator_bytes", &server_memory::compensator},
+    std::pair{"versions_bytes_max", &server_memory::versions},
+    std::pair{"changes_bytes_max", &server_memory::changes},
+    std::pair{"messages_bytes_max", &server_memory::messages}};
+
+inline nlohmann::ordered_json fields_of_memory(const server_memory& memory) {
+    auto fields = nlohmann::ordered_json::object();
+    for (const auto& [name, member] : server_memory_members) fields[name] = memory.*member;
+    return fields;
+}
+
+/// What a server tells, as json_lines writes it.
+inline nlohmann::ordered_json line_of_server(const server_report& server) {
+    auto workers = nlohmann::ordered_json::array();
+    for (const served_worker& w : server.workers)
+        workers.push_back({{"rank", w.rank},
+                           {"rounds", w.rounds},
+                           {"dropped", w.dropped},
+                           {"waited_seconds", w.waited},
+                           {"staleness", w.staleness}});
+    return {{"event", "server"},
+            {"rank", server.rank},
+            {"version", server.version},
+            {"workers", std::move(workers)}};
+}
+
+}  // namespace sotto::detail

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <string>
+
+#include "sotto/strategies/server_memory.hpp"
+#include "sotto/strategies/server_report.hpp"
+
+namespace sotto {
+
+/// What a server will take, in a line for people.
+inline std::string summary_of(const server_memory& memory) {
+    const auto size = [](std::int64_t count) {
+        char text[32];
+        const auto value = static_cast<double>(count);
+        if (value < 1024.0 * 1024.0)
+            std::snprintf(text, sizeof text, "%.1f KiB", value / 1024.0);
+        else if (value < 1024.0 * 1024.0 * 1024.0)
+            std::snprintf(text, sizeof text, "%.1f MiB", value / (1024.0 * 1024.0));
+        else
+            std::snprintf(text, sizeof text, "%.1f GiB", value / (1024.0 * 1024.0 * 1024.0));
+        return std::string(text);
+    };
+    return "the server takes at most " + size(memory.together()) + ": parameters " +
+           size(memory.parameters) + ", optimizer " + size(memory.optimizer) + ", compensator " +
+           size(memory.compensator) + ", copies of versions " + size(memory.versions) +
+           ", ring of steps " + size(memory.changes) + ", messages " + size(memory.messages);
+}
+
+/// What it has seen: a line for each worker, of many the first ones.
+inline std::string summary_of(const server_report& server) {
+    constexpr std::size_t workers_max = 16;
+    char text[200];
+    std::snprintf(text, sizeof text, "the server on rank %d took %lld steps\n", server.rank,
+                  static_cast<long long>(server.version));
+    std::string out = text;
+    for (std::size_t i = 0; i < std::min(server.workers.size(), workers_max); ++i) {
+        const served_worker& w = server.workers[i];
+        std::snprintf(text, sizeof text,
+                      "  rank %d: %lld gradients, %lld dropped, %.2f steps late on the mean, %lld "
+                      "at most, waited %.2f s\n",
+                      w.rank, static_cast<long long>(w.rounds), static_cast<long long>(w.dropped),
+                      w.mean_late(),
+                      static_cast<long long>(std::max<std::int64_t>(w.most_late(), 0)), w.waited);
+        out += text;
+    }
+    if (server.workers.size() > workers_max)
+        out += "  and " + std::to_string(server.workers.size() - workers_max) + " more workers\n";
+    return out;
+}
+
+}  // namespace sotto
