@@ -155,7 +155,7 @@ public:
         const std::uint64_t poll = members_->vote(among, vote);
         const auto decided = [&] { return among.completed > poll || members_->settled(); };
         const auto blame_leavers = [&] {
-            if (decided()) return;
+            if (decided() || !members_->anybody_left()) return;
             const int absent = members_->first_absent(among);
             if (absent >= 0 && members_.has_left(absent)) members_.accuse(absent, left_cause);
         };

@@ -49,7 +49,7 @@ struct simulated_options {
     simulated_machine machine{};          // of every rank
     speeds::slowness slowness = speeds::constant{};
     duration call = std::chrono::microseconds(1);  // what a rank needs to ask in vain whether
-                                                   // something is complete
+                                                   // something is complete; 16 times pass at once
     std::vector<network_fault> faults{};
 
     // As those of tcp_options, in simulated time.
