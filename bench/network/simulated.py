@@ -127,6 +127,7 @@ def cost_lines(name, row):
         found = row.get("simulated", {}).get(what, {})
         line = functools.partial(rows.line, name, f"{what}, {rows.grouped(row['weights'])} weights")
         yield line("real time to simulate a step", found.get("real_seconds"), 60, True, " s")
+        yield line("of a processor's time", found.get("processor_seconds"), unit=" s")
         yield line("simulated time", predicted(found), unit=" s")
         yield line("messages", rows.scaled(1e-6, found.get("messages")), unit=" million")
         yield line("sent by a rank", rows.scaled(1e-6, found.get("bytes_a_rank")), unit=" MB")

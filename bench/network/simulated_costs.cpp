@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <ctime>
 #include <exception>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
@@ -146,6 +147,7 @@ nlohmann::json measure(const settings& s) {
             {"seconds", found.seconds},
             {"with_vote", found.voted},
             {"real_seconds", took.count()},
+            {"processor_seconds", static_cast<double>(std::clock()) / CLOCKS_PER_SEC},
             {"peak_memory", sotto::peak_memory_bytes()},
             {"events", run.events},
             {"trace", run.trace_hash}};

@@ -232,6 +232,7 @@ private:
                                  .seed_out = members_.seed_of(rank(), peer),
                                  .seed_in = members_.seed_of(peer, rank()),
                                  .budget = options_.budget,
+                                 .staging = Library::copies ? 1024u : 65536u,
                                  .may_lack_content = Library::may_lack_content});
     }
 
@@ -447,8 +448,7 @@ private:
                 members_.speak();
                 return library_.served_by({});
             }
-            const time_point started = now();
-            time_point failed_at{};
+            time_point started = now(), failed_at{};
             while (true) {
                 move();
                 const bool silent = members_.fall_silent();

@@ -100,9 +100,9 @@ public:
 
 private:
     static constexpr operation gone = ~operation{};
-    // A collective asks after each of its messages and then waits: most turns of ranks would only
-    // let some microseconds pass.
-    static constexpr int asked_at_once = 16;
+    // A collective asks after each of its messages and then waits: else most turns of ranks would
+    // only let a moment pass. Who does nothing but ask is woken by what comes.
+    static constexpr int asked_at_once = 256;
 
     virtual_time& time() noexcept { return among_->time(); }
     bool is_killed() const noexcept { return among_->time().is_killed(rank_); }
@@ -129,7 +129,7 @@ static_assert(net::packet_library<library>);
 /// received, and takes the time and the bytes of real memory.
 ///   wire    as packet_transport; a packet is up to simulated_options::packet bytes
 ///   cost    3 to 15 us a message, most where no cache holds the states of all ranks. Of 1,000
-///           ranks 1.2 GB once they have voted; their dense step of 25 million weights without
+///           ranks 1.1 GB once they have voted; their dense step of 25 million weights without
 ///           content, 2 million messages, takes about 30 s
 ///   errors  as tcp
 class simulated : public detail::net::packet_transport<detail::simulation::library> {
