@@ -272,6 +272,7 @@ set(sotto_headers
     include/sotto/transports/packet_stream.hpp
     include/sotto/transports/packet_streams.hpp
     include/sotto/transports/packet_transport.hpp
+    include/sotto/transports/rank_queue.hpp
     include/sotto/transports/ring_queue.hpp
     include/sotto/transports/run_in_process.hpp
     include/sotto/transports/run_simulated.hpp
@@ -282,6 +283,7 @@ set(sotto_headers
     include/sotto/transports/simulated_trace.hpp
     include/sotto/transports/speeds.hpp
     include/sotto/transports/staged_collectives.hpp
+    include/sotto/transports/strand.hpp
     include/sotto/transports/tcp.hpp
     include/sotto/transports/tcp_address.hpp
     include/sotto/transports/tcp_connections.hpp

@@ -193,6 +193,8 @@ nlohmann::json measure(const settings& s, sotto::tcp& through, Collective how) {
             {"compress", bench::median(compress)},
             {"wait", bench::median(wait)},
             {"apply", bench::median(apply)},
+            {"compressing", compress},
+            {"applying", apply},
             {"median", bench::median(seconds)},
             {"seconds", seconds}};
 }

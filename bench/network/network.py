@@ -31,6 +31,7 @@ import end_to_end
 import exchange
 import namespaces
 import rows
+import simulated
 import table
 from programs import ROOT, Programs
 
@@ -56,6 +57,7 @@ SECTIONS = {
         "are bound to no processor, and let others work while they wait (mpi_yield_when_idle).",
         collectives.wire_rows, collectives.wire_lines),
     "dgc": Section(exchange.ABOUT, exchange.dgc_rows, exchange.dgc_lines),
+    "simulated": Section(simulated.ABOUT, simulated.simulated_rows, simulated.simulated_lines),
     "end_to_end": Section(end_to_end.ABOUT, end_to_end.end_to_end_rows,
                           end_to_end.end_to_end_lines),
     "detection": Section(detection.ABOUT, detection.detection_rows, detection.detection_lines),
@@ -85,8 +87,8 @@ def arguments():
     parser.add_argument("--trials", type=int,
                         help="of each phase in detection; 100, or 3 if quick")
     parser.add_argument("--steps", type=int, default=705, help="of whole training runs")
-    parser.add_argument("--weights", type=int, help="of the DGC exchange; else 25 million")
-    parser.add_argument("--rate", default="1gbit", help="of the sections wire and dgc")
+    parser.add_argument("--weights", type=int, help="of dgc and simulated; else 25 million")
+    parser.add_argument("--rate", default="1gbit", help="of the sections wire, dgc and simulated")
     parser.add_argument("--burst", type=int, help="bytes that an idle link sends at once")
     parser.add_argument("--quick", action="store_true", help="small sizes, to see that it works")
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build" / "bench_network")
@@ -113,6 +115,7 @@ def arguments():
 
 # The options that a section's rows depend on.
 MATTER = {"wire": ("rate", "burst"), "dgc": ("rate", "burst", "weights"),
+          "simulated": ("rate", "burst", "weights"),
           "end_to_end": ("burst", "steps"), "detection": ("trials",)}
 
 

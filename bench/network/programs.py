@@ -109,6 +109,15 @@ def run_on_all(network, command, environment=None):
     return records_of(ended, pathlib.Path(str(command[0])).name)
 
 
+def run_alone(command):
+    """A command on this machine, outside of all networks; the JSON object that it printed."""
+    done = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, text=True,
+                          check=False)
+    if done.returncode != 0:
+        raise SystemExit(f"{pathlib.Path(str(command[0])).name} ended with {done.returncode}")
+    return json.loads(done.stdout)
+
+
 def run_gloo(network, program, arguments):
     with tempfile.TemporaryDirectory() as store:
         return run_on_all(network, [program, "--store", store, *arguments])

@@ -21,6 +21,7 @@ import end_to_end  # noqa: E402
 import namespaces  # noqa: E402
 import network  # noqa: E402
 import rows  # noqa: E402
+import simulated  # noqa: E402
 import table  # noqa: E402
 from crossover import Point  # noqa: E402
 
@@ -207,6 +208,28 @@ class Losses(unittest.TestCase):
             agreement.add(record("sotto dgc", blas="C"))
 
 
+class Simulated(unittest.TestCase):
+    def lines(self, dense, dgc):
+        """What came of predictions of so many seconds where 1 s each was measured."""
+        row = PROVENANCE | {
+            "rate": "1gbit", "weights": 1,
+            "times": {"1gbit 4": {simulated.DENSE: [1.0], simulated.DGC: [1.0]},
+                      "loopback 4": {simulated.DENSE: [9.0], simulated.DGC: [9.0]}},
+            "simulated": {simulated.DENSE: {"exchange": "dense", "seconds": dense,
+                                            "with_vote": 9.0},
+                          simulated.DGC: {"exchange": "dgc", "seconds": 9.0, "with_vote": dgc}}}
+        return [line["met"] for line in simulated.simulated_lines({"2 ranks": row})
+                if line and line["asked"]]
+
+    def test_a_prediction_may_be_off_by_15_percent_either_way(self):
+        self.assertEqual(self.lines(1.14, 0.86), [True, True])
+        self.assertEqual(self.lines(0.84, 1.16), [False, False])
+
+    def test_the_slowest_rank_of_each_round_is_what_is_charged(self):
+        records = [{"compressing": [1.0, 5.0, 3.0]}, {"compressing": [2.0, 4.0, 2.5]}]
+        self.assertEqual(simulated.slowest(records, "compressing"), 3.0)
+
+
 class Sections(unittest.TestCase):
     def test_what_is_asked_stays_in_the_table_without_a_single_row(self):
         asked = {}
@@ -215,6 +238,7 @@ class Sections(unittest.TestCase):
             self.assertTrue(all(line["value"] is None for line in lines), name)
             asked[name] = len([line for line in lines if line["asked"] is not None])
         self.assertEqual(asked, {"loopback": 2 * (2 + 5 + 2), "wire": 4, "dgc": 2 + 1 + 1,
+                                 "simulated": 2 * 2 + 2,
                                  "end_to_end": 4 + 2 + 2 + 5, "detection": 6 * 10,
                                  "backpressure": 2})
 

@@ -97,6 +97,7 @@ public:
     static constexpr const char* name = "packets";
     static constexpr bool drains = true;
     static constexpr bool may_lack_content = false;
+    static constexpr bool copies = false;
 
     packet_endpoint(packet_world& world, int rank)
         : world_(&world), rank_(rank), random_(static_cast<std::uint64_t>(rank)) {}

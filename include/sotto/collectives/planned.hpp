@@ -18,6 +18,7 @@
 #include "sotto/core/contentless.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/kernels/arithmetic.hpp"
+#include "sotto/kernels/uninitialised.hpp"
 #include "sotto/transports/transport.hpp"
 #include "sotto/wire/value_format.hpp"
 
@@ -65,7 +66,7 @@ public:
             throw invalid_option("collectives: only floats can travel as halves");
         segment_ = std::clamp<std::int64_t>(size_max, 1, segment);
         const auto room = static_cast<std::size_t>(segment_);
-        if (Plan::adds || halved()) arriving_.resize(window * room);
+        if (Plan::adds || halved()) arriving_.reserve(window * room);
         if (halved()) {
             widened_.resize(room);
             for (bytes& slot : leaving_) slot.reserve(2 * room);
@@ -232,7 +233,7 @@ private:
 
     mutable_byte_view scratch(std::size_t slot, range part) noexcept {
         const auto room = static_cast<std::size_t>(segment_);
-        return std::as_writable_bytes(std::span(arriving_).subspan(slot * room, room))
+        return std::as_writable_bytes(std::span(arriving_.data() + slot * room, room))
             .first(static_cast<std::size_t>(wire_bytes(part)));
     }
 
@@ -274,7 +275,7 @@ private:
             const auto count = static_cast<std::size_t>(part.size());
             if (!halved()) {
                 const std::size_t start = slot * static_cast<std::size_t>(segment_);
-                kernels::add(values, std::span<const float>(arriving_).subspan(start, count));
+                kernels::add(values, std::span<const float>(arriving_.data() + start, count));
                 return;
             }
             const auto widened = std::span(widened_).first(count);
@@ -305,7 +306,7 @@ private:
     cursor arrived_;    // the next one to arrive
     std::size_t sending_slot_ = 0, receiving_slot_ = 0, arrived_slot_ = 0;
     std::array<range, window> sent_;
-    std::vector<float> arriving_;
+    kernels::uninitialised<float> arriving_;  // without content nothing ever arrives there
     std::vector<float> widened_;
     std::array<bytes, window> leaving_;
     bytes rounded_;

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>  // whose library it is
+
 // The only header with macros, and the only one that asks how it is built.
 
 #if __cplusplus < 202002L
@@ -135,6 +137,20 @@
     SOTTO_UNIT_OF(SOTTO_UNIT_VECTORS, SOTTO_UNIT_MORE_VECTORS, SOTTO_UNIT_DOT, SOTTO_UNIT_FMA, \
                   SOTTO_UNIT_F16C, SOTTO_UNIT_BITS, SOTTO_UNIT_MORE_BITS, SOTTO_UNIT_MATH,     \
                   SOTTO_UNIT_DISPATCH)
+
+/// Where ranks of a simulated network can be contexts of one thread: glibc has them, and sanitizers
+/// take their stacks for that thread's.
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || \
+    __has_feature(memory_sanitizer)
+#define SOTTO_SANITIZED
+#endif
+#elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SOTTO_SANITIZED
+#endif
+#if defined(__linux__) && defined(__GLIBC__) && !defined(SOTTO_SANITIZED)
+#define SOTTO_CONTEXTS
+#endif
 
 namespace sotto {
 

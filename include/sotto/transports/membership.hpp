@@ -67,6 +67,7 @@ public:
         };
         std::vector<votes> of;        // by rank
         std::uint64_t completed = 0;  // polls
+        std::size_t counted = 0;      // the first members, whose votes in the next one are there
         bool verdict = true;          // of the last complete poll
 
         bool has(int rank) const noexcept {
@@ -216,6 +217,7 @@ public:
             throw invalid_option("transport: more than 4096 groups that vote");
         ballot& b = ballot_of(key);
         b.members.assign(members.begin(), members.end());
+        b.counted = 0;
         return b;
     }
 
@@ -238,8 +240,9 @@ public:
     /// A member whose vote is missing: rather one that has left than one that may still come.
     int first_absent(const ballot& b) const noexcept {
         int absent = nobody;
-        for (const int member : b.members) {
-            if (b.of[static_cast<std::size_t>(member)].cast > b.completed) continue;
+        for (std::size_t i = b.counted; i < b.members.size(); ++i) {
+            if (votes_of(b, i).cast > b.completed) continue;
+            const int member = b.members[i];
             if (at(member).is == standing::left) return member;
             if (absent == nobody) absent = member;
         }
@@ -251,6 +254,7 @@ public:
     /// The first failure that this rank heard of.
     const std::optional<failure>& first_failure() const noexcept { return first_; }
     standing of(int rank) const noexcept { return at(rank).is; }
+    bool anybody_left() const noexcept { return anybody_left_; }
     /// Grows when a poll is complete, a rank fails or leaves, or more is known after a failure.
     std::uint64_t version() const noexcept { return version_; }
     control_stream& stream(int to) noexcept { return at(to).stream; }
@@ -342,15 +346,17 @@ private:
         return std::nullopt;
     }
 
+    static const ballot::votes& votes_of(const ballot& b, std::size_t member) noexcept {
+        return b.of[static_cast<std::size_t>(b.members[member])];
+    }
+
     void complete(ballot& b) noexcept {
         if (first_ || b.members.empty()) return;
-        bool all = true;
-        for (const int member : b.members) {
-            const ballot::votes& v = b.of[static_cast<std::size_t>(member)];
-            if (v.cast <= b.completed) return;
-            all = all && v.latest[b.completed % 2];
-        }
-        b.verdict = all;
+        for (; b.counted < b.members.size(); ++b.counted)
+            if (votes_of(b, b.counted).cast <= b.completed) return;
+        b.verdict = true;
+        for (; b.counted > 0; --b.counted)
+            b.verdict &= votes_of(b, b.counted - 1).latest[b.completed % 2];
         ++b.completed;
         ++version_;
     }
@@ -402,6 +408,7 @@ private:
             if (theirs.completed <= b.completed) continue;
             b.completed = theirs.completed;
             b.verdict = theirs.verdict;
+            b.counted = 0;
             news = true;
         }
         return news;
@@ -413,6 +420,7 @@ private:
         if (!report) return report.why();
         if (p.is == standing::alive) {
             p.is = standing::left;
+            anybody_left_ = true;
             if (tolerates_) gone_ranks_.push_back({rank_of(p), "it left: it is done", errc{}});
         }
         ++version_;
@@ -462,6 +470,7 @@ private:
     std::uint64_t said_ = 0;
     bool gone_ = false;
     bool tolerates_ = false;
+    bool anybody_left_ = false;
     std::deque<failure> gone_ranks_;
     time_point ticked_, beat_;
 };

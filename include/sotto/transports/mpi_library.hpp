@@ -106,6 +106,7 @@ public:
     static constexpr const char* name = "mpi";
     static constexpr bool drains = true;
     static constexpr bool may_lack_content = false;
+    static constexpr bool copies = false;
 
     library(std::shared_ptr<session> entered, MPI_Comm among, const mpi_options& options)
         : session_(std::move(entered)),

@@ -35,6 +35,7 @@ struct packet_loss {
 ///   packet              that came and was not received yet: its `source` and its `size`
 ///   packet_bytes_max()  of the longest packet
 ///   may_lack_content    whether it carries messages from `without_content`
+///   copies              whether `out` is free again when send returns
 ///   drains              whether all that was sent must be received before ranks end
 ///   send(to, kind, out)     starts; `out` is unchanged until it is complete. Nothing of it need
 ///                           move before the receiver calls the library
@@ -63,6 +64,7 @@ concept packet_library = requires(L& l, const L& c, int to, packet_kind kind, by
     { L::name } -> std::convertible_to<const char*>;
     { L::drains } -> std::convertible_to<bool>;
     { L::may_lack_content } -> std::convertible_to<bool>;
+    { L::copies } -> std::convertible_to<bool>;
     { c.packet_bytes_max() } -> std::same_as<std::size_t>;
     { c.rank() } -> std::same_as<int>;
     { c.size() } -> std::same_as<int>;

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/clock.hpp"
@@ -45,24 +46,30 @@ public:
     bool has_left(int peer) const { return members_.of(peer) == membership::standing::left; }
 
     void hear() {
-        streams_->fetch(packet_kind::membership);
-        streams_->for_each(packet_kind::membership,
-                           [&](int peer, auto& s) { (void)s.read(end_of(peer)); });
+        streams_->fetch(packet_kind::membership, [&](int peer) { heard_.push_back(peer); });
+        std::erase_if(heard_, [&](int peer) {
+            auto* const s = streams_->find(peer, packet_kind::membership);
+            if (s) (void)s->read(end_of(peer));
+            return !s || s->has_read_all();
+        });
     }
 
     /// Sends what is to be said.
     void speak() {
         if (const std::uint64_t said = members_.said(); std::exchange(spoken_, said) != said)
             for_each_other([&](int peer) {
-                if (!silent_ && !members_.stream(peer).output().empty())
-                    stream_to(peer).write(end_of(peer));
+                if (!silent_ && !members_.stream(peer).output().empty()) write(peer);
             });
-        streams_->for_each(packet_kind::membership, [&](int peer, auto& s) {
-            if (silent_)
-                s.finish();
-            else
-                s.write(end_of(peer));
-        });
+        if constexpr (Library::drains) {
+            streams_->for_each(packet_kind::membership, [&](int peer, auto& s) {
+                if (silent_)
+                    s.finish();
+                else
+                    s.write(end_of(peer));
+            });
+        } else {
+            for (const int peer : std::exchange(full_, {})) write(peer);
+        }
     }
 
     void accuse(int peer, const std::string& cause, errc code = errc::peer_failed) {
@@ -123,6 +130,13 @@ public:
 private:
     membership_end end_of(int peer) noexcept { return {&members_, peer, library_->now()}; }
     auto& stream_to(int peer) { return streams_->of(peer, packet_kind::membership); }
+    void write(int peer) {
+        auto& s = stream_to(peer);
+        s.write(end_of(peer));
+        if (!Library::drains && s.is_full() &&
+            std::find(full_.begin(), full_.end(), peer) == full_.end())
+            full_.push_back(peer);
+    }
 
     template <class Visitor>
     void for_each_other(Visitor&& visit) {
@@ -135,6 +149,8 @@ private:
     membership members_;
     std::uint64_t spoken_ = 0;  // of what there is to say
     bool silent_ = false;       // said all, and that nothing follows
+    std::vector<int> heard_;    // whose packets came and were not all read
+    std::vector<int> full_;     // to whom there may be more to say than may be under way
     std::deque<rank_change> changes_;
 };
 

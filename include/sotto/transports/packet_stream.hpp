@@ -64,6 +64,9 @@ public:
         }
     }
 
+    /// Whether as much is under way as may be: there may be more to send.
+    bool is_full() const noexcept { return leaving_.size() >= leaving_max; }
+
     /// Nobody is told any more what has left.
     void finish() {
         finish([](std::size_t) {});
@@ -86,15 +89,13 @@ public:
             if (!receiving_) receive_next(to);
             if (!through_->complete(*receiving_)) break;
             receiving_.reset();
-            const std::size_t size = arriving_;
-            if (size == 0)
-                ended_ = true;
-            else if (const auto why =
-                         arrives_there_ ? to.filled(size) : to.take(byte_view(staged_).first(size)))
-                return why;
+            if (const auto why = take_in(to, arriving_)) return why;
         }
         return std::nullopt;
     }
+
+    /// Whether nothing came that was not read.
+    bool has_read_all() noexcept { return !receiving_ && arrived_.empty(); }
 
     /// Whether the peer has said that nothing follows.
     bool ended() const noexcept { return ended_; }
@@ -103,7 +104,7 @@ public:
     bool borrows() noexcept {
         if (receiving_ && arrives_there_) return true;
         for (std::size_t i = 0; i < leaving_.size(); ++i)
-            if (!leaving_[i].buffer && !leaving_[i].content.empty()) return true;
+            if (leaving_[i].is_lent) return true;
         return false;
     }
 
@@ -114,12 +115,15 @@ private:
 
     struct outgoing {
         byte_view content{};
-        std::byte* buffer = nullptr;  // that holds the content, or null: it was lent
+        std::byte* buffer = nullptr;  // that holds the content, and is given back
+        bool is_lent = false;
         typename Library::operation operation{};
     };
 
     void start(outgoing next) {
         next.operation = through_->send(peer_, kind_, next.content);
+        if constexpr (Library::copies)
+            if (next.buffer) buffers_->give_back(std::exchange(next.buffer, nullptr));
         leaving_.push(next);
     }
 
@@ -153,7 +157,9 @@ private:
             if (kind_ == packet_kind::messages &&
                 (piece.size() > copied_max || !has_content(piece))) {
                 if (buffer) break;
-                return {piece.first(std::min(piece.size(), through_->packet_bytes_max()))};
+                return {
+                    .content = piece.first(std::min(piece.size(), through_->packet_bytes_max())),
+                    .is_lent = true};
             }
             if (!buffer) buffer = buffers_->take();
             const std::size_t count = std::min(piece.size(), packet_buffers::bytes_each - size);
@@ -161,7 +167,7 @@ private:
             size += count;
             if (count < piece.size()) break;
         }
-        return {byte_view(buffer, size), buffer};
+        return {.content = byte_view(buffer, size), .buffer = buffer};
     }
 
     template <class Sink>
@@ -171,25 +177,41 @@ private:
         mutable_byte_view room = to.room(arriving_);
         arrives_there_ = room.size() == arriving_ && arriving_ > 0;
         if (!arrives_there_) {
-            if (staged_.size() < arriving_)
-                staged_.resize(std::max(arriving_, packet_buffers::bytes_each));
-            room = mutable_byte_view(staged_).first(arriving_);
+            if (arriving_ > packet_buffers::bytes_each) {
+                if (staged_.size() < arriving_) staged_.resize(arriving_);
+                staging_ = staged_.data();
+            } else {
+                staging_ = staging_buffer_ = buffers_->take();
+            }
+            room = {staging_, arriving_};
         }
         receiving_ = through_->receive(packet, room);
         arrived_.pop();
+    }
+
+    /// What was received, which may be refused.
+    template <class Sink>
+    std::optional<fault> take_in(Sink& to, std::size_t size) {
+        if (size == 0) ended_ = true;
+        std::optional<fault> why;
+        if (size > 0) why = arrives_there_ ? to.filled(size) : to.take({staging_, size});
+        if (staging_buffer_) buffers_->give_back(std::exchange(staging_buffer_, nullptr));
+        return why;
     }
 
     Library* through_;
     packet_buffers* buffers_;
     int peer_;
     packet_kind kind_;
-    ring_queue<outgoing> leaving_;
-    std::size_t started_ = 0;  // bytes of the source's output that are in packets under way
-    ring_queue<typename Library::packet> arrived_;
+    ring_queue<outgoing, 2> leaving_;  // small: there may be a stream to each of many ranks
+    std::size_t started_ = 0;          // bytes of the source's output that are in packets under way
+    ring_queue<typename Library::packet, 2> arrived_;
     std::optional<typename Library::operation> receiving_;
     std::size_t arriving_ = 0;  // the size of what is received
     bool arrives_there_ = false;
-    bytes staged_;
+    std::byte* staging_ = nullptr;         // where it is received, if not there:
+    std::byte* staging_buffer_ = nullptr;  // one of the buffers,
+    bytes staged_;                         // or what is longer
     bool ended_ = false;
 };
 

@@ -68,8 +68,16 @@ public:
 
     /// Takes packets from the library, in the order in which each rank sent them.
     void fetch(packet_kind kind) {
+        fetch(kind, [](int) {});
+    }
+
+    /// Calls with each rank of which all had been read before.
+    template <class Visitor>
+    void fetch(packet_kind kind, Visitor&& begins) {
         while (auto packet = through_->next(kind)) {
-            stream& to = of(packet->source, kind);
+            const int from = packet->source;
+            stream& to = of(from, kind);
+            if (to.has_read_all()) begins(from);
             to.came(std::move(*packet));
         }
     }

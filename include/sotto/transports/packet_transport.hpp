@@ -155,7 +155,7 @@ public:
         const std::uint64_t poll = members_->vote(among, vote);
         const auto decided = [&] { return among.completed > poll || members_->settled(); };
         const auto blame_leavers = [&] {
-            if (decided()) return;
+            if (decided() || !members_->anybody_left()) return;
             const int absent = members_->first_absent(among);
             if (absent >= 0 && members_.has_left(absent)) members_.accuse(absent, left_cause);
         };
@@ -232,6 +232,7 @@ private:
                                  .seed_out = members_.seed_of(rank(), peer),
                                  .seed_in = members_.seed_of(peer, rank()),
                                  .budget = options_.budget,
+                                 .staging = Library::copies ? 1024u : 65536u,
                                  .may_lack_content = Library::may_lack_content});
     }
 
@@ -447,8 +448,7 @@ private:
                 members_.speak();
                 return library_.served_by({});
             }
-            const time_point started = now();
-            time_point failed_at{};
+            time_point started = now(), failed_at{};
             while (true) {
                 move();
                 const bool silent = members_.fall_silent();

@@ -6,8 +6,9 @@
 
 namespace sotto::detail::net {
 
-/// First in, first out, in memory that grows to what was needed at once and is then reused.
-template <class T>
+/// First in, first out, in memory that grows to what was needed at once and is then reused; at
+/// first for `Room` entries, a power of two.
+template <class T, std::size_t Room = 16>
 class ring_queue {
 public:
     bool empty() const noexcept { return count_ == 0; }
@@ -29,7 +30,7 @@ public:
 
 private:
     void grow() {
-        const std::size_t room = room_ == 0 ? 16 : 2 * room_;
+        const std::size_t room = room_ == 0 ? Room : 2 * room_;
         auto entries = std::make_unique<T[]>(room);
         for (std::size_t i = 0; i < count_; ++i) entries[i] = std::move((*this)[i]);
         entries_ = std::move(entries);

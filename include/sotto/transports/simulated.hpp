@@ -36,6 +36,7 @@ public:
     static constexpr const char* name = "simulated";
     static constexpr bool drains = false;
     static constexpr bool may_lack_content = true;
+    static constexpr bool copies = true;
 
     library(network& among, int rank) : among_(&among), rank_(rank) {}
     library(const library&) = delete;
@@ -68,9 +69,14 @@ public:
 
     time_point now() const noexcept { return among_->time().now(); }
     void charge(work amount) { among_->compute(rank_, amount); }
-    void asked_in_vain() { time().sleep(rank_, now() + among_->options().call); }
+    void asked_in_vain() {
+        if (++asked_ < asked_at_once) return;
+        asked_ = 0;
+        time().sleep(rank_, now() + asked_at_once * among_->options().call);
+    }
     void pause(duration, bool, time_point until) {
         constexpr duration longest = std::chrono::milliseconds(100);
+        asked_ = 0;
         time().sleep(rank_, std::min(until, now() + longest));
     }
     std::optional<net::packet_loss> next_loss() { return among_->next_loss(rank_); }
@@ -94,6 +100,9 @@ public:
 
 private:
     static constexpr operation gone = ~operation{};
+    // A collective asks after each of its messages and then waits: else most turns of ranks would
+    // only let a moment pass. Who does nothing but ask is woken by what comes.
+    static constexpr int asked_at_once = 256;
 
     virtual_time& time() noexcept { return among_->time(); }
     bool is_killed() const noexcept { return among_->time().is_killed(rank_); }
@@ -104,6 +113,7 @@ private:
 
     network* among_;
     int rank_;
+    int asked_ = 0;  // in vain, since it waited
 };
 
 static_assert(net::packet_library<library>);
@@ -113,12 +123,14 @@ static_assert(net::packet_library<library>);
 /// The transport between ranks of a simulated network: the same frames, the same votes, the same
 /// words about who failed as between processes, in time that passes by what is computed and sent.
 ///
-/// All ranks are threads of one process of which one runs at a time, so a seed fixes everything
-/// that happens: see virtual_time. `charge` lets the time of a computation pass; what is computed
-/// without it takes none. Memory from `without_content` can be sent and received, and takes the
-/// time and the bytes of real memory.
+/// All ranks are strands of the calling thread of which one runs at a time, so a seed fixes
+/// everything that happens: see virtual_time and strand. `charge` lets the time of a computation
+/// pass; what is computed without it takes none. Memory from `without_content` can be sent and
+/// received, and takes the time and the bytes of real memory.
 ///   wire    as packet_transport; a packet is up to simulated_options::packet bytes
-///   cost    about 10 us a message
+///   cost    3 to 15 us a message, most where no cache holds the states of all ranks. Of 1,000
+///           ranks 1.1 GB once they have voted; their dense step of 25 million weights without
+///           content, 2 million messages, takes about 30 s
 ///   errors  as tcp
 class simulated : public detail::net::packet_transport<detail::simulation::library> {
     using base = detail::net::packet_transport<detail::simulation::library>;

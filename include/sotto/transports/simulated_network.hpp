@@ -113,15 +113,15 @@ public:
             if (time_->now() < t->slow_until) head += t->extra;
             t->last_head = head = std::max(head, t->last_head);  // nothing overtakes
         }
-        time_->tell(p.out, *this, number(at, step::left));
+        if (kind == packet_kind::messages) time_->tell(p.out, *this, number(at, step::left));
         time_->tell(head, *this, number(at, step::head));
         return at;
     }
 
     /// Whether the last byte of what was sent has left; then it is spent.
     bool has_left(place at) noexcept {
-        packet& p = packets_[at];
-        if (!p.left) return false;
+        const packet& p = packets_[at];
+        if (time_->now() < p.out) return false;
         release(at);
         return true;
     }
@@ -205,7 +205,6 @@ private:
         int from = 0, to = 0;
         packet_kind kind = packet_kind::messages;
         bool has_content = true;
-        bool left = false;
         bool twice = false;
         bool is_last = false;  // the connection breaks behind it
         int uses = 2;          // of its sender, of its receiver
@@ -282,7 +281,7 @@ private:
         const place at = free_.back();
         free_.pop_back();
         packet& p = packets_[at];
-        p.left = p.twice = p.is_last = false;
+        p.twice = p.is_last = false;
         p.uses = 2;
         return at;
     }
@@ -301,10 +300,8 @@ private:
 
     // Packets
 
-    void leave(place at) {
-        packets_[at].left = true;
-        time_->wake(packets_[at].from);
-    }
+    /// Of a message: somebody may wait for that.
+    void leave(place at) { time_->wake(packets_[at].from); }
 
     void come_in(place at) {
         packet& p = packets_[at];
@@ -328,7 +325,6 @@ private:
     void drop(place at) {
         packet& p = packets_[at];
         note(simulated_event::kind::dropped, p.from, p.to, static_cast<std::int64_t>(p.size));
-        if (p.out == never) p.left = true;  // its sender is gone and does not ask
         release(at);
     }
 

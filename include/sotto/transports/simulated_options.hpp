@@ -48,8 +48,8 @@ struct simulated_options {
     std::vector<simulated_line> lines{};  // or of each
     simulated_machine machine{};          // of every rank
     speeds::slowness slowness = speeds::constant{};
-    duration call = std::chrono::microseconds(1);  // what a rank needs to ask in vain whether
-                                                   // something is complete
+    duration call = std::chrono::nanoseconds(50);  // what a rank needs to ask in vain whether
+                                                   // something is complete; for 256 times at once
     std::vector<network_fault> faults{};
 
     // As those of tcp_options, in simulated time.

@@ -6,13 +6,13 @@
 #include <functional>
 #include <memory>
 #include <queue>
-#include <semaphore>
 #include <stdexcept>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "sotto/core/clock.hpp"
+#include "sotto/transports/rank_queue.hpp"
+#include "sotto/transports/strand.hpp"
 
 namespace sotto::detail::simulation {
 
@@ -32,16 +32,17 @@ struct killed {};
 
 /// Time that passes only once everybody has done what there is to do at the present one.
 ///
-/// Ranks are threads of which exactly one runs, until it sleeps. Then what comes first goes on: by
+/// Ranks are strands of which exactly one runs, until it sleeps. Then what comes first goes on: by
 /// time, then happenings in the order in which they were told, then ranks in their own order. So
 /// nothing depends on how the system schedules threads, and no state that only ranks and happenings
 /// touch needs a lock.
-///   cost    a happening 0.1 us, a change of ranks the 5 us of two threads that wake each other; a
-///           rank that sleeps until a time before which nothing else is to happen just goes on
+///   cost    a happening 0.1 us, more where many are told beforehand; a change of ranks what a
+///           strand's turn costs; a rank that sleeps until a time before which nothing else is to
+///           happen just goes on
 ///   errors  std::logic_error: all ranks sleep, and nothing would ever wake one
 class virtual_time {
 public:
-    explicit virtual_time(int ranks) {
+    explicit virtual_time(int ranks) : turns_(ranks) {
         for (int rank = 0; rank < ranks; ++rank) sleepers_.push_back(std::make_unique<sleeper>());
     }
     virtual_time(const virtual_time&) = delete;
@@ -51,7 +52,7 @@ public:
 
     /// Calls target.happen(what) at that time, or now if it is past.
     void tell(time_point when, happening& target, std::uint64_t what) {
-        queue_.push({std::max(when, now_), 0, ++told_, &target, what});
+        told_.push({std::max(when, now_), ++count_told_, &target, what});
     }
 
     // For the rank that runs
@@ -61,7 +62,7 @@ public:
         sleeper& own = of(rank);
         if (own.is_killed) return;  // it only unwinds
         own.woken = false;
-        go_on(rank, until);
+        turns_.set(rank, std::max(until, now_));
         pass(rank);
         if (own.is_killed) {
             own.is_deaf = false;
@@ -85,7 +86,7 @@ public:
         sleeper& s = of(rank);
         if (!s.is_asleep || s.is_deaf || s.woken) return;
         s.woken = true;
-        go_on(rank, now_);
+        turns_.set(rank, now_);
     }
 
     /// The rank does nothing before that time, as if its process had been stopped.
@@ -107,31 +108,27 @@ public:
 
     // For whoever has the ranks
 
-    /// Runs body(rank) for all ranks, each on a thread of its own; returns when all have returned.
+    /// Runs body(rank) for all ranks, each on a stack of its own; returns when all have returned.
     /// A body throws nothing.
     template <class Body>
     void run(Body body) {
-        std::vector<std::jthread> threads;
-        threads.reserve(sleepers_.size());
         left_ = sleepers_.size();
+        strand here;
         for (int rank = 0; rank < static_cast<int>(sleepers_.size()); ++rank) {
             of(rank).is_asleep = true;
-            go_on(rank, now_);
-        }
-        for (int rank = 0; rank < static_cast<int>(sleepers_.size()); ++rank)
-            threads.emplace_back([this, rank, &body] {
-                of(rank).turn.acquire();
+            turns_.set(rank, now_);
+            of(rank).code.start([this, rank, &body, &here]() -> strand* {
                 of(rank).is_asleep = false;
                 body(rank);
-                if (--left_ > 0) next()->turn.release();
+                return --left_ > 0 ? &next()->code : &here;
             });
-        next()->turn.release();
+        }
+        if (left_ > 0) here.give_to(next()->code);
     }
 
 private:
     struct sleeper {
-        std::binary_semaphore turn{0};
-        std::uint64_t sleeps = 0;  // tells its present sleep from those before
+        strand code;
         bool is_asleep = false;
         bool is_deaf = false;
         bool woken = false;
@@ -139,17 +136,14 @@ private:
         time_point frozen_until{};
     };
 
-    struct entry {
+    struct told {
         time_point when;
-        std::uint64_t rank_plus_1;  // 0: a happening
-        std::uint64_t order;        // of happenings; of a rank, which of its sleeps
+        std::uint64_t order;
         happening* target;
         std::uint64_t what;
 
-        friend bool operator>(const entry& a, const entry& b) noexcept {
-            if (a.when != b.when) return a.when > b.when;
-            if (a.rank_plus_1 != b.rank_plus_1) return a.rank_plus_1 > b.rank_plus_1;
-            return a.order > b.order;
+        friend bool operator>(const told& a, const told& b) noexcept {
+            return a.when != b.when ? a.when > b.when : a.order > b.order;
         }
     };
 
@@ -158,50 +152,42 @@ private:
         return *sleepers_[static_cast<std::size_t>(rank)];
     }
 
-    void go_on(int rank, time_point when) {
-        queue_.push({std::max(when, now_), static_cast<std::uint64_t>(rank) + 1, of(rank).sleeps,
-                     nullptr, 0});
-    }
-
     /// Lets others have their turn until the rank's own comes.
     void pass(int rank) {
         sleeper& own = of(rank);
         own.is_asleep = true;
-        if (sleeper* const chosen = next(); chosen != &own) {
-            chosen->turn.release();
-            own.turn.acquire();
-        }
+        if (sleeper* const chosen = next(); chosen != &own) own.code.give_to(chosen->code);
         own.is_asleep = false;
     }
 
     /// Lets happen what is before the next rank's turn, and chooses that rank.
     sleeper* next() {
-        while (!queue_.empty()) {
-            const entry first = queue_.top();
-            queue_.pop();
-            if (first.rank_plus_1 == 0) {
+        while (!told_.empty() || !turns_.empty()) {
+            if (turns_.empty() || (!told_.empty() && told_.top().when <= turns_.time_of_first())) {
+                const told first = told_.top();
+                told_.pop();
                 now_ = first.when;
                 first.target->happen(first.what);
                 continue;
             }
-            const int rank = static_cast<int>(first.rank_plus_1 - 1);
+            const int rank = turns_.first();
             sleeper& s = of(rank);
-            if (first.order != s.sleeps || !s.is_asleep) continue;  // of a sleep that has ended
-            if (first.when < s.frozen_until) {
-                go_on(rank, s.frozen_until);
+            if (turns_.time_of_first() < s.frozen_until) {
+                turns_.set(rank, s.frozen_until);
                 continue;
             }
-            now_ = first.when;
-            ++s.sleeps;
+            now_ = turns_.time_of_first();
+            turns_.remove_first();
             return &s;
         }
         throw std::logic_error("simulated: all ranks sleep, and nothing will wake one");
     }
 
     std::vector<std::unique_ptr<sleeper>> sleepers_;
-    std::priority_queue<entry, std::vector<entry>, std::greater<entry>> queue_;
+    rank_queue turns_;  // when each sleeper goes on
+    std::priority_queue<told, std::vector<told>, std::greater<told>> told_;
     time_point now_{};
-    std::uint64_t told_ = 0;
+    std::uint64_t count_told_ = 0;
     std::size_t left_ = 0;
 };
 
