@@ -418,13 +418,14 @@ private:
         const mutable_byte_view content = std::exchange(content_, {});
         filled_ = 0;
         reading_ = false;
-        transfer* const receive = std::exchange(receive_, nullptr);
-        arrival* const kept = std::exchange(arrival_, nullptr);
-        const bool dropped = receive && receive->ended.bytes > receive->size;
+        const bool dropped = receive_ && receive_->ended.bytes > receive_->size;
         if (digests_are_checked && !dropped && !lacks_content(content) &&
             wire::frame_digest(content, terms_.seed_in) != digest_)
+            // What waits for them may still get another message: see `abandon`.
             return fault{48, "the payload's digest, not that of other bytes",
                          static_cast<std::int64_t>(digest_)};
+        transfer* const receive = std::exchange(receive_, nullptr);
+        arrival* const kept = std::exchange(arrival_, nullptr);
         if (receive) {
             receive->reached = dropped ? transfer::stage::too_long : transfer::stage::complete;
             ++*activity_;
