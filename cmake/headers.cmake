@@ -110,6 +110,7 @@ set(sotto_headers
     include/sotto/kernels/operations.hpp
     include/sotto/kernels/orthonormalise.hpp
     include/sotto/kernels/processor.hpp
+    include/sotto/kernels/pushed_step.hpp
     include/sotto/kernels/quantise.hpp
     include/sotto/kernels/quantise_block.hpp
     include/sotto/kernels/quantise_by_norm.hpp
@@ -178,6 +179,7 @@ set(sotto_headers
     include/sotto/strategies/parameter_server.hpp
     include/sotto/strategies/parameter_server_state.hpp
     include/sotto/strategies/round_report.hpp
+    include/sotto/strategies/served_push.hpp
     include/sotto/strategies/server_link.hpp
     include/sotto/strategies/server_roles.hpp
     include/sotto/strategies/serving_rank.hpp
@@ -186,6 +188,7 @@ set(sotto_headers
     include/sotto/strategies/shared_sum.hpp
     include/sotto/strategies/small_groups.hpp
     include/sotto/strategies/staleness_counts.hpp
+    include/sotto/strategies/steps_by_parts.hpp
     include/sotto/strategies/stopwatch.hpp
     include/sotto/strategies/strategy.hpp
     include/sotto/strategies/task.hpp

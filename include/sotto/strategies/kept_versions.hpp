@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <utility>
 #include <vector>
@@ -12,22 +11,59 @@
 
 namespace sotto {
 
-/// What each worker of a server has read: copies of the parameters, which stay as they were while
-/// the server goes on. Workers that have read the same version share a copy, so there are as many
-/// as different versions in use: one where all read at once, and one for each worker at most.
-///   cost    4 bytes a parameter and version in use; a copy is one pass over the parameters. Memory
-///           of versions that nobody has read last is kept and reused
+/// The parameters of a server, and those that each of its workers has read, which stay as they were
+/// while the server goes on. Workers that have read the same version share it, with each other and
+/// with the server: a step writes what it makes of it to other memory. So there are as many arrays
+/// as different versions in use: one where nobody holds any, and one for each worker and one more
+/// at most.
+///   cost    4 bytes a parameter and version in use; nothing is copied for whoever reads all
+///           parameters, where steps write all of them. Memory of versions that nobody has read
+///           last is kept and reused
 class kept_versions {
 public:
-    explicit kept_versions(int workers) : read_by_(static_cast<std::size_t>(workers), nobody) {}
+    kept_versions(int workers, std::size_t parameters)
+        : kept_(1), read_by_(static_cast<std::size_t>(workers), nobody) {
+        kept_[0].values.resize(parameters);
+    }
 
-    /// The worker reads the parameters as they are now, in this version.
-    std::span<const float> read(int worker, std::uint64_t version, std::span<const float> now) {
+    std::span<const float> now() const noexcept { return kept_[now_].values; }
+    /// To be changed only before anybody has read.
+    std::span<float> unread() noexcept { return kept_[now_].values; }
+
+    /// To be changed in part: what workers have read stays as it was.
+    std::span<float> change() {
+        if (kept_[now_].readers > 0) {
+            const std::size_t other = unused();
+            kept_[other].values.assign(now().begin(), now().end());
+            now_ = other;
+        }
+        return kept_[now_].values;
+    }
+
+    /// Where a step by a gradient of this worker (-1: of several) is to write all parameters: what
+    /// `now` shows, what `of` shows for the worker, or neither. Then `step` makes them the present
+    /// ones; until then the two show what they did, each place as long as nothing is written there.
+    std::span<float> next(int worker = -1) {
+        const std::size_t read = worker < 0 ? nobody : read_by_[static_cast<std::size_t>(worker)];
+        if (read != nobody && kept_[read].readers == 1) {
+            next_ = kept_[now_].readers == 0 ? now_ : read;
+        } else {
+            next_ = kept_[now_].readers == 0 ? now_ : unused();
+            kept_[next_].values.resize(kept_[now_].values.size());
+        }
+        return kept_[next_].values;
+    }
+    void step(int worker = -1) noexcept {
+        if (worker >= 0) release(worker);
+        now_ = next_;
+    }
+
+    /// The worker reads the parameters as they are now.
+    std::span<const float> read(int worker) noexcept {
         release(worker);
-        const std::size_t at = find(version, now);
-        ++kept_[at].readers;
-        read_by_[static_cast<std::size_t>(worker)] = at;
-        return kept_[at].values;
+        ++kept_[now_].readers;
+        read_by_[static_cast<std::size_t>(worker)] = now_;
+        return now();
     }
 
     /// What it has read; empty if nothing.
@@ -42,51 +78,44 @@ public:
         at = nobody;
     }
 
-    /// The worker has read some parameters anew, and still has the others: only where it shares its
-    /// copy with nobody, or there is none yet.
-    std::span<float> own(int worker, std::uint64_t version, std::span<const float> now) {
+    /// The worker has read some parameters anew, and still has the others: memory of its own, to be
+    /// changed. Where it has none yet it has them as they are now.
+    std::span<float> own(int worker) {
         std::size_t& at = read_by_[static_cast<std::size_t>(worker)];
-        if (at == nobody || kept_[at].readers > 1) {
+        if (at == nobody || at == now_ || kept_[at].readers > 1) {
             release(worker);
-            at = copy(version, now);
-            ++kept_[at].readers;
+            const std::size_t other = unused();
+            kept_[other].values.assign(now().begin(), now().end());
+            ++kept_[other].readers;
+            at = other;
         }
-        kept_[at].version = version;
         return kept_[at].values;
     }
 
-    /// Bytes that are taken.
+    /// Bytes that are taken, the present parameters among them.
     std::size_t memory() const noexcept {
         std::size_t sum = 0;
-        for (const copied& c : kept_) sum += c.values.capacity() * sizeof(float);
+        for (const version& v : kept_) sum += v.values.capacity() * sizeof(float);
         return sum;
     }
 
 private:
     static constexpr std::size_t nobody = SIZE_MAX;
 
-    struct copied {
-        std::uint64_t version = 0;
-        int readers = 0;
+    struct version {
+        int readers = 0;  // workers; the server has the present one besides
         large_vector<float> values;
     };
 
-    std::size_t find(std::uint64_t version, std::span<const float> now) {
-        for (std::size_t at = 0; at < kept_.size(); ++at)
-            if (kept_[at].readers > 0 && kept_[at].version == version) return at;
-        return copy(version, now);
-    }
-
-    std::size_t copy(std::uint64_t version, std::span<const float> now) {
+    std::size_t unused() {
         std::size_t at = 0;
-        while (at < kept_.size() && kept_[at].readers > 0) ++at;
+        while (at < kept_.size() && (kept_[at].readers > 0 || at == now_)) ++at;
         if (at == kept_.size()) kept_.emplace_back();
-        kept_[at].version = version;
-        kept_[at].values.assign(now.begin(), now.end());
         return at;
     }
 
-    std::vector<copied> kept_;
+    std::vector<version> kept_;
+    std::size_t now_ = 0, next_ = 0;
     std::vector<std::size_t> read_by_;
 };
 
