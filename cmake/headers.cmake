@@ -188,6 +188,7 @@ set(sotto_headers
     include/sotto/strategies/shared_sum.hpp
     include/sotto/strategies/small_groups.hpp
     include/sotto/strategies/staleness_counts.hpp
+    include/sotto/strategies/step_by_entries.hpp
     include/sotto/strategies/steps_by_parts.hpp
     include/sotto/strategies/stopwatch.hpp
     include/sotto/strategies/strategy.hpp

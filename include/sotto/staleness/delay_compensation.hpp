@@ -66,6 +66,12 @@ struct delay_compensation {
             kernels::compensate_delay_at(by_, values, indices, now, then);
         }
 
+        void descend_at(const tensor&, float rate, std::span<float> now,
+                        std::span<const std::uint32_t> indices, std::span<const float> values,
+                        std::span<const float> then) const noexcept {
+            kernels::descend_compensated_at(rate, by_, now, indices, values, then);
+        }
+
         /// Both steps of plain SGD in one pass; there where nothing bounds the correction.
         bool descends() const noexcept { return by_.bound == 0.0f; }
         void descend(const tensor&, float rate, std::span<float> next, std::span<const float> now,

@@ -70,10 +70,14 @@ struct delay_compensation_adaptive {
         void compensate_at(const tensor& t, std::span<float> values,
                            std::span<const std::uint32_t> indices, std::span<const float> now,
                            std::span<const float> then) noexcept {
-            float& scale = scale_of(t);
-            if (by_.decay > 0.0f && by_.decay * scale < least_scale) settle(t);
-            scale *= by_.decay;
+            const float scale = decayed_scale(t);
             kernels::compensate_delay_at(by_, scale, values, indices, now, then, of(t));
+        }
+        void descend_at(const tensor& t, float rate, std::span<float> now,
+                        std::span<const std::uint32_t> indices, std::span<const float> values,
+                        std::span<const float> then) noexcept {
+            const float scale = decayed_scale(t);
+            kernels::descend_compensated_at(rate, by_, scale, now, indices, values, then, of(t));
         }
         bool descends() const noexcept { return by_.bound == 0.0f; }
         void descend(const tensor& t, float rate, std::span<float> next, std::span<const float> now,
@@ -110,6 +114,11 @@ struct delay_compensation_adaptive {
 
         float& scale_of(const tensor& t) noexcept {
             return scales_[worker_][static_cast<std::size_t>(t.index)];
+        }
+        float decayed_scale(const tensor& t) noexcept {
+            float& scale = scale_of(t);
+            if (by_.decay > 0.0f && by_.decay * scale < least_scale) settle(t);
+            return scale *= by_.decay;
         }
         void settle(const tensor& t) noexcept {
             float& scale = scale_of(t);

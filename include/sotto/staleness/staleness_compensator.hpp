@@ -35,6 +35,8 @@ struct late_gradient {
 ///                                       `now` or `then`; noexcept
 ///   compensate_at(tensor, values, indices, now, then)   the same for entries; `now` and `then` are
 ///                                       the whole tensor's. The gradient elsewhere is 0
+///   descend_at(tensor, rate, now, indices, values, then)   the same, and the step of plain SGD by
+///                                       what comes of them; noexcept
 ///   moved(tensor, change)               what the step changed the tensor by, after it
 ///   forget(worker)                      who left, or is another one from now on
 ///   visit(field)                        everything to be saved
@@ -130,6 +132,25 @@ void compensate_at(State& state, const tensor& t, std::span<float> values,
     if constexpr (requires { state.compensate_at(t, values, indices, now, then); })
         state.compensate_at(t, values, indices, now, then);
 }
+
+/// Whether a gradient can be compensated by its entries: it never is, or there is compensate_at.
+template <class State>
+inline constexpr bool works_by_entries = !requires(
+    State & state, const tensor& t, std::span<float> gradient, std::span<const float> then) {
+    state.compensate(t, gradient, then, then);
+}
+|| requires(State& state, const tensor& t, std::span<float> values,
+            std::span<const std::uint32_t> indices, std::span<const float> then) {
+    state.compensate_at(t, values, indices, then, then);
+};
+
+template <class State>
+inline constexpr bool descends_at = requires(State& state, const tensor& t, std::span<float> now,
+                                             std::span<const std::uint32_t> indices,
+                                             std::span<const float> values) {
+    { state.descend_at(t, 0.1f, now, indices, values, values) }
+    noexcept;
+};
 
 template <class State>
 inline constexpr bool watches_moves = requires(State& state, const tensor& t,

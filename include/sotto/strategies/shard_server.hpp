@@ -28,6 +28,7 @@
 #include "sotto/strategies/served_push.hpp"
 #include "sotto/strategies/shard.hpp"
 #include "sotto/strategies/staleness_counts.hpp"
+#include "sotto/strategies/step_by_entries.hpp"
 #include "sotto/strategies/steps_by_parts.hpp"
 #include "sotto/wire/push.hpp"
 #include "sotto/wire/sparse_block.hpp"
@@ -61,7 +62,8 @@ class shard_server {
         compensating::watches_moves<compensator_state<compensator_options>>;
     /// Whether entries can be applied without the whole gradient.
     static constexpr bool by_entries =
-        sparse<compressor_options> && optimizing::updates_entries<optimizer_state> && !watches;
+        sparse<compressor_options> && optimizing::updates_entries<optimizer_state> && !watches &&
+        compensating::works_by_entries<compensator_state<compensator_options>>;
     using by_parts = steps_by_parts<state_of<compressor_options>,
                                     compensator_state<compensator_options>, optimizer_state>;
 
@@ -331,10 +333,8 @@ private:
                 for (std::int64_t e = 0; e < t.size; ++e)
                     moved_.push_back(offset + static_cast<std::uint32_t>(e));
             } else {
-                if (compares && !read.empty())
-                    compensating::compensate_at(compensator_, t, values, at, now(t), of(t, read));
-                if (weight != 1.0f) kernels::scale(values, weight);
-                optimizer_.update_entries(t, of(t, weights), at, values);
+                step_by_entries(compensator_, optimizer_, t, of(t, weights), at, values,
+                                compares && !read.empty() ? of(t, read) : read.first(0), weight);
                 for (const std::uint32_t e : at) moved_.push_back(offset + e);
             }
             begin = end;

@@ -11,6 +11,10 @@
 #include <vector>
 
 #include "sotto/checkpoint/own_state.hpp"
+#include "sotto/compressors/none.hpp"
+#include "sotto/compressors/residual.hpp"
+#include "sotto/compressors/sparsified.hpp"
+#include "sotto/compressors/top_k.hpp"
 #include "sotto/consistency/asynchronous.hpp"
 #include "sotto/consistency/bulk_synchronous.hpp"
 #include "sotto/consistency/stale_synchronous.hpp"
@@ -70,7 +74,29 @@ struct whole {
 template <class Inner>
 whole(Inner) -> whole<Inner>;
 
-/// Plain SGD that does not say that it is.
+/// Plain SGD that does not say that it is, and applies entries.
+struct steps_apart {
+    sgd inner{};
+
+    struct state {
+        sgd::state inner;
+        void begin_step(const step_info& step, std::span<const float> g) {
+            inner.begin_step(step, g);
+        }
+        void update(const tensor& t, std::span<float> w, std::span<const float> g) noexcept {
+            inner.update(t, w, g);
+        }
+        bool updates_sparsely() const noexcept { return true; }
+        void update_entries(const tensor& t, std::span<float> w, std::span<const std::uint32_t> at,
+                            std::span<const float> values) noexcept {
+            inner.update_entries(t, w, at, values);
+        }
+    };
+    state bind(const layout& tensors) const { return {inner.bind(tensors)}; }
+    void describe(auto&& field) const { inner.describe(field); }
+};
+
+/// The same that takes parts.
 struct only_by_parts {
     sgd inner{};
 
@@ -169,6 +195,35 @@ TEST_CASE("a step by parts of dense messages has the bits of one by whole tensor
     same(delay_compensation{.lambda = 0.5, .bound = 0.1});
     same(delay_compensation_adaptive{});
     same(delay_compensation_adaptive{.bound = 0.1, .per_worker = true});
+}
+
+TEST_CASE("a step by entries is the one by the whole gradient, whose mean square always decays") {
+    const auto led_to = [](auto compensator, auto optimizer) {
+        constexpr std::size_t n = 2000;
+        const sparsified compressor{top_k{.density = 0.05}, residual{}};
+        const parameter_server options{optimizer, asynchronous{}, compensator, compressor};
+        served server(options, 3, normal_values(n, 1));
+        std::uint64_t step = 0;
+        for (int turn = 0; turn < 4; ++turn)
+            for (const int worker : schedule) server.push(worker, normal_values(n, 10 + step++));
+        // Whoever was last has been told of all that has changed.
+        CHECK(server.read_by(std::end(schedule)[-1]) == of(server.parameters()));
+        return of(server.parameters());
+    };
+    const auto same = [&](auto compensator) {
+        const auto expected = led_to(whole{compensator}, sgd{.learning_rate = 0.05});
+        CHECK(led_to(compensator, sgd{.learning_rate = 0.05}) == expected);
+        CHECK(led_to(compensator, steps_apart{{.learning_rate = 0.05}}) == expected);
+    };
+    same(delay_compensation{.lambda = 0.5});
+    same(delay_compensation{.lambda = 0.5, .bound = 0.1});
+    same(delay_compensation_adaptive{.decay = 0.5});  // powers of 2 cost no bits
+    same(delay_compensation_adaptive{.decay = 0.5, .bound = 0.1, .per_worker = true});
+    const auto lazily = led_to(delay_compensation_adaptive{}, sgd{.learning_rate = 0.05}),
+               eagerly = led_to(whole{delay_compensation_adaptive{}}, sgd{.learning_rate = 0.05});
+    for (std::size_t i = 0; i < lazily.size(); ++i)
+        REQUIRE(lazily[i] == doctest::Approx(eagerly[i]).epsilon(1e-5));
+    CHECK(lazily != led_to(no_compensation{}, sgd{.learning_rate = 0.05}));
 }
 
 TEST_CASE("steps by parts keep two arrays for two workers that take turns") {
