@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -33,7 +34,11 @@ struct arrays {
     std::span<const std::byte> pushed = std::span<const std::byte>(message).subspan(1);
 
     explicit arrays(std::size_t n)
-        : w(normal_values(n, 1)), g(normal_values(n, 2)), before(normal_values(n, 3)), s(n, 0.5f) {}
+        : w(values(n, 1)), g(values(n, 2)), before(values(n, 3)), s(n, 0.5f) {}
+
+    static std::vector<float> values(std::size_t n, std::uint64_t seed) {
+        return normal_values(static_cast<std::int64_t>(n), seed);
+    }
 };
 
 }  // namespace
