@@ -111,6 +111,7 @@ set(sotto_headers
     include/sotto/kernels/operations.hpp
     include/sotto/kernels/orthonormalise.hpp
     include/sotto/kernels/processor.hpp
+    include/sotto/kernels/pushed_step.hpp
     include/sotto/kernels/quantise.hpp
     include/sotto/kernels/quantise_block.hpp
     include/sotto/kernels/quantise_by_norm.hpp
@@ -182,6 +183,7 @@ set(sotto_headers
     include/sotto/strategies/parameter_server.hpp
     include/sotto/strategies/parameter_server_state.hpp
     include/sotto/strategies/round_report.hpp
+    include/sotto/strategies/served_push.hpp
     include/sotto/strategies/server_link.hpp
     include/sotto/strategies/server_memory.hpp
     include/sotto/strategies/server_report.hpp
@@ -192,6 +194,8 @@ set(sotto_headers
     include/sotto/strategies/shared_sum.hpp
     include/sotto/strategies/small_groups.hpp
     include/sotto/strategies/staleness_counts.hpp
+    include/sotto/strategies/step_by_entries.hpp
+    include/sotto/strategies/steps_by_parts.hpp
     include/sotto/strategies/stopwatch.hpp
     include/sotto/strategies/strategy.hpp
     include/sotto/strategies/task.hpp

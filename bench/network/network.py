@@ -31,6 +31,7 @@ import end_to_end
 import exchange
 import namespaces
 import rows
+import server
 import simulated
 import table
 from programs import ROOT, Programs
@@ -63,6 +64,7 @@ SECTIONS = {
     "detection": Section(detection.ABOUT, detection.detection_rows, detection.detection_lines),
     "backpressure": Section(backpressure.ABOUT, backpressure.backpressure_rows,
                             backpressure.backpressure_lines),
+    "server": Section(server.ABOUT, server.server_rows, server.server_lines),
 }
 
 

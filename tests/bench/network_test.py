@@ -240,7 +240,8 @@ class Sections(unittest.TestCase):
         self.assertEqual(asked, {"loopback": 2 * (2 + 5 + 2), "wire": 4, "dgc": 2 + 1 + 1,
                                  "simulated": 2 * 2 + 2,
                                  "end_to_end": 4 + 2 + 2 + 5, "detection": 6 * 10,
-                                 "backpressure": 2})
+                                 "backpressure": 2,
+                                 "server": 2 * (2 + 2)})
 
     def test_names_of_rows_are_names_of_files_with_the_rate_in_them(self):
         here = options("--results", "/results", "--rate", "100mbit")

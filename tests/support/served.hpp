@@ -29,6 +29,7 @@ public:
           compressor_(options.compressor.bind(tensors_)),
           server_(options, tensors_, shard{0, 1}, workers),
           read_(static_cast<std::size_t>(workers), start),
+          answers_(static_cast<std::size_t>(workers)),
           version_(static_cast<std::size_t>(workers)),
           rounds_(static_cast<std::size_t>(workers)) {
         server_.begin(start);
@@ -62,6 +63,8 @@ public:
     }
     void at_time(time_point now) { now_ = now; }
 
+    /// The server's own memory of its last answer to a worker.
+    byte_view answer_to(int worker) const { return answers_[at(worker)]; }
     const std::vector<float>& read_by(int worker) const { return read_[at(worker)]; }
     /// Who got parameters by what was done last.
     const std::vector<int>& has_read() const noexcept { return has_read_; }
@@ -80,6 +83,7 @@ private:
     void answer() {
         while (const auto a = server_.next_answer(now_)) {
             take(*a, read_[at(a->worker)]);
+            answers_[at(a->worker)] = a->content;
             version_[at(a->worker)] = a->head.version;
             has_read_.push_back(a->worker);
         }
@@ -107,6 +111,7 @@ private:
         std::declval<const layout&>())) compressor_;
     shard_server<Options> server_;
     std::vector<std::vector<float>> read_;
+    std::vector<byte_view> answers_;
     std::vector<std::uint64_t> version_, rounds_;
     std::vector<int> has_read_;
     time_point now_{};

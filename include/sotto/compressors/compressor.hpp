@@ -2,6 +2,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -69,6 +70,12 @@ concept decodes = requires(state_of<C>& state, const tensor& t, byte_view messag
 ///                               that derives from it and encodes otherwise is as if without
 ///   waits_for_all()             whether every tensor is to be measured before the first is
 ///                               encoded; false
+///   decode_part(tensor, message, first, values)
+///                               overwrites `values` with what a message says of the elements from
+///                               place `first` on; throws malformed. For messages of which any part
+///                               can be decoded alone. With it there may be
+///   floats_in(tensor, message)  where a message has all values as this machine has floats; nothing
+///                               if it has not; throws malformed
 ///   after_sum(tensor, sum)      called once a round after all ranks' messages for the tensor were
 ///                               added up, also where there were none: `sum` holds what they add up
 ///                               to, and is to become what the optimizer sees; that very sum. It is
@@ -249,6 +256,21 @@ void rollback(State& state) noexcept {
                       "compressor: rollback() must be noexcept: it runs while an error passes");
         state.rollback();
     }
+}
+
+/// Messages can be decoded part by part.
+template <class State>
+concept decodes_parts = requires(State& state, const tensor& t, byte_view message,
+                                 std::int64_t first, std::span<float> values) {
+    state.decode_part(t, message, first, values);
+};
+
+template <class State>
+std::optional<byte_view> floats_in(State& state, const tensor& t, byte_view message) {
+    if constexpr (requires { state.floats_in(t, message); })
+        return state.floats_in(t, message);
+    else
+        return std::nullopt;
 }
 
 template <class State>

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -42,6 +43,15 @@ public:
     void decode_add(const tensor& t, byte_view message, std::span<float> sum) {
         const auto values = std::span(decoded_).first(sum.size());
         kernels::add(sum, wire::decode_dense(message, values).value(message_of{t}));
+    }
+
+    void decode_part(const tensor& t, byte_view message, std::int64_t first,
+                     std::span<float> values) const {
+        (void)wire::decode_dense_part(message, t.size, first, values).value(message_of{t});
+    }
+
+    std::optional<byte_view> floats_in(const tensor& t, byte_view message) const {
+        return wire::dense_floats(message, t.size).value(message_of{t});
     }
 
     std::int64_t message_bytes_max(const tensor& t) const {

@@ -74,23 +74,66 @@ inline void copy_at(std::span<float> to, std::span<const float> from,
         indices, [&](std::size_t, std::uint32_t i) { target[i] = source[i]; }, target, source);
 }
 
+namespace detail {
+
+/// Calls take(k, i, g) with what compensation makes of each entry.
+template <class Take>
+void compensated_entries(const constant_compensation& by, std::span<const float> values,
+                         std::span<const std::uint32_t> indices, const float* now,
+                         const float* then, Take&& take) noexcept {
+    for_entries(
+        indices,
+        [&](std::size_t k, std::uint32_t i) {
+            float g = values[k];
+            if (by.bound > 0.0f)
+                compensate_bounded(by.lambda, by.bound, now[i], then[i], g);
+            else
+                compensate(by.lambda, now[i], then[i], g);
+            take(k, i, g);
+        },
+        now, then);
+}
+
+template <class Take>
+void compensated_entries(const adaptive_compensation& by, float scale,
+                         std::span<const float> values, std::span<const std::uint32_t> indices,
+                         const float* now, const float* then, float* squares,
+                         Take&& take) noexcept {
+    const float bound = by.bound, least = scale > 0.0f ? 1.0f / scale : 0.0f;
+    for_entries(
+        indices,
+        [&](std::size_t k, std::uint32_t i) {
+            SOTTO_UNFUSED_BODY
+            const float largest = std::numeric_limits<float>::max();
+            float g = values[k];
+            const float square = squares[i] * scale + (1.0f - by.decay) * (g * g);
+            const float lambda = by.lambda / std::sqrt(square + by.epsilon);
+            squares[i] = std::min(square * least, largest);
+            if (bound > 0.0f)
+                compensate_bounded(lambda, bound, now[i], then[i], g);
+            else
+                compensate(lambda, now[i], then[i], g);
+            take(k, i, g);
+        },
+        now, then, squares);
+}
+
+/// Plain SGD's step by an entry.
+SOTTO_INLINE void descend_entry(float rate, float g, float& weight) noexcept {
+    SOTTO_UNFUSED_BODY
+    weight = weight - rate * g;
+}
+
+}  // namespace detail
+
 /// compensate_delay of entries: bit for bit what it makes of them in a whole gradient.
 inline void compensate_delay_at(const constant_compensation& by, std::span<float> values,
                                 std::span<const std::uint32_t> indices, std::span<const float> w,
                                 std::span<const float> before) {
     detail::require_size_of({"w", w.size()}, {{"before", before.size()}}, "compensate_delay_at");
     detail::require_entries("compensate_delay_at", indices, values.size(), w.size());
-    float* const g = values.data();
-    const float *const now = w.data(), *const then = before.data();
-    detail::for_entries(
-        indices,
-        [&](std::size_t k, std::uint32_t i) {
-            if (by.bound > 0.0f)
-                detail::compensate_bounded(by.lambda, by.bound, now[i], then[i], g[k]);
-            else
-                detail::compensate(by.lambda, now[i], then[i], g[k]);
-        },
-        now, then);
+    detail::compensated_entries(by, values, indices, w.data(), before.data(),
+                                [&](std::size_t k, std::uint32_t, float g) { values[k] = g; });
 }
 
 /// The adaptive one. A mean square that was not touched has decayed all the same: it is
@@ -104,23 +147,34 @@ inline void compensate_delay_at(const adaptive_compensation& by, float scale,
                             "compensate_delay_at");
     detail::require_entries("compensate_delay_at", indices, values.size(), w.size());
     detail::require_above_0("compensate_delay_at", "epsilon", by.epsilon);
-    float *const g = values.data(), *const squares = s.data();
-    const float *const now = w.data(), *const then = before.data();
-    const float bound = by.bound, least = scale > 0.0f ? 1.0f / scale : 0.0f;
-    detail::for_entries(
-        indices,
-        [&](std::size_t k, std::uint32_t i) {
-            SOTTO_UNFUSED_BODY
-            const float largest = std::numeric_limits<float>::max();
-            const float square = squares[i] * scale + (1.0f - by.decay) * (g[k] * g[k]);
-            const float lambda = by.lambda / std::sqrt(square + by.epsilon);
-            squares[i] = std::min(square * least, largest);
-            if (bound > 0.0f)
-                detail::compensate_bounded(lambda, bound, now[i], then[i], g[k]);
-            else
-                detail::compensate(lambda, now[i], then[i], g[k]);
-        },
-        now, then, squares);
+    detail::compensated_entries(by, scale, values, indices, w.data(), before.data(), s.data(),
+                                [&](std::size_t k, std::uint32_t, float g) { values[k] = g; });
+}
+
+/// compensate_delay_at on a copy of the values, then descend_values_at, bit for bit: each line is
+/// asked for once.
+inline void descend_compensated_at(float rate, const constant_compensation& by, std::span<float> w,
+                                   std::span<const std::uint32_t> indices,
+                                   std::span<const float> values, std::span<const float> before) {
+    detail::require_size_of({"w", w.size()}, {{"before", before.size()}}, "descend_compensated_at");
+    detail::require_entries("descend_compensated_at", indices, values.size(), w.size());
+    float* const to = w.data();
+    detail::compensated_entries(
+        by, values, indices, to, before.data(),
+        [&](std::size_t, std::uint32_t i, float g) { detail::descend_entry(rate, g, to[i]); });
+}
+inline void descend_compensated_at(float rate, const adaptive_compensation& by, float scale,
+                                   std::span<float> w, std::span<const std::uint32_t> indices,
+                                   std::span<const float> values, std::span<const float> before,
+                                   std::span<float> s) {
+    detail::require_size_of({"w", w.size()}, {{"before", before.size()}, {"s", s.size()}},
+                            "descend_compensated_at");
+    detail::require_entries("descend_compensated_at", indices, values.size(), w.size());
+    detail::require_above_0("descend_compensated_at", "epsilon", by.epsilon);
+    float* const to = w.data();
+    detail::compensated_entries(
+        by, scale, values, indices, to, before.data(), s.data(),
+        [&](std::size_t, std::uint32_t i, float g) { detail::descend_entry(rate, g, to[i]); });
 }
 
 }  // namespace sotto::kernels::inline SOTTO_UNIT

@@ -110,27 +110,31 @@ struct sum_squares {
 /// magnitudes, infinity above all that are finite and every NaN above infinity.
 struct max_bits {
     template <instruction_set Set>
-    SOTTO_INLINE static std::uint32_t run(const float* x, std::size_t count) noexcept {
-        constexpr std::size_t lanes = lanes_of(Set), line = 16;
+    SOTTO_INLINE static std::uint32_t run(const std::byte* x, std::size_t count) noexcept {
+        constexpr std::size_t lanes = lanes_of(Set), line = 16, size = sizeof(float);
         using vector = words<lanes_of(Set)>;
         vector most = {};
         std::size_t i = 0;
         for (; i + line <= count; i += line) {
-            fetch_ahead(x + i);
-            for (std::size_t lane = 0; lane < line; lane += lanes) larger(x + i + lane, most);
+            fetch_ahead(x + size * i);
+            for (std::size_t lane = 0; lane < line; lane += lanes)
+                larger(x + size * (i + lane), most);
         }
         if constexpr (lanes < line)
-            for (; i + lanes <= count; i += lanes) larger(x + i, most);
+            for (; i + lanes <= count; i += lanes) larger(x + size * i, most);
         std::uint32_t largest = 0;
         for (std::size_t lane = 0; lane < lanes; ++lane) largest = std::max(largest, most[lane]);
         const std::size_t rest = count % lanes;
-        for (std::size_t lane = 0; lane < rest; ++lane)
-            largest = std::max(largest, std::bit_cast<std::uint32_t>(x[i + lane]) & 0x7FFFFFFFu);
+        for (std::size_t lane = 0; lane < rest; ++lane) {
+            std::uint32_t bits;
+            load(bits, x + size * (i + lane));
+            largest = std::max(largest, bits & 0x7FFFFFFFu);
+        }
         return largest;
     }
 
     template <class Vector>
-    SOTTO_INLINE static void larger(const float* x, Vector& most) noexcept {
+    SOTTO_INLINE static void larger(const std::byte* x, Vector& most) noexcept {
         Vector bits;
         load(bits, x);
         bits = bits & 0x7FFFFFFFu;
@@ -179,24 +183,33 @@ inline double squared_distance(std::span<const float> a, std::span<const float> 
                                             detail::differences{a.data(), b.data()}, a.size());
 }
 
-/// The largest |x|, 0 of none; a NaN where there is one.
+/// The largest |x|, 0 of none; a NaN where there is one. `_in`: of floats at any address.
 ///   cost    one read
-inline float max_magnitude(std::span<const float> x) noexcept {
+inline float max_magnitude_in(std::span<const std::byte> x) noexcept {
     return std::bit_cast<float>(
-        run_unfused<detail::max_bits>(best_instruction_set(), x.data(), x.size()));
+        run_unfused<detail::max_bits>(best_instruction_set(), x.data(), x.size() / sizeof(float)));
+}
+inline float max_magnitude(std::span<const float> x) noexcept {
+    return max_magnitude_in(std::as_bytes(x));
 }
 
-/// The first index whose value is NaN or infinite, or -1.
+/// The first index whose value is NaN or infinite, or -1. `_in`: of floats at any address.
 ///   cost    one read
-inline std::int64_t first_non_finite(std::span<const float> x) noexcept {
-    constexpr std::size_t block = 16384;  // read twice where it has the value: from the cache
+inline std::int64_t first_non_finite_in(std::span<const std::byte> x) noexcept {
+    constexpr std::size_t block = 65536;  // read twice where it has the value: from the cache
     for (std::size_t start = 0; start < x.size(); start += block) {
         const auto part = x.subspan(start, std::min(block, x.size() - start));
-        if (is_finite(max_magnitude(part))) continue;
-        for (std::size_t i = 0; i < part.size(); ++i)
-            if (!is_finite(part[i])) return static_cast<std::int64_t>(start + i);
+        if (is_finite(max_magnitude_in(part))) continue;
+        for (std::size_t at = 0; at + sizeof(float) <= part.size(); at += sizeof(float)) {
+            float value;
+            detail::load(value, part.data() + at);
+            if (!is_finite(value)) return static_cast<std::int64_t>((start + at) / sizeof(float));
+        }
     }
     return -1;
+}
+inline std::int64_t first_non_finite(std::span<const float> x) noexcept {
+    return first_non_finite_in(std::as_bytes(x));
 }
 
 }  // namespace sotto::kernels::inline SOTTO_UNIT

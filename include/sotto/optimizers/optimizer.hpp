@@ -2,6 +2,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -27,6 +28,12 @@ struct step_info {
 /// and may have
 ///   update_at(tensor, parameters, gradient, indices)   the same for these entries alone, where
 ///   update_entries(tensor, parameters, indices, values)  the same, given their values alone
+///   update_part(tensor, first, parameters, gradient)   update in parts: of the elements from place
+///                                                      `first` on. All parts of a tensor once a
+///                                                      step, instead of update; noexcept
+///   plain_rate(tensor)                                 where this step is w -= rate g of a tensor
+///                                                      and nothing else, that rate: whoever asks
+///                                                      may do it in place of update. optional
 ///   updates_sparsely()                                 says that entries with a zero gradient stay
 ///                                                      as they are
 ///   commit()                                           noexcept: the step took place
@@ -74,6 +81,21 @@ concept updates_entries = requires(State& state, const tensor& t, std::span<floa
     { state.update_entries(t, parameters, indices, values) }
     noexcept;
 };
+
+template <class State>
+concept updates_parts = requires(State& state, const tensor& t, std::int64_t first,
+                                 std::span<float> parameters, std::span<const float> gradient) {
+    { state.update_part(t, first, parameters, gradient) }
+    noexcept;
+};
+
+template <class State>
+std::optional<float> plain_rate(const State& state, const tensor& t) noexcept {
+    if constexpr (requires { state.plain_rate(t); })
+        return state.plain_rate(t);
+    else
+        return std::nullopt;
+}
 
 template <class State>
 void follow_momentum(State& state, const carried_momentum& momentum) noexcept {

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -65,6 +66,16 @@ public:
     void update(const tensor& t, std::span<float> parameters,
                 std::span<const float> gradient) noexcept {
         bound_.update(t, parameters, gradient);
+    }
+
+    void update_part(const tensor& t, std::int64_t first, std::span<float> parameters,
+                     std::span<const float> gradient) noexcept
+        requires optimizing::updates_parts<bound> {
+        bound_.update_part(t, first, parameters, gradient);
+    }
+
+    std::optional<float> plain_rate(const tensor& t) const noexcept {
+        return optimizing::plain_rate(bound_, t);
     }
 
     bool updates_sparsely() const noexcept { return optimizing::updates_sparsely(bound_); }

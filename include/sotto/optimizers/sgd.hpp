@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -87,12 +88,24 @@ public:
 
     void update(const tensor& t, std::span<float> parameters,
                 std::span<const float> gradient) noexcept {
+        update_part(t, 0, parameters, gradient);
+    }
+
+    void update_part(const tensor& t, std::int64_t first, std::span<float> parameters,
+                     std::span<const float> gradient) noexcept {
         if (const float decay = detail::decay_of(t, options_.weight_decay); decay > 0.0f)
-            kernels::descend_with_decay(rate_, decay, static_cast<float>(of_decay_.momentum),
-                                        of_decay_.nesterov, parameters, gradient,
-                                        t.of(std::span(decay_)));
+            kernels::descend_with_decay(
+                rate_, decay, static_cast<float>(of_decay_.momentum), of_decay_.nesterov,
+                parameters, gradient,
+                t.of(std::span(decay_))
+                    .subspan(static_cast<std::size_t>(first), parameters.size()));
         else
             kernels::descend(rate_, parameters, gradient);
+    }
+
+    std::optional<float> plain_rate(const tensor& t) const noexcept {
+        if (detail::decay_of(t, options_.weight_decay) > 0.0f) return std::nullopt;
+        return rate_;
     }
 
     bool updates_sparsely() const noexcept { return decay_.empty(); }

@@ -6,10 +6,12 @@
 #include <span>
 #include <string>
 
+#include "sotto/core/bytes.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/layout.hpp"
 #include "sotto/kernels/delay_compensation.hpp"
 #include "sotto/kernels/entries.hpp"
+#include "sotto/kernels/pushed_step.hpp"
 #include "sotto/staleness/staleness_compensator.hpp"
 
 namespace sotto {
@@ -53,17 +55,28 @@ struct delay_compensation {
                         std::span<const float> then) const noexcept {
             kernels::compensate_delay(by_, gradient, now, then);
         }
+        void compensate_part(const tensor& t, std::int64_t, std::span<float> gradient,
+                             std::span<const float> now,
+                             std::span<const float> then) const noexcept {
+            compensate(t, gradient, now, then);
+        }
         void compensate_at(const tensor&, std::span<float> values,
                            std::span<const std::uint32_t> indices, std::span<const float> now,
                            std::span<const float> then) const noexcept {
             kernels::compensate_delay_at(by_, values, indices, now, then);
         }
 
+        void descend_at(const tensor&, float rate, std::span<float> now,
+                        std::span<const std::uint32_t> indices, std::span<const float> values,
+                        std::span<const float> then) const noexcept {
+            kernels::descend_compensated_at(rate, by_, now, indices, values, then);
+        }
+
         /// Both steps of plain SGD in one pass; there where nothing bounds the correction.
         bool descends() const noexcept { return by_.bound == 0.0f; }
-        void descend(const tensor&, float rate, std::span<float> now,
-                     std::span<const float> gradient, std::span<const float> then) const noexcept {
-            kernels::descend_compensated(rate, by_.lambda, now, gradient, then);
+        void descend(const tensor&, float rate, std::span<float> next, std::span<const float> now,
+                     byte_view gradient, std::span<const float> then) const noexcept {
+            kernels::descend_pushed(rate, by_.lambda, next, now, gradient, then);
         }
 
     private:

@@ -7,10 +7,14 @@
 #include <utility>
 #include <vector>
 
+#include "sotto/core/bytes.hpp"
 #include "sotto/core/errors.hpp"
+#include "sotto/core/large_pages.hpp"
 #include "sotto/core/layout.hpp"
+#include "sotto/kernels/arithmetic.hpp"
 #include "sotto/kernels/delay_compensation.hpp"
 #include "sotto/kernels/entries.hpp"
+#include "sotto/kernels/pushed_step.hpp"
 #include "sotto/staleness/delay_compensation.hpp"
 #include "sotto/staleness/staleness_compensator.hpp"
 
@@ -44,7 +48,7 @@ struct delay_compensation_adaptive {
                   .epsilon = static_cast<float>(options.epsilon),
                   .bound = static_cast<float>(options.bound)},
               squares_(static_cast<std::size_t>(options.per_worker ? workers : 1),
-                       std::vector<float>(static_cast<std::size_t>(tensors.size()))),
+                       large_vector<float>(static_cast<std::size_t>(tensors.size()))),
               scales_(squares_.size(), std::vector<float>(tensors.tensors().size(), 1.0f)) {}
 
         double begin(const late_gradient& what) noexcept {
@@ -54,22 +58,32 @@ struct delay_compensation_adaptive {
 
         void compensate(const tensor& t, std::span<float> gradient, std::span<const float> now,
                         std::span<const float> then) noexcept {
+            compensate_part(t, 0, gradient, now, then);
+        }
+        void compensate_part(const tensor& t, std::int64_t first, std::span<float> gradient,
+                             std::span<const float> now, std::span<const float> then) noexcept {
             settle(t);
-            kernels::compensate_delay(by_, gradient, now, then, of(t));
+            kernels::compensate_delay(
+                by_, gradient, now, then,
+                of(t).subspan(static_cast<std::size_t>(first), gradient.size()));
         }
         void compensate_at(const tensor& t, std::span<float> values,
                            std::span<const std::uint32_t> indices, std::span<const float> now,
                            std::span<const float> then) noexcept {
-            float& scale = scale_of(t);
-            if (by_.decay > 0.0f && by_.decay * scale < least_scale) settle(t);
-            scale *= by_.decay;
+            const float scale = decayed_scale(t);
             kernels::compensate_delay_at(by_, scale, values, indices, now, then, of(t));
         }
+        void descend_at(const tensor& t, float rate, std::span<float> now,
+                        std::span<const std::uint32_t> indices, std::span<const float> values,
+                        std::span<const float> then) noexcept {
+            const float scale = decayed_scale(t);
+            kernels::descend_compensated_at(rate, by_, scale, now, indices, values, then, of(t));
+        }
         bool descends() const noexcept { return by_.bound == 0.0f; }
-        void descend(const tensor& t, float rate, std::span<float> now,
-                     std::span<const float> gradient, std::span<const float> then) noexcept {
+        void descend(const tensor& t, float rate, std::span<float> next, std::span<const float> now,
+                     byte_view gradient, std::span<const float> then) noexcept {
             settle(t);
-            kernels::descend_compensated(rate, by_, now, gradient, then, of(t));
+            kernels::descend_pushed(rate, by_, next, now, gradient, then, of(t));
         }
 
         void forget(int worker) noexcept {
@@ -101,10 +115,14 @@ struct delay_compensation_adaptive {
         float& scale_of(const tensor& t) noexcept {
             return scales_[worker_][static_cast<std::size_t>(t.index)];
         }
+        float decayed_scale(const tensor& t) noexcept {
+            float& scale = scale_of(t);
+            if (by_.decay > 0.0f && by_.decay * scale < least_scale) settle(t);
+            return scale *= by_.decay;
+        }
         void settle(const tensor& t) noexcept {
             float& scale = scale_of(t);
-            if (scale != 1.0f)
-                for (float& s : of(t)) s *= scale;
+            if (scale != 1.0f) kernels::scale(of(t), scale);
             scale = 1.0f;
         }
         void settle_all(std::size_t worker) noexcept {
@@ -115,7 +133,8 @@ struct delay_compensation_adaptive {
 
         layout tensors_;
         kernels::adaptive_compensation by_;
-        std::vector<std::vector<float>> squares_, scales_;
+        std::vector<large_vector<float>> squares_;
+        std::vector<std::vector<float>> scales_;
         std::size_t worker_ = 0;
     };
 

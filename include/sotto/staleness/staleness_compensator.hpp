@@ -5,7 +5,9 @@
 #include <span>
 #include <utility>
 
+#include "sotto/core/bytes.hpp"
 #include "sotto/core/layout.hpp"
+#include "sotto/kernels/pushed_step.hpp"
 
 namespace sotto {
 
@@ -24,8 +26,17 @@ struct late_gradient {
 ///   compensate(tensor, gradient, now, then)   changes a tensor's gradient, which was computed at
 ///                                       the parameters `then` and meets the parameters `now`.
 ///                                       noexcept: by now the server has taken the gradient
+///   compensate_part(tensor, first, gradient, now, then)   the same in parts: all spans are of the
+///                                       elements from place `first` on. All parts of a tensor
+///                                       once, instead of compensate; noexcept
+///   descends(), descend(tensor, rate, next, now, gradient, then)   whether, and then: compensates
+///                                       a gradient whose floats lie anywhere, and takes the step
+///                                       of plain SGD by it, from `now` to `next`, which may be
+///                                       `now` or `then`; noexcept
 ///   compensate_at(tensor, values, indices, now, then)   the same for entries; `now` and `then` are
 ///                                       the whole tensor's. The gradient elsewhere is 0
+///   descend_at(tensor, rate, now, indices, values, then)   the same, and the step of plain SGD by
+///                                       what comes of them; noexcept
 ///   moved(tensor, change)               what the step changed the tensor by, after it
 ///   forget(worker)                      who left, or is another one from now on
 ///   visit(field)                        everything to be saved
@@ -77,6 +88,43 @@ void compensate(State& state, const tensor& t, std::span<float> gradient,
     }
 }
 
+/// Whether a gradient can be compensated part by part: it never is, or there is compensate_part.
+template <class State>
+inline constexpr bool works_by_parts = !requires(
+    State & state, const tensor& t, std::span<float> gradient, std::span<const float> then) {
+    state.compensate(t, gradient, then, then);
+}
+|| requires(State& state, const tensor& t, std::int64_t first, std::span<float> gradient,
+            std::span<const float> then) {
+    { state.compensate_part(t, first, gradient, then, then) }
+    noexcept;
+};
+
+template <class State>
+void compensate_part(State& state, const tensor& t, std::int64_t first, std::span<float> gradient,
+                     std::span<const float> now, std::span<const float> then) noexcept {
+    if constexpr (requires { state.compensate_part(t, first, gradient, now, then); })
+        state.compensate_part(t, first, gradient, now, then);
+}
+
+/// Whether a step of plain SGD may be left to `descend`: nothing is to be compensated, or there is
+/// one.
+template <class State>
+bool descends(const State& state, bool compensates) noexcept {
+    if constexpr (requires { state.descends(); })
+        return state.descends() || !compensates;
+    else
+        return !compensates;
+}
+
+template <class State>
+void descend(State& state, const tensor& t, float rate, std::span<float> next,
+             std::span<const float> now, byte_view gradient, std::span<const float> then) noexcept {
+    if constexpr (requires { state.descend(t, rate, next, now, gradient, then); })
+        if (!then.empty()) return state.descend(t, rate, next, now, gradient, then);
+    kernels::descend_pushed(rate, next, now, gradient);
+}
+
 template <class State>
 void compensate_at(State& state, const tensor& t, std::span<float> values,
                    std::span<const std::uint32_t> indices, std::span<const float> now,
@@ -84,6 +132,25 @@ void compensate_at(State& state, const tensor& t, std::span<float> values,
     if constexpr (requires { state.compensate_at(t, values, indices, now, then); })
         state.compensate_at(t, values, indices, now, then);
 }
+
+/// Whether a gradient can be compensated by its entries: it never is, or there is compensate_at.
+template <class State>
+inline constexpr bool works_by_entries = !requires(
+    State & state, const tensor& t, std::span<float> gradient, std::span<const float> then) {
+    state.compensate(t, gradient, then, then);
+}
+|| requires(State& state, const tensor& t, std::span<float> values,
+            std::span<const std::uint32_t> indices, std::span<const float> then) {
+    state.compensate_at(t, values, indices, then, then);
+};
+
+template <class State>
+inline constexpr bool descends_at = requires(State& state, const tensor& t, std::span<float> now,
+                                             std::span<const std::uint32_t> indices,
+                                             std::span<const float> values) {
+    { state.descend_at(t, 0.1f, now, indices, values, values) }
+    noexcept;
+};
 
 template <class State>
 inline constexpr bool watches_moves = requires(State& state, const tensor& t,

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace sotto {
@@ -26,11 +27,13 @@ public:
     /// The step to this version moved these.
     void add(std::uint64_t version, std::span<const std::uint32_t> indices) {
         if (indices.size() > entries_max_) return add_all(version);
-        steps_.push_back({version, {indices.begin(), indices.end()}});
+        steps_.push_back({version, std::move(spare_)});
+        steps_.back().indices.assign(indices.begin(), indices.end());
         count_ += indices.size();
         while (count_ > entries_max_) {
             count_ -= steps_.front().indices.size();
             known_since_ = steps_.front().version;
+            spare_ = std::move(steps_.front().indices);
             steps_.pop_front();
         }
     }
@@ -66,6 +69,7 @@ private:
 
     std::size_t n_, entries_max_;
     std::deque<step> steps_;
+    std::vector<std::uint32_t> spare_;  // memory of a step that is forgotten
     std::size_t count_ = 0;
     std::uint64_t known_since_ = 0;
     std::vector<std::uint64_t> marks_;

@@ -3,34 +3,69 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "sotto/core/large_pages.hpp"
-#include "sotto/kernels/entries.hpp"
 
 namespace sotto {
 
-/// What each worker of a server has read: copies of the parameters, which stay as they were while
-/// the server goes on. A ring of versions in place of a copy for each worker: whoever has read the
-/// same version shares its copy, and the memory of one that nobody has read last is the next one's.
-/// So there are as many as different versions in use, which is never more than a copy for each
-/// worker, nor than the versions from the oldest in use to the present one.
-///   cost    4 bytes a parameter and version in use: where all read at once one, and among n
-///           workers whose gradients are t steps late at most, the lesser of n and t + 1. A copy
-///           is one pass over the parameters
+/// The parameters of a server, and those that each of its workers has read, which stay as they were
+/// while the server goes on. Workers that have read the same version share it, with each other and
+/// with the server: a step writes what it makes of it to other memory. A ring of versions in place
+/// of a copy for each worker, then: there are as many arrays as different versions in use, one where
+/// nobody holds any, and one for each worker and one more at most.
+///   cost    4 bytes a parameter and version in use; nothing is copied for whoever reads all
+///           parameters, where steps write all of them. Memory of versions that nobody has read
+///           last is kept and reused. Where only entries change, a worker that has read has a copy
+///           of its own
 ///   source  a copy for each worker: Zheng et al. 2017, arXiv:1609.08326
 class kept_versions {
 public:
-    explicit kept_versions(int workers) : read_by_(static_cast<std::size_t>(workers), nobody) {}
+    kept_versions(int workers, std::size_t parameters)
+        : kept_(1), read_by_(static_cast<std::size_t>(workers), nobody) {
+        kept_[0].values.resize(parameters);
+    }
 
-    /// The worker reads the parameters as they are now, in this version.
-    std::span<const float> read(int worker, std::uint64_t version, std::span<const float> now) {
+    std::span<const float> now() const noexcept { return kept_[now_].values; }
+    /// To be changed only before anybody has read.
+    std::span<float> unread() noexcept { return kept_[now_].values; }
+
+    /// To be changed in part: what workers have read stays as it was.
+    std::span<float> change() {
+        if (kept_[now_].readers > 0) {
+            const std::size_t other = unused();
+            kept_[other].values.assign(now().begin(), now().end());
+            now_ = other;
+        }
+        return kept_[now_].values;
+    }
+
+    /// Where a step by a gradient of this worker (-1: of several) is to write all parameters: what
+    /// `now` shows, what `of` shows for the worker, or neither. Then `step` makes them the present
+    /// ones; until then the two show what they did, each place as long as nothing is written there.
+    std::span<float> next(int worker = -1) {
+        const std::size_t read = worker < 0 ? nobody : read_by_[static_cast<std::size_t>(worker)];
+        if (read != nobody && kept_[read].readers == 1) {
+            next_ = kept_[now_].readers == 0 ? now_ : read;
+        } else {
+            next_ = kept_[now_].readers == 0 ? now_ : unused();
+            kept_[next_].values.resize(kept_[now_].values.size());
+        }
+        return kept_[next_].values;
+    }
+    void step(int worker = -1) noexcept {
+        if (worker >= 0) release(worker);
+        now_ = next_;
+    }
+
+    /// The worker reads the parameters as they are now.
+    std::span<const float> read(int worker) noexcept {
         release(worker);
-        take(worker, find(version, now));
-        return of(worker);
+        ++kept_[now_].readers;
+        read_by_[static_cast<std::size_t>(worker)] = now_;
+        return now();
     }
 
     /// What it has read; empty if nothing.
@@ -45,65 +80,44 @@ public:
         at = nobody;
     }
 
-    /// The worker reads these parameters anew, and still has the others. A copy of that version
-    /// which others have is shared, and not written to: it may be on its way.
-    void renew(int worker, std::uint64_t version, std::span<const float> now,
-               std::span<const std::uint32_t> indices) {
+    /// The worker has read some parameters anew, and still has the others: memory of its own, to be
+    /// changed. Where it has none yet it has them as they are now.
+    std::span<float> own(int worker) {
         std::size_t& at = read_by_[static_cast<std::size_t>(worker)];
-        if (const std::size_t same = in_use(version); same != nobody) {
+        if (at == nobody || at == now_ || kept_[at].readers > 1) {
             release(worker);
-            take(worker, same);
-        } else if (at == nobody || kept_[at].readers > 1) {
-            release(worker);
-            take(worker, copy(version, now));
-        } else {
-            kept_[at].version = version;
-            kernels::copy_at(kept_[at].values, now, indices);
+            const std::size_t other = unused();
+            kept_[other].values.assign(now().begin(), now().end());
+            ++kept_[other].readers;
+            at = other;
         }
+        return kept_[at].values;
     }
 
-    /// Bytes that are taken.
+    /// Bytes that are taken, the present parameters among them.
     std::size_t memory() const noexcept {
         std::size_t sum = 0;
-        for (const copied& c : kept_) sum += c.values.capacity() * sizeof(float);
+        for (const version& v : kept_) sum += v.values.capacity() * sizeof(float);
         return sum;
     }
 
 private:
     static constexpr std::size_t nobody = SIZE_MAX;
 
-    struct copied {
-        std::uint64_t version = 0;
-        int readers = 0;
+    struct version {
+        int readers = 0;  // workers; the server has the present one besides
         large_vector<float> values;
     };
 
-    void take(int worker, std::size_t at) noexcept {
-        ++kept_[at].readers;
-        read_by_[static_cast<std::size_t>(worker)] = at;
-    }
-
-    std::size_t in_use(std::uint64_t version) const noexcept {
-        for (std::size_t at = 0; at < kept_.size(); ++at)
-            if (kept_[at].readers > 0 && kept_[at].version == version) return at;
-        return nobody;
-    }
-
-    std::size_t find(std::uint64_t version, std::span<const float> now) {
-        const std::size_t at = in_use(version);
-        return at != nobody ? at : copy(version, now);
-    }
-
-    std::size_t copy(std::uint64_t version, std::span<const float> now) {
+    std::size_t unused() {
         std::size_t at = 0;
-        while (at < kept_.size() && kept_[at].readers > 0) ++at;
+        while (at < kept_.size() && (kept_[at].readers > 0 || at == now_)) ++at;
         if (at == kept_.size()) kept_.emplace_back();
-        kept_[at].version = version;
-        kept_[at].values.assign(now.begin(), now.end());
         return at;
     }
 
-    std::vector<copied> kept_;
+    std::vector<version> kept_;
+    std::size_t now_ = 0, next_ = 0;
     std::vector<std::size_t> read_by_;
 };
 

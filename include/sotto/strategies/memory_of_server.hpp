@@ -52,7 +52,7 @@ template <class Options, class Server>
 server_memory memory_of(Server& server, const Options& options, const layout& tensors,
                         const shard& part, int workers, std::int64_t push_bytes_max) {
     const std::int64_t own = part.size_of(tensors);
-    server_memory found{.parameters = 8 * tensors.size(),
+    server_memory found{.parameters = 4 * (own + tensors.size()),
                         .versions = 4 * own * versions_max(options.consistency, workers),
                         .messages = push_bytes_max};
     server.visit(detail::shown_bytes{found});

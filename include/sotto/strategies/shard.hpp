@@ -33,6 +33,13 @@ struct shard {
                               static_cast<std::size_t>(size_of(all)));
     }
 
+    /// A tensor's part of values that are of this shard alone.
+    template <class T>
+    std::span<T> own(const layout& all, const tensor& t, std::span<T> values) const noexcept {
+        return values.subspan(static_cast<std::size_t>(t.offset - begin_of(all)),
+                              static_cast<std::size_t>(t.size));
+    }
+
     friend bool operator==(const shard&, const shard&) = default;
 };
 

@@ -19,28 +19,22 @@
 #include "sotto/core/large_pages.hpp"
 #include "sotto/core/layout.hpp"
 #include "sotto/kernels/arithmetic.hpp"
+#include "sotto/kernels/entries.hpp"
 #include "sotto/kernels/reductions.hpp"
 #include "sotto/optimizers/optimizer.hpp"
 #include "sotto/staleness/staleness_compensator.hpp"
 #include "sotto/strategies/changed_entries.hpp"
 #include "sotto/strategies/kept_versions.hpp"
+#include "sotto/strategies/served_push.hpp"
 #include "sotto/strategies/shard.hpp"
 #include "sotto/strategies/staleness_counts.hpp"
+#include "sotto/strategies/step_by_entries.hpp"
+#include "sotto/strategies/steps_by_parts.hpp"
 #include "sotto/wire/push.hpp"
 #include "sotto/wire/sparse_block.hpp"
 #include "sotto/wire/value_format.hpp"
 
 namespace sotto {
-
-/// A gradient that a server took, in the order in which it did: with the same order and gradients
-/// everything repeats.
-struct served_push {
-    int worker = 0;
-    std::uint64_t round = 0;    // of the worker
-    std::uint64_t read = 0;     // version that it was computed at
-    std::uint64_t applied = 0;  // version that it led to; 0: it was dropped
-    friend bool operator==(const served_push&, const served_push&) = default;
-};
 
 /// A server's part of parameter_server, without messages: gradients are handed in, and it says
 /// which workers may have the parameters. What it does depends on nothing but what it is told, and
@@ -49,8 +43,9 @@ struct served_push {
 ///           the parameters are from those, then one step of the optimizer. Where the consistency
 ///           collects, the gradients of a round are added up in the order of the workers, and make
 ///           one step
-///   cost    decoding and one pass of the optimizer a push; a copy of the parameters for each
-///           version in use where workers are answered with all parameters
+///   cost    decoding and one pass of the optimizer a push, both in one pass where messages are
+///           dense and the policies work by parts, see steps_by_parts; memory for the parameters of
+///           each version in use, see kept_versions
 ///   errors  malformed; non_finite where what comes is no number: nothing of it was applied
 template <class Options>
 class shard_server {
@@ -69,7 +64,10 @@ class shard_server {
 public:
     /// Whether entries can be applied without the whole gradient.
     static constexpr bool by_entries =
-        sparse<compressor_options> && optimizing::updates_entries<optimizer_state> && !watches;
+        sparse<compressor_options> && optimizing::updates_entries<optimizer_state> && !watches &&
+        compensating::works_by_entries<compensator_state<compensator_options>>;
+    using by_parts = steps_by_parts<state_of<compressor_options>,
+                                    compensator_state<compensator_options>, optimizer_state>;
 
     shard_server(const Options& options, const layout& tensors, const shard& part, int workers)
         : tensors_(tensors),
@@ -78,10 +76,9 @@ public:
           consistency_(options.consistency.bind(workers)),
           compensator_(options.compensator.bind(tensors_, workers)),
           compressor_(options.compressor.bind(tensors_)),
-          versions_(workers),
+          versions_(workers, static_cast<std::size_t>(part.size_of(tensors_))),
           counts_(workers),
           workers_(static_cast<std::size_t>(workers)),
-          parameters_(static_cast<std::size_t>(tensors.size())),
           gradient_(static_cast<std::size_t>(tensors.size())),
           changed_(static_cast<std::size_t>(part.size_of(tensors_))) {
         optimizing::follow_momentum(optimizer_, compressing::momentum(compressor_));
@@ -94,11 +91,11 @@ public:
 
     /// Before anything else: what training begins with. Only this server's part of it counts.
     void begin(std::span<const float> parameters) {
-        std::copy(parameters.begin(), parameters.end(), parameters_.begin());
+        const auto mine = part_.of(tensors_, parameters);
+        std::copy(mine.begin(), mine.end(), versions_.unread().begin());
         has_begun_ = true;
     }
     bool has_begun() const noexcept { return has_begun_; }
-
     bool is_present(int worker) const noexcept {
         return workers_[static_cast<std::size_t>(worker)].is_present;
     }
@@ -111,7 +108,7 @@ public:
 
     /// Everything to be saved; `restored`, once it is what it was.
     void visit(auto&& field) {
-        field("parameters", mutable_own());
+        field("parameters", versions_.unread());
         field("version", reinterpret_cast<std::int64_t&>(version_));  // as if it had been signed
         field("dropped", dropped_);
         const auto within = [&field](std::string part) {
@@ -154,6 +151,7 @@ public:
                             {0, "a gradient of parameters that it has read",
                              static_cast<std::int64_t>(head.read)});
         w.wants = true;
+        if (!compares) versions_.release(worker);  // its answer has arrived
         const bool dropped = consistency_.is_late(worker);
         consistency_.pushed(worker, now);
         w.took_last = !dropped;
@@ -202,7 +200,7 @@ public:
                 made.head.kind = wire::parameters_kind::changed;
                 made.content = w.changes;
             } else {
-                made.content = std::as_bytes(versions_.read(worker, version_, own()));
+                made.content = std::as_bytes(versions_.read(worker));
             }
             made.head.size = made.content.size();
             w.has_read = true;
@@ -215,11 +213,7 @@ public:
     // What is so
 
     /// Its part of the parameters, in order.
-    std::span<const float> own() const noexcept {
-        return std::span<const float>(parameters_)
-            .subspan(static_cast<std::size_t>(part_.begin_of(tensors_)),
-                     static_cast<std::size_t>(part_.size_of(tensors_)));
-    }
+    std::span<const float> own() const noexcept { return versions_.now(); }
     std::uint64_t version() const noexcept { return version_; }
     std::int64_t dropped() const noexcept { return dropped_; }
     const staleness_counts& staleness() const noexcept { return counts_; }
@@ -228,12 +222,6 @@ public:
     std::size_t kept_bytes() const noexcept { return versions_.memory(); }
 
 private:
-    std::span<float> mutable_own() noexcept {
-        return std::span<float>(parameters_)
-            .subspan(static_cast<std::size_t>(part_.begin_of(tensors_)),
-                     static_cast<std::size_t>(part_.size_of(tensors_)));
-    }
-
     struct entry {
         bool is_present = false;
         bool wants = false;     // parameters
@@ -262,7 +250,7 @@ private:
                             std::span<const std::uint32_t>(indices_), values_,
                             wire::value_format::fp32, w.changes);
         if constexpr (compares)
-            versions_.renew(worker, version_, present, indices_);
+            kernels::copy_at(versions_.own(worker), versions_.now(), indices_);
         else
             versions_.release(worker);
         return true;
@@ -287,10 +275,27 @@ private:
                 return;
             }
         }
-        decode(worker, head, messages, true);
-        step(worker, head, versions_.of(worker));
+        if constexpr (by_parts::possible) {
+            take_by_parts(worker, head, messages);
+        } else {
+            decode(worker, head, messages, true);
+            step(worker, head, versions_.of(worker));
+        }
         changed_.add_all(++version_);
         note(worker, head, version_);
+    }
+
+    void take_by_parts(int worker, const wire::push_header& head,
+                       std::span<const byte_view> messages) {
+        begin_decoding(worker, head);
+        by_parts parts(tensors_, part_, compressor_, compensator_, optimizer_);
+        parts.check(messages, worker);
+        const std::span<const float> present = versions_.now(), read = versions_.of(worker);
+        begin_step(worker, head);
+        parts.step(messages, present, compares ? read : read.first(0), versions_.next(worker),
+                   static_cast<float>(consistency_.weight()));
+        optimizing::commit(optimizer_);
+        versions_.step(worker);
     }
 
     /// The same where most of the gradient is 0: touches what is not.
@@ -317,6 +322,7 @@ private:
         }
         const auto weight = static_cast<float>(consistency_.weight());
         const std::span<const float> read = versions_.of(worker);
+        const std::span<float> weights = versions_.change();
         begin_step(worker, head);
         std::size_t begin = 0;
         i = 0;
@@ -328,14 +334,12 @@ private:
             const auto offset = static_cast<std::uint32_t>(t.offset - part_.begin_of(tensors_));
             if (compressor_.sums(t)) {
                 prepare(t, read, weight);
-                move(t);
+                move(t, weights);
                 for (std::int64_t e = 0; e < t.size; ++e)
                     moved_.push_back(offset + static_cast<std::uint32_t>(e));
             } else {
-                if (compares && !read.empty())
-                    compensating::compensate_at(compensator_, t, values, at, now(t), then(t, read));
-                if (weight != 1.0f) kernels::scale(values, weight);
-                optimizer_.update_entries(t, t.of(std::span<float>(parameters_)), at, values);
+                step_by_entries(compensator_, optimizer_, t, of(t, weights), at, values,
+                                compares && !read.empty() ? of(t, read) : read.first(0), weight);
                 for (const std::uint32_t e : at) moved_.push_back(offset + e);
             }
             begin = end;
@@ -423,7 +427,8 @@ private:
         for (const tensor& t : part_.of(tensors_)) prepare(t, read, weight);
         optimizer_.begin_step({.where = where(head), .rate_factor = factor},
                               std::span<const float>(gradient_));
-        for (const tensor& t : part_.of(tensors_)) move(t);
+        const std::span<float> weights = versions_.change();
+        for (const tensor& t : part_.of(tensors_)) move(t, weights);
         optimizing::commit(optimizer_);
     }
 
@@ -449,12 +454,12 @@ private:
     void prepare(const tensor& t, std::span<const float> read, float weight) {
         const auto g = t.of(std::span<float>(gradient_));
         if (compares && !read.empty())
-            compensating::compensate(compensator_, t, g, now(t), then(t, read));
+            compensating::compensate(compensator_, t, g, now(t), of(t, read));
         if (weight != 1.0f) kernels::scale(g, weight);
     }
 
-    void move(const tensor& t) {
-        const std::span<float> w = t.of(std::span<float>(parameters_));
+    void move(const tensor& t, std::span<float> weights) {
+        const std::span<float> w = of(t, weights);
         if constexpr (watches) std::copy(w.begin(), w.end(), before_.begin());
         optimizer_.update(t, w, t.of(std::span<const float>(gradient_)));
         if constexpr (watches) {
@@ -464,13 +469,10 @@ private:
         }
     }
 
-    std::span<const float> now(const tensor& t) const noexcept {
-        return t.of(std::span<const float>(parameters_));
-    }
-    /// What was read is of this server's part alone.
-    std::span<const float> then(const tensor& t, std::span<const float> read) const noexcept {
-        return read.subspan(static_cast<std::size_t>(t.offset - part_.begin_of(tensors_)),
-                            static_cast<std::size_t>(t.size));
+    std::span<const float> now(const tensor& t) const noexcept { return of(t, versions_.now()); }
+    template <class T>
+    std::span<T> of(const tensor& t, std::span<T> own) const noexcept {
+        return part_.own(tensors_, t, own);
     }
 
     layout tensors_;
@@ -486,7 +488,6 @@ private:
     std::vector<std::uint32_t> indices_, moved_;
     std::vector<float> values_;
     std::vector<std::size_t> ends_;  // of each tensor's entries
-    large_vector<float> parameters_;
     large_vector<float> gradient_;
     std::vector<float> before_;
     changed_entries changed_;

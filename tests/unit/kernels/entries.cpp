@@ -93,6 +93,30 @@ TEST_CASE("a mean square that decays lazily is the one that decays every time") 
     }
 }
 
+TEST_CASE("the fused step of entries is compensation and then descent, bit for bit") {
+    const auto start = normal_values(n, 2), before = normal_values(n, 3);
+    const auto values = at_indices(sparse_gradient(1));
+    for (const float bound : {0.0f, 0.1f}) {
+        CAPTURE(bound);
+        auto fused = start, apart = start, changed = values;
+        const kernels::constant_compensation constant{.lambda = 0.7f, .bound = bound};
+        kernels::descend_compensated_at(0.3f, constant, fused, indices, values, before);
+        kernels::compensate_delay_at(constant, changed, indices, apart, before);
+        kernels::descend_values_at(0.3f, apart, indices, changed);
+        CHECK(fused == apart);
+
+        const kernels::adaptive_compensation adaptive{.lambda = 2.0f, .bound = bound};
+        std::vector<float> s(n, 0.5f), other = s;
+        fused = apart = start;
+        changed = values;
+        kernels::descend_compensated_at(0.3f, adaptive, 0.8f, fused, indices, values, before, s);
+        kernels::compensate_delay_at(adaptive, 0.8f, changed, indices, apart, before, other);
+        kernels::descend_values_at(0.3f, apart, indices, changed);
+        CHECK(fused == apart);
+        CHECK(s == other);
+    }
+}
+
 TEST_CASE("a bounded correction is at most its share of the gradient, and the same below it") {
     const auto g = normal_values(n, 1), w = normal_values(n, 2), before = normal_values(n, 3);
     auto free = g, bounded = g;
@@ -128,6 +152,10 @@ TEST_CASE("entries that do not fit are refused, and nothing changes") {
     CHECK_THROWS_AS(kernels::compensate_delay_at(adaptive, 1.0f, values, beyond, w, before, s),
                     sotto::invalid_option);
     CHECK_THROWS_AS(kernels::compensate_delay_at(adaptive, 1.0f, values, two, w, before, few),
+                    sotto::invalid_option);
+    CHECK_THROWS_AS(kernels::descend_compensated_at(1.0f, constant, w, beyond, values, s),
+                    sotto::invalid_option);
+    CHECK_THROWS_AS(kernels::descend_compensated_at(1.0f, adaptive, 1.0f, w, two, values, s, few),
                     sotto::invalid_option);
     CHECK(w == before);
     CHECK(values == std::vector<float>(2, 1.0f));

@@ -119,9 +119,14 @@ TEST_CASE("is_finite of doubles") {
 TEST_CASE("the largest magnitude on every set, at every length and place") {
     on_every_set([&](kernels::instruction_set set) {
         const auto found = [&](const std::vector<float>& x, std::size_t shift, std::size_t n) {
-            const float* from = x.data() + shift;
-            return std::bit_cast<float>(
-                kernels::run_unfused<kernels::detail::max_bits>(set, from, n));
+            // As it is, and at an address that is no float's.
+            const auto from = std::as_bytes(std::span(x)).subspan(shift * sizeof(float));
+            std::vector<std::byte> moved(1 + n * sizeof(float));
+            std::copy_n(from.begin(), n * sizeof(float), moved.begin() + 1);
+            const std::byte* const anywhere = moved.data() + 1;
+            const auto bits = kernels::run_unfused<kernels::detail::max_bits>(set, from.data(), n);
+            CHECK(kernels::run_unfused<kernels::detail::max_bits>(set, anywhere, n) == bits);
+            return std::bit_cast<float>(bits);
         };
         at_every_length([&](std::size_t n, std::size_t shift) {
             auto x = uneven_values(n + shift + 3, n);

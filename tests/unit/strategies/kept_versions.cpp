@@ -2,92 +2,89 @@
 
 #include <doctest/doctest.h>
 
-#include <array>
-#include <cstddef>
-#include <cstdint>
+#include <algorithm>
 #include <span>
 #include <vector>
 
-using namespace sotto;
+using sotto::kept_versions;
 
 namespace {
 
-constexpr std::size_t floats = 64;
-
-/// Parameters of a version: all of that value.
-std::vector<float> of_version(std::uint64_t version) {
-    return std::vector<float>(floats, static_cast<float>(version));
+bool all_are(std::span<const float> values, float expected) {
+    return values.size() == 8 &&
+           std::ranges::all_of(values, [&](float x) { return x == expected; });
 }
 
-bool all_are(std::span<const float> values, float expected) {
-    for (const float v : values)
-        if (v != expected) return false;
-    return values.size() == floats;
+void step_to(kept_versions& versions, float value, int worker = -1) {
+    std::ranges::fill(versions.next(worker), value);
+    versions.step(worker);
 }
 
 }  // namespace
 
-TEST_CASE("what a worker has read stays as it was, while others read what came after") {
-    kept_versions kept(2);
-    auto present = of_version(1);
-    kept.read(0, 1, present);
-    present = of_version(2);
-    kept.read(1, 2, present);
-    CHECK(all_are(kept.of(0), 1.0f));
-    CHECK(all_are(kept.of(1), 2.0f));
+TEST_CASE("what was read stays, whatever steps write, and nothing is copied where nobody reads") {
+    kept_versions versions(2, 8);
+    const float* const first = versions.now().data();
+    step_to(versions, 1.0f);
+    CHECK(versions.now().data() == first);
+    CHECK(versions.read(0).data() == first);
+    CHECK(versions.read(1).data() == first);
+    step_to(versions, 2.0f, 0);
+    CHECK(all_are(versions.of(1), 1.0f));
+    CHECK(versions.of(0).empty());
+    CHECK(all_are(versions.now(), 2.0f));
+    versions.read(0);
+    // Only worker 1 has what it had read, and pushes: its memory is the next.
+    const float* const own = versions.of(1).data();
+    step_to(versions, 3.0f, 1);
+    CHECK(versions.now().data() == own);
+    CHECK(all_are(versions.of(0), 2.0f));
+    CHECK(versions.memory() == 2 * 8 * sizeof(float));
 }
 
-TEST_CASE("workers that have read one version share its copy") {
-    kept_versions kept(100);
-    const auto present = of_version(7);
-    for (int worker = 0; worker < 100; ++worker) kept.read(worker, 7, present);
-    CHECK(kept.memory() == floats * sizeof(float));
-    for (int worker = 0; worker < 100; ++worker) CHECK(all_are(kept.of(worker), 7.0f));
-}
-
-TEST_CASE("copies are a ring: no more than versions from the oldest in use to the present one") {
-    // 50 workers, of which 3 go on by turns: what they hold is 2 steps old at most.
-    kept_versions kept(50);
-    for (int worker = 0; worker < 50; ++worker) kept.read(worker, 0, of_version(0));
-    for (int worker = 3; worker < 50; ++worker) kept.release(worker);
-    for (std::uint64_t version = 1; version < 1000; ++version) {
-        const int worker = static_cast<int>(version % 3);
-        kept.read(worker, version, of_version(version));
-        CHECK(all_are(kept.of(worker), static_cast<float>(version)));
+TEST_CASE("one worker alone and its server share one array") {
+    kept_versions versions(1, 8);
+    for (int step = 1; step < 5; ++step) {
+        versions.read(0);
+        step_to(versions, static_cast<float>(step), 0);
     }
-    CHECK(kept.memory() <= 3 * floats * sizeof(float));
+    CHECK(all_are(versions.now(), 4.0f));
+    CHECK(versions.memory() == 8 * sizeof(float));
 }
 
-TEST_CASE("parameters that are read anew one by one are a copy of its own, or a shared one") {
-    kept_versions kept(3);
-    auto present = of_version(1);
-    for (int worker = 0; worker < 3; ++worker) kept.read(worker, 1, present);
-    present[5] = 9.0f;
-    const std::array<std::uint32_t, 1> moved{5};
-    kept.renew(0, 2, present, moved);
-    CHECK(kept.of(0)[5] == 9.0f);
-    CHECK(kept.of(0)[6] == 1.0f);
-    CHECK(all_are(kept.of(1), 1.0f));
-    CHECK(kept.memory() == 2 * floats * sizeof(float));
-    kept.renew(1, 2, present, moved);
-    CHECK(kept.of(1).data() == kept.of(0).data());
-    kept.renew(2, 2, present, moved);
-    CHECK(kept.of(2).data() == kept.of(0).data());
-    CHECK(kept.memory() == 2 * floats * sizeof(float));
-    // One who is alone with a copy writes to it.
-    kept.release(1);
-    kept.release(2);
-    present[6] = 8.0f;
-    const float* const before = kept.of(0).data();
-    kept.renew(0, 3, present, std::array<std::uint32_t, 1>{6});
-    CHECK(kept.of(0).data() == before);
-    CHECK(kept.of(0)[5] == 9.0f);
-    CHECK(kept.of(0)[6] == 8.0f);
+TEST_CASE("a change in part leaves what was read, and needs no copy where nobody has") {
+    kept_versions versions(2, 8);
+    step_to(versions, 1.0f);
+    const float* const first = versions.now().data();
+    CHECK(versions.change().data() == first);
+    versions.read(1);
+    versions.change()[3] = 5.0f;
+    CHECK(all_are(versions.of(1), 1.0f));
+    CHECK(versions.now()[3] == 5.0f);
+    CHECK(versions.now()[2] == 1.0f);
+    // What it alone has read is its own already; else it has all as it is now.
+    versions.own(1)[0] = 9.0f;
+    CHECK(versions.of(1)[0] == 9.0f);
+    CHECK(versions.of(1)[3] == 1.0f);
+    versions.read(1);
+    versions.own(1)[0] = 8.0f;
+    CHECK(versions.of(1)[0] == 8.0f);
+    CHECK(versions.of(1)[3] == 5.0f);
+    CHECK(versions.now()[0] == 1.0f);
+    versions.release(1);
+    CHECK(versions.of(1).empty());
 }
 
-TEST_CASE("who begins with changes gets all of the parameters") {
-    kept_versions kept(1);
-    CHECK(kept.of(0).empty());
-    kept.renew(0, 4, of_version(4), std::array<std::uint32_t, 1>{0});
-    CHECK(all_are(kept.of(0), 4.0f));
+TEST_CASE("versions are a ring: no more than from the oldest in use to the present one") {
+    // 50 workers have read, of which 3 go on by turns: what they hold is 3 steps old at most.
+    kept_versions versions(50, 8);
+    for (int worker = 0; worker < 50; ++worker) versions.read(worker);
+    CHECK(versions.memory() == 8 * sizeof(float));
+    for (int worker = 3; worker < 50; ++worker) versions.release(worker);
+    for (int step = 1; step < 1000; ++step) {
+        const int worker = step % 3;
+        step_to(versions, static_cast<float>(step), worker);
+        CHECK(all_are(versions.read(worker), static_cast<float>(step)));
+    }
+    CHECK(versions.memory() <= 4 * 8 * sizeof(float));
 }

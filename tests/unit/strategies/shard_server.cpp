@@ -11,6 +11,10 @@
 #include <vector>
 
 #include "sotto/checkpoint/own_state.hpp"
+#include "sotto/compressors/none.hpp"
+#include "sotto/compressors/residual.hpp"
+#include "sotto/compressors/sparsified.hpp"
+#include "sotto/compressors/top_k.hpp"
 #include "sotto/consistency/asynchronous.hpp"
 #include "sotto/consistency/bulk_synchronous.hpp"
 #include "sotto/consistency/stale_synchronous.hpp"
@@ -22,6 +26,7 @@
 #include "sotto/staleness/inverse_staleness.hpp"
 #include "sotto/strategies/parameter_server.hpp"
 #include "support/folders.hpp"
+#include "support/generators.hpp"
 #include "support/served.hpp"
 
 using namespace sotto;
@@ -47,6 +52,70 @@ floats gradient(int worker, int step) {
             static_cast<float>((worker * 7 + step * 3 + i * 5) % 9 - 4);
     return g;
 }
+
+/// A compensator that shows no way to compensate less than a whole tensor.
+template <class Inner>
+struct whole {
+    Inner inner{};
+
+    static constexpr bool compares = compares_parameters<Inner>;
+
+    struct state {
+        compensator_state<Inner> inner;
+        double begin(const late_gradient& what) { return inner.begin(what); }
+        void compensate(const tensor& t, std::span<float> gradient, std::span<const float> now,
+                        std::span<const float> then) noexcept {
+            compensating::compensate(inner, t, gradient, now, then);
+        }
+    };
+    state bind(const layout& tensors, int workers) const { return {inner.bind(tensors, workers)}; }
+    void describe(auto&& field) const { inner.describe(field); }
+};
+template <class Inner>
+whole(Inner) -> whole<Inner>;
+
+/// Plain SGD that does not say that it is, and applies entries.
+struct steps_apart {
+    sgd inner{};
+
+    struct state {
+        sgd::state inner;
+        void begin_step(const step_info& step, std::span<const float> g) {
+            inner.begin_step(step, g);
+        }
+        void update(const tensor& t, std::span<float> w, std::span<const float> g) noexcept {
+            inner.update(t, w, g);
+        }
+        bool updates_sparsely() const noexcept { return true; }
+        void update_entries(const tensor& t, std::span<float> w, std::span<const std::uint32_t> at,
+                            std::span<const float> values) noexcept {
+            inner.update_entries(t, w, at, values);
+        }
+    };
+    state bind(const layout& tensors) const { return {inner.bind(tensors)}; }
+    void describe(auto&& field) const { inner.describe(field); }
+};
+
+/// The same that takes parts.
+struct only_by_parts {
+    sgd inner{};
+
+    struct state {
+        sgd::state inner;
+        void begin_step(const step_info& step, std::span<const float> g) {
+            inner.begin_step(step, g);
+        }
+        void update(const tensor& t, std::span<float> w, std::span<const float> g) noexcept {
+            inner.update(t, w, g);
+        }
+        void update_part(const tensor& t, std::int64_t first, std::span<float> w,
+                         std::span<const float> g) noexcept {
+            inner.update_part(t, first, w, g);
+        }
+    };
+    state bind(const layout& tensors) const { return {inner.bind(tensors)}; }
+    void describe(auto&& field) const { inner.describe(field); }
+};
 
 constexpr int schedule[] = {0, 1, 1, 2, 0, 1, 2, 2, 2, 0, 1, 0, 0, 2, 1};
 
@@ -91,14 +160,77 @@ TEST_CASE("a schedule of pushes leads where the paper's algorithm leads") {
 TEST_CASE("what a worker has read stays what it was while others go on") {
     const parameter_server options{sgd{.learning_rate = 1.0}, asynchronous{}};
     served server(options, 3, {0.0f, 0.0f});
-    const float* const first = server.server().own().data();
+    const byte_view answered = server.answer_to(2);
+    const bytes before(answered.begin(), answered.end());
     server.push(0, {1.0f, 2.0f});
     server.push(1, {10.0f, 20.0f});
+    server.push(0, {0.5f, 0.5f});
+    CHECK(std::ranges::equal(answered, before));  // it may still be under way
     CHECK(server.read_by(2) == floats{0.0f, 0.0f});
-    CHECK(server.read_by(0) == floats{-1.0f, -2.0f});
     CHECK(server.read_by(1) == floats{-11.0f, -22.0f});
-    CHECK(server.server().own().data() == first);
+    CHECK(server.read_by(0) == floats{-11.5f, -22.5f});
     CHECK(server.server().kept_bytes() >= 3 * 2 * sizeof(float));
+}
+
+TEST_CASE("a step by parts of dense messages has the bits of one by whole tensors") {
+    const auto led_to = [](auto compensator, auto compressor, auto optimizer) {
+        constexpr std::size_t n = 5000;  // two parts and some more
+        const parameter_server options{optimizer, asynchronous{}, compensator, compressor};
+        served server(options, 3, normal_values(n, 1));
+        std::uint64_t step = 0;
+        for (const int worker : schedule) server.push(worker, normal_values(n, 10 + step++));
+        return of(server.parameters());
+    };
+    const auto same = [&](auto compensator) {
+        const auto expected = led_to(whole{compensator}, none{}, sgd{.learning_rate = 0.05});
+        CHECK(led_to(compensator, none{}, sgd{.learning_rate = 0.05}) == expected);
+        CHECK(led_to(compensator, none{}, only_by_parts{{.learning_rate = 0.05}}) == expected);
+        const auto halves = led_to(whole{compensator}, bf16{}, sgd{.learning_rate = 0.05});
+        CHECK(halves != expected);
+        CHECK(led_to(compensator, bf16{}, sgd{.learning_rate = 0.05}) == halves);
+    };
+    same(no_compensation{});
+    same(inverse_staleness{});
+    same(delay_compensation{.lambda = 0.5});
+    same(delay_compensation{.lambda = 0.5, .bound = 0.1});
+    same(delay_compensation_adaptive{});
+    same(delay_compensation_adaptive{.bound = 0.1, .per_worker = true});
+}
+
+TEST_CASE("a step by entries is the one by the whole gradient, whose mean square always decays") {
+    const auto led_to = [](auto compensator, auto optimizer) {
+        constexpr std::size_t n = 2000;
+        const sparsified compressor{top_k{.density = 0.05}, residual{}};
+        const parameter_server options{optimizer, asynchronous{}, compensator, compressor};
+        served server(options, 3, normal_values(n, 1));
+        std::uint64_t step = 0;
+        for (int turn = 0; turn < 4; ++turn)
+            for (const int worker : schedule) server.push(worker, normal_values(n, 10 + step++));
+        // Whoever was last has been told of all that has changed.
+        CHECK(server.read_by(std::end(schedule)[-1]) == of(server.parameters()));
+        return of(server.parameters());
+    };
+    const auto same = [&](auto compensator) {
+        const auto expected = led_to(whole{compensator}, sgd{.learning_rate = 0.05});
+        CHECK(led_to(compensator, sgd{.learning_rate = 0.05}) == expected);
+        CHECK(led_to(compensator, steps_apart{{.learning_rate = 0.05}}) == expected);
+    };
+    same(delay_compensation{.lambda = 0.5});
+    same(delay_compensation{.lambda = 0.5, .bound = 0.1});
+    same(delay_compensation_adaptive{.decay = 0.5});  // powers of 2 cost no bits
+    same(delay_compensation_adaptive{.decay = 0.5, .bound = 0.1, .per_worker = true});
+    const auto lazily = led_to(delay_compensation_adaptive{}, sgd{.learning_rate = 0.05}),
+               eagerly = led_to(whole{delay_compensation_adaptive{}}, sgd{.learning_rate = 0.05});
+    for (std::size_t i = 0; i < lazily.size(); ++i)
+        REQUIRE(lazily[i] == doctest::Approx(eagerly[i]).epsilon(1e-5));
+    CHECK(lazily != led_to(no_compensation{}, sgd{.learning_rate = 0.05}));
+}
+
+TEST_CASE("steps by parts keep two arrays for two workers that take turns") {
+    const parameter_server options{sgd{}, asynchronous{}, delay_compensation_adaptive{}};
+    served server(options, 2, floats(100, 1.0f));
+    for (int step = 0; step < 10; ++step) server.push(step % 2, floats(100, 0.5f));
+    CHECK(server.server().kept_bytes() == 2 * 100 * sizeof(float));
 }
 
 TEST_CASE("staleness is counted by worker, and a log says who came when") {

@@ -1,0 +1,135 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "sotto/core/config.hpp"
+#include "sotto/kernels/delay_compensation.hpp"
+#include "sotto/kernels/each_lane.hpp"
+#include "sotto/kernels/require.hpp"
+#include "sotto/kernels/vector.hpp"
+
+// A server's step of plain SGD by a gradient that lies in a message, as floats at any address: no
+// array is read or written twice.
+
+namespace sotto::kernels::inline SOTTO_UNIT {
+
+namespace detail {
+
+struct without_correction {
+    SOTTO_INLINE void ahead(std::size_t) const noexcept {}
+    template <class V>
+    SOTTO_INLINE void correct(std::size_t, const V&, V&) const noexcept {}
+};
+
+struct constant_correction {
+    float lambda;
+    const float* before;
+
+    SOTTO_INLINE void ahead(std::size_t i) const noexcept { fetch_ahead(before + i); }
+    template <class V>
+    SOTTO_INLINE void correct(std::size_t i, const V& weight, V& gradient) const noexcept {
+        V then;
+        load(then, before + i);
+        compensate(lambda, weight, then, gradient);
+    }
+};
+
+struct adaptive_correction {
+    adaptive_compensation by;
+    const float* before;
+    float* s;
+
+    SOTTO_INLINE void ahead(std::size_t i) const noexcept { fetch_ahead(before + i, s + i); }
+    template <class V>
+    SOTTO_INLINE void correct(std::size_t i, const V& weight, V& gradient) const noexcept {
+        V square, then, lambda;
+        load(square, s + i);
+        load(then, before + i);
+        adapt(by, gradient, square, lambda);
+        store(square, s + i);
+        compensate(lambda, weight, then, gradient);
+    }
+};
+
+/// `Streams`: what is written is in no cache, and shall not be fetched to be written over.
+template <class Correction, bool Streams>
+struct pushed_lanes {
+    float rate;
+    float* next;
+    const float* w;
+    const std::byte* g;
+    Correction by;
+
+    SOTTO_INLINE void ahead(std::size_t i) const noexcept {
+        fetch_ahead(w + i, g + sizeof(float) * i);
+        by.ahead(i);
+    }
+
+    template <class V>
+    SOTTO_INLINE void at(std::size_t i) const noexcept {
+        SOTTO_UNFUSED_BODY
+        V gradient, weight;
+        load(gradient, g + sizeof(float) * i);
+        load(weight, w + i);
+        by.correct(i, weight, gradient);
+        weight = weight - rate * gradient;
+        if constexpr (Streams && sizeof weight > sizeof(float))
+            stream(weight, next + i);
+        else
+            store(weight, next + i);
+    }
+};
+
+template <class Correction>
+void step_pushed(float rate, std::span<float> next, std::span<const float> w,
+                 std::span<const std::byte> g, const float* before, const Correction& by) {
+    require_size_of({"w", w.size()},
+                    {{"next", next.size()}, {"floats of g", g.size() / sizeof(float)}},
+                    "descend_pushed");
+    const bool is_elsewhere = next.data() != w.data() && next.data() != before;
+    if (is_elsewhere && reinterpret_cast<std::uintptr_t>(next.data()) % 64 == 0) {
+        at_each_lane(pushed_lanes<Correction, true>{rate, next.data(), w.data(), g.data(), by},
+                     w.size());
+        end_streaming();
+    } else {
+        at_each_lane(pushed_lanes<Correction, false>{rate, next.data(), w.data(), g.data(), by},
+                     w.size());
+    }
+}
+
+}  // namespace detail
+
+// `next` becomes what `descend` or `descend_compensated` makes of a copy of w, bit for bit; it may
+// be w or `before`, and otherwise no two share memory. g holds the gradient as this machine has
+// floats. Sizes that differ are an invalid_option.
+
+/// Reads 8 bytes and writes 4 a weight.
+inline void descend_pushed(float rate, std::span<float> next, std::span<const float> w,
+                           std::span<const std::byte> g) {
+    detail::step_pushed(rate, next, w, g, nullptr, detail::without_correction{});
+}
+
+/// DC-ASGD-c. Reads 12 bytes and writes 4 a weight.
+inline void descend_pushed(float rate, float lambda, std::span<float> next,
+                           std::span<const float> w, std::span<const std::byte> g,
+                           std::span<const float> before) {
+    detail::require_size_of({"w", w.size()}, {{"before", before.size()}}, "descend_pushed");
+    detail::step_pushed(rate, next, w, g, before.data(),
+                        detail::constant_correction{lambda, before.data()});
+}
+
+/// DC-ASGD-a; `by.bound` must be 0. Reads 16 bytes and writes 8 a weight.
+///   errors  invalid_option unless epsilon is above 0
+inline void descend_pushed(float rate, const adaptive_compensation& by, std::span<float> next,
+                           std::span<const float> w, std::span<const std::byte> g,
+                           std::span<const float> before, std::span<float> s) {
+    detail::require_size_of({"w", w.size()}, {{"before", before.size()}, {"s", s.size()}},
+                            "descend_pushed");
+    detail::require_above_0("descend_pushed", "epsilon", by.epsilon);
+    detail::step_pushed(rate, next, w, g, before.data(),
+                        detail::adaptive_correction{by, before.data(), s.data()});
+}
+
+}  // namespace sotto::kernels::inline SOTTO_UNIT
