@@ -290,6 +290,7 @@ private:
         if constexpr (tolerant_transport<Transport>) {
             while (auto change = through_->next_change()) {
                 const int rank = change->rank;
+                if (serving_) serving_->serve();  // what it had sent before
                 if (serving_) change->is_here ? serving_->came(rank) : serving_->went(rank);
                 if (rank < roles_.servers()) {
                     auto& l = links_[static_cast<std::size_t>(rank)];

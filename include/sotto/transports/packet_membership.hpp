@@ -120,6 +120,12 @@ public:
         changes_.push_back({peer, true});
     }
 
+    /// Whether it is there anew, and the user has not heard of it: nothing comes from it before.
+    bool is_unheard(int peer) const noexcept {
+        return std::any_of(changes_.begin(), changes_.end(),
+                           [&](const rank_change& c) { return c.is_here && c.rank == peer; });
+    }
+
     std::optional<rank_change> next_change() {
         if (changes_.empty()) return std::nullopt;
         rank_change first = std::move(changes_.front());

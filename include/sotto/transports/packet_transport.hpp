@@ -322,6 +322,7 @@ private:
     }
 
     void read(int peer, stream& s) {
+        if (members_.is_unheard(peer)) return;
         const bool had_ended = s.ended();
         if (withdrawn_ || members_->of(peer) == membership::standing::failed) {
             (void)s.read(nowhere());

@@ -252,9 +252,17 @@ public:
         begin();
         let_go();
         if (changes_.empty()) return std::nullopt;
-        rank_change first = std::move(changes_.front());
+        detail::net::tcp_control::change first = std::move(changes_.front());
         changes_.pop_front();
-        return first;
+        const int peer = first.what.rank;
+        if (!first.is_here()) {
+            let_go_of(peer);
+            return rank_change{peer, false, first.what.code == errc{}, std::move(first.what.cause)};
+        }
+        links_.open(peer, std::move(first.data));
+        connect(peer, first.incarnation);
+        links_.read(peer);  // poll(2) says nothing of what came with the greeting
+        return rank_change{peer, true};
     }
 
     void at(occasion now) noexcept { occasion_ = now; }
@@ -329,24 +337,20 @@ private:
             throw peer_failure(peer, "it went", occasion_);
     }
 
-    /// While ranks may come and go: ends what is under way with those that went, and begins with
-    /// those that came.
+    /// While ranks may come and go: ends what is under way with those that went. Nothing comes from
+    /// one that is there anew before the user has heard of it.
     void let_go() {
         if (!tolerates_ || std::exchange(heard_, control_.news()) == control_.news()) return;
         while (auto change = control_.next_change()) {
-            const int peer = change->what.rank;
-            if (change->is_here()) {
-                links_.open(peer, std::move(change->data));
-                connect(peer, change->incarnation);
-                links_.read(peer);  // poll(2) says nothing of what came with the greeting
-                changes_.push_back({peer, true});
-                continue;
-            }
-            if (links_.is_open(peer)) links_.read(peer);  // what it had sent
-            links_.forget(peer);
-            exchange_.disconnect(peer);
-            changes_.push_back({peer, false, change->what.code == errc{}, change->what.cause});
+            if (!change->is_here()) let_go_of(change->what.rank);
+            changes_.push_back(std::move(*change));
         }
+    }
+    void let_go_of(int peer) {
+        if (!links_.is_open(peer) && !exchange_.link_to(peer)) return;
+        if (links_.is_open(peer)) links_.read(peer);  // what it had sent
+        links_.forget(peer);
+        exchange_.disconnect(peer);
     }
 
     completion finish(transfer& t) {
@@ -467,8 +471,8 @@ private:
     ballot* everyone_ = nullptr;
     bool withdrawn_ = false;
     bool tolerates_ = false;
-    std::uint64_t heard_ = 0;  // of the membership's news
-    std::deque<rank_change> changes_;
+    std::uint64_t heard_ = 0;                               // of the membership's news
+    std::deque<detail::net::tcp_control::change> changes_;  // that the user has not heard of
     unwinding unwinding_;
     occasion occasion_;
 };

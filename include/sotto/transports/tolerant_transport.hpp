@@ -22,7 +22,9 @@ struct rank_change {
 ///                    any rank goes on. What had come from it can still be received. `agree` throws
 ///                    once a rank is gone. Said before anything can fail
 ///   next_change()    the next rank that went, failed or done, or that is there anew; `activity`
-///                    tells that there is one
+///                    tells that there is one. What a rank had sent before it went can be received
+///                    until the next change is asked for, and what one sends that is there anew
+///                    only from then on
 template <class T>
 concept tolerant_transport = transport<T> && requires(T& t) {
     t.tolerate();
