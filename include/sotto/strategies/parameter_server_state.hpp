@@ -290,12 +290,14 @@ private:
         if constexpr (tolerant_transport<Transport>) {
             while (auto change = through_->next_change()) {
                 const int rank = change->rank;
-                if (serving_) serving_->serve();  // what it had sent before
-                if (serving_) change->is_here ? serving_->came(rank) : serving_->went(rank);
-                if (rank < roles_.servers()) {
-                    auto& l = links_[static_cast<std::size_t>(rank)];
-                    change->is_here ? l.came() : l.went();
+                auto* const link = rank < roles_.servers() ? &links_[static_cast<std::size_t>(rank)]
+                                                           : nullptr;
+                if (!change->is_here) {  // what it had sent before it went
+                    if (serving_) serving_->serve();
+                    if (link) link->advance();
                 }
+                if (serving_) change->is_here ? serving_->came(rank) : serving_->went(rank);
+                if (link) change->is_here ? link->came() : link->went();
                 if (!change->is_here && !change->left) losses_.push_back(std::move(*change));
             }
         }

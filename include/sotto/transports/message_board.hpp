@@ -140,6 +140,12 @@ public:
             if (a.linked && a.source == from && a.where == arrival::place::at_sender) release(a);
     }
 
+    /// Forgets what a rank has sent and nobody has received.
+    void forget(int from) noexcept {
+        for (arrival& a : pool_)
+            if (a.linked && a.source == from) release(a);
+    }
+
 private:
     // With 64 lists some hundred tensors leave only a handful of others to step over.
     static constexpr std::size_t lists = 64;

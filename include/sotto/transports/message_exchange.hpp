@@ -144,6 +144,9 @@ public:
             if (t.reached == transfer::stage::posted) visit(t);
     }
 
+    /// Another process is this rank now: what the one before sent is not received any more.
+    void forget(int peer) noexcept { board_.forget(peer); }
+
     /// Ends what is under way with one rank, which is gone; receives from any rank wait on.
     void disconnect(int peer) {
         if (message_link* const link = link_to(peer))

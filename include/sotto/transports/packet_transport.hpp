@@ -196,7 +196,9 @@ public:
         begin();
         listen();
         members_.speak();
-        return members_.next_change();
+        auto change = members_.next_change();
+        if (change && change->is_here) exchange_.forget(change->rank);
+        return change;
     }
 
     void at(occasion now) noexcept { occasion_ = now; }

@@ -107,6 +107,7 @@ public:
         const time_point begin = std::max(time_->now(), sender.out_free);
         sender.out_free = begin + seconds(static_cast<double>(p.size) / sender.line.out);
         p.out = sender.out_free;
+        p.from_life = sender.life;
         p.to_life = known_life(from, to);
         time_point head = begin + way(from, to);
         if (trouble* const t = trouble_of(from, to)) {
@@ -210,7 +211,7 @@ private:
         int uses = 2;          // of its sender, of its receiver
         std::size_t size = 0;
         time_point out{};  // when its last byte leaves
-        std::uint64_t to_life = 0;
+        std::uint64_t from_life = 0, to_life = 0;  // its connection is between these processes
         bytes content{};
     };
 
@@ -331,7 +332,8 @@ private:
     void arrive(place at) {
         packet& p = packets_[at];
         host& receiver = of(p.to);
-        if (p.to_life != present_life(p.to) || (receiver.life > 0 && !receiver.serve))
+        if (p.to_life != present_life(p.to) || (receiver.life > 0 && !receiver.serve) ||
+            p.from_life != known_life(p.to, p.from))
             return drop(at);
         note(simulated_event::kind::arrived, p.from, p.to, static_cast<std::int64_t>(p.size));
         receiver.inbox[static_cast<std::size_t>(p.kind)].push(at);

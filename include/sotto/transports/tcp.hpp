@@ -260,6 +260,7 @@ public:
             return rank_change{peer, false, first.what.code == errc{}, std::move(first.what.cause)};
         }
         links_.open(peer, std::move(first.data));
+        exchange_.forget(peer);
         connect(peer, first.incarnation);
         links_.read(peer);  // poll(2) says nothing of what came with the greeting
         return rank_change{peer, true};
