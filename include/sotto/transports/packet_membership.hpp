@@ -45,6 +45,12 @@ public:
     bool is_alive(int peer) const { return members_.of(peer) == membership::standing::alive; }
     bool has_left(int peer) const { return members_.of(peer) == membership::standing::left; }
 
+    template <class Visitor>
+    void for_each_other(Visitor&& visit) {
+        for (int peer = 0; peer < library_->size(); ++peer)
+            if (peer != library_->rank()) visit(peer);
+    }
+
     void hear() {
         streams_->fetch(packet_kind::membership, [&](int peer) { heard_.push_back(peer); });
         std::erase_if(heard_, [&](int peer) {
@@ -120,6 +126,11 @@ public:
         changes_.push_back({peer, true});
     }
 
+    /// Whether messages may go to it: anybody, unless ranks may come and go.
+    bool is_here(int peer) const noexcept {
+        return !members_.tolerates() || (is_alive(peer) && !is_unheard(peer));
+    }
+
     /// Whether it is there anew, and the user has not heard of it: nothing comes from it before.
     bool is_unheard(int peer) const noexcept {
         return std::any_of(changes_.begin(), changes_.end(),
@@ -142,12 +153,6 @@ private:
         if (!Library::drains && s.is_full() &&
             std::find(full_.begin(), full_.end(), peer) == full_.end())
             full_.push_back(peer);
-    }
-
-    template <class Visitor>
-    void for_each_other(Visitor&& visit) {
-        for (int peer = 0; peer < library_->size(); ++peer)
-            if (peer != library_->rank()) visit(peer);
     }
 
     Library* library_;

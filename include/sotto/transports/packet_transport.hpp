@@ -78,6 +78,7 @@ public:
 
     request send(int to, tag label, byte_view out) {
         begin();
+        require_here(to);
         connect(to);
         transfer& t = exchange_.send(to, label, out);
         const request made = message_exchange::request_of(t);
@@ -87,6 +88,7 @@ public:
 
     request receive(int from, tag label, mutable_byte_view in) {
         begin();
+        require_here(from);
         connect(from);
         transfer& t = exchange_.receive(from, label, in);
         const request made = message_exchange::request_of(t);
@@ -176,7 +178,8 @@ public:
             take_memory_back();
             exchange_.abandon();
             if constexpr (Library::drains)
-                for_each_other([&](int peer) { streams_.of(peer, packet_kind::messages).end(); });
+                members_.for_each_other(
+                    [&](int peer) { streams_.of(peer, packet_kind::messages).end(); });
         } catch (const std::exception& e) {
             library_.end_job(e.what());
         }
@@ -226,9 +229,12 @@ private:
     static constexpr duration grace = std::chrono::seconds(1);
     static constexpr duration settling = std::chrono::seconds(10);
 
-    void connect(int peer) {
-        if (members_->tolerates() && peer >= 0 && peer < size() && !members_.is_alive(peer))
+    void require_here(int peer) const {
+        if (peer >= 0 && peer < size() && !members_.is_here(peer))
             throw peer_failure(peer, "it went", occasion_);
+    }
+
+    void connect(int peer) {
         if (peer < 0 || peer >= size() || peer == rank() || exchange_.link_to(peer)) return;
         exchange_.connect(peer, {.epoch = 0,
                                  .seed_out = members_.seed_of(rank(), peer),
@@ -236,12 +242,6 @@ private:
                                  .budget = options_.budget,
                                  .staging = Library::copies ? 1024u : 65536u,
                                  .may_lack_content = Library::may_lack_content});
-    }
-
-    template <class Visitor>
-    void for_each_other(Visitor&& visit) {
-        for (int peer = 0; peer < size(); ++peer)
-            if (peer != rank()) visit(peer);
     }
 
     static bool under_way(const transfer& t) noexcept {
@@ -292,27 +292,24 @@ private:
             if (members_->tolerates()) read_what_came(loss->peer);
             members_->closed(loss->peer, loss->how);
         }
-        while (const auto rank = library_.next_arrival())
-            if (members_->tolerates()) readmit(*rank);
+        while (const auto rank = library_.next_arrival()) {
+            if (!members_->tolerates()) continue;
+            members_->closed(*rank, "another process took its place");
+            let_go();
+            members_.readmit(*rank);
+        }
         let_go();
         members_->count_votes();
     }
 
-    /// While ranks may come and go: ends what is under way with those that went.
+    /// Ends what is under way with those that went.
     void let_go() {
         while (const auto gone = members_.let_go()) exchange_.disconnect(*gone);
     }
 
-    /// What a rank sent before it went can still be received.
     void read_what_came(int peer) {
         streams_.fetch(packet_kind::messages);
         if (stream* const s = streams_.find(peer, packet_kind::messages)) read(peer, *s);
-    }
-
-    void readmit(int peer) {
-        members_->closed(peer, "another process took its place");
-        let_go();
-        members_.readmit(peer);
     }
 
     void write(int peer) { write(peer, streams_.of(peer, packet_kind::messages)); }
@@ -326,7 +323,8 @@ private:
     void read(int peer, stream& s) {
         if (members_.is_unheard(peer)) return;
         const bool had_ended = s.ended();
-        if (withdrawn_ || members_->of(peer) == membership::standing::failed) {
+        const bool is_wanted = members_.is_here(peer) || exchange_.link_to(peer);
+        if (withdrawn_ || !is_wanted || members_->of(peer) == membership::standing::failed) {
             (void)s.read(nowhere());
         } else if (connect(peer); const auto why = s.read(link_end{exchange_.link_to(peer)})) {
             members_.accuse(peer, "it sent what is no frame: " + why->text(), errc::malformed);
@@ -475,7 +473,7 @@ private:
     std::optional<int> first_not_over() {
         std::optional<int> found;
         for (const packet_kind kind : packet_kinds)
-            for_each_other([&](int peer) {
+            members_.for_each_other([&](int peer) {
                 const stream& s = streams_.of(peer, kind);
                 if (!found && (!s.ended() || s.is_sending())) found = peer;
             });
