@@ -88,5 +88,5 @@ stage "address and undefined-behaviour sanitizers" sanitize
 stage "thread sanitizer" thread
 configure=(-D "SOTTO_FUZZ_SECONDS=${SOTTO_FUZZ_SECONDS:-}")
 # Each searches for so many seconds, however many share a processor.
-stage "fuzzing" fuzz -j $((4 * jobs))
+stage "fuzzing" fuzz -j $((10 * jobs))
 finish

@@ -7,6 +7,7 @@
 
 #include "sotto/transports/simulated_faults.hpp"
 #include "sotto/transports/simulated_options.hpp"
+#include "support/effort.hpp"
 
 namespace sotto::testing {
 
@@ -19,7 +20,7 @@ inline std::uint64_t number_from(const char* variable, std::uint64_t otherwise) 
 template <class Check>
 void for_each_seed(std::uint64_t usually, Check&& check) {
     const std::uint64_t first = number_from("SOTTO_FAULT_SEED", 0),
-                        count = number_from("SOTTO_FAULT_SEEDS", usually);
+                        count = number_from("SOTTO_FAULT_SEEDS", is_sanitized ? 40 : usually);
     for (std::uint64_t seed = first; seed < first + count; ++seed) check(seed);
 }
 

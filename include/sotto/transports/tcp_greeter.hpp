@@ -67,8 +67,8 @@ protected:
     virtual bool met(tcp_opening& o, const wire::hello& said) = 0;
     /// It was refused: why, in a sentence.
     virtual void turned_away(const std::string& why) = 0;
-    /// Nobody answers where this rank connects to: its process has not begun to listen, or its queue
-    /// is full. Whether the opening goes on.
+    /// Nobody answers where this rank connects to: its process has not begun to listen, or its
+    /// queue is full. Whether the opening goes on.
     virtual bool unanswered(tcp_opening& o) = 0;
     /// This rank's own hello was answered.
     virtual bool answered(tcp_opening& o, const wire::word& said) = 0;

@@ -35,9 +35,9 @@ struct tcp_options {
     std::shared_ptr<const tcp_security> security{};
     bool insecure_network = false;  // allows addresses other than loopback without `security`
 
-    /// Ranks may fail, come late and come again while the others go on; see tolerant_transport. Then
-    /// a job begins once all are there, or at the end of `join` with those that are, and its ranks
-    /// listen for others as long as it lasts.
+    /// Ranks may fail, come late and come again while the others go on; see tolerant_transport.
+    /// Then a job begins once all are there, or at the end of `join` with those that are, and its
+    /// ranks listen for others as long as it lasts.
     bool elastic = false;
 
     /// How long one call may block while the others live; above 0. So it bounds how long one rank

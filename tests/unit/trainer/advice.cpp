@@ -21,6 +21,7 @@
 #include "sotto/trainer/run_recorder.hpp"
 #include "sotto/trainer/trainer.hpp"
 #include "sotto/transports/run_in_process.hpp"
+#include "support/effort.hpp"
 #include "support/numbers.hpp"
 #include "support/throttled.hpp"
 
@@ -425,6 +426,7 @@ TEST_CASE("steps over an artificial link take what was predicted, dense and by D
     // The gradient is ready at once: nothing hides.
     for (const auto& [rate, latency] :
          {std::pair(1.25e6, 0.0), std::pair(12.5e6, 0.001), std::pair(125e6, 0.0001)}) {
+        if (testing::is_sanitized && latency == 0.0) continue;
         const both found = measure_both(1, rate, latency);
         CHECK(std::abs(found.dense.ratio() - 1.0) < 0.15);
         CHECK(std::abs(found.sparse.ratio() - 1.0) < 0.15);
@@ -434,6 +436,7 @@ TEST_CASE("steps over an artificial link take what was predicted, dense and by D
 TEST_CASE("where an exchange hides behind computing, what is predicted is a bound from above") {
     for (const auto& [rate, latency] : {std::pair(1.25e6, 0.0), std::pair(12.5e6, 0.001),
                                         std::pair(125e6, 0.0001), std::pair(1e9, 0.00001)}) {
+        if (testing::is_sanitized && rate != 12.5e6) continue;
         const both found = measure_both(6, rate, latency);
         for (const compared& way : {found.dense, found.sparse}) {
             CHECK(way.ratio() < 1.01);
