@@ -1,7 +1,7 @@
-// Mixed faults that seeds draw, while ranks may come and go: a server and its workers, some of which
-// die, and some of those come again. Whatever goes wrong: every call ends; what the server holds
-// is what it began with and every gradient that its log names, once; whom no fault concerned has
-// given all its gradients, and ends with what the server holds.
+// Mixed faults that seeds draw, while ranks may come and go: a server and its workers, some of
+// which die, and some of those come again. Whatever goes wrong: every call ends; what the server
+// holds is what it began with and every gradient that its log names, once; whom no fault concerned
+// has given all its gradients, and ends with what the server holds.
 //
 //   SOTTO_FAULT_SEEDS  how many seeds; 1000
 //   SOTTO_FAULT_SEED   the first of them

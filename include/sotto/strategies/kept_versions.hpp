@@ -11,11 +11,11 @@
 
 namespace sotto {
 
-/// The parameters of a server, and those that each of its workers has read, which stay as they were
-/// while the server goes on. Workers that have read the same version share it, with each other and
-/// with the server: a step writes what it makes of it to other memory. A ring of versions in place
-/// of a copy for each worker, then: there are as many arrays as different versions in use, one where
-/// nobody holds any, and one for each worker and one more at most.
+/// The parameters of a server, and those that each of its workers has read, which stay as they
+/// were while the server goes on. Workers that have read the same version share it, with each
+/// other and with the server: a step writes what it makes of it to other memory. A ring of
+/// versions in place of a copy for each worker, then: there are as many arrays as different
+/// versions in use, one where nobody holds any, and one for each worker and one more at most.
 ///   cost    4 bytes a parameter and version in use; nothing is copied for whoever reads all
 ///           parameters, where steps write all of them. Memory of versions that nobody has read
 ///           last is kept and reused. Where only entries change, a worker that has read has a copy

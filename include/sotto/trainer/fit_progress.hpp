@@ -22,6 +22,23 @@ struct fit_progress {
     bool complete(const training_length& length) const noexcept {
         return epochs >= length.epochs_max || steps >= length.steps_max;
     }
+    /// Goes on where an earlier process of this rank was, which has done so many rounds; returns
+    /// those of them that belong to this call.
+    std::int64_t skip(std::int64_t done, std::int64_t rounds_an_epoch,
+                      const training_length& length, std::int64_t& epoch,
+                      std::int64_t& round) noexcept {
+        std::int64_t skipped = 0;
+        while (skipped < done && !ends(length)) {
+            const std::int64_t few = std::min(done - skipped, rounds_an_epoch - round);
+            skipped += few;
+            round += few;
+            steps += few;
+            if (round < rounds_an_epoch) continue;
+            ++epoch, round = 0;
+            ++epochs;
+        }
+        return skipped;
+    }
     std::int64_t epochs_left(const training_length& length) const noexcept {
         return left(length.epochs_max, epochs);
     }

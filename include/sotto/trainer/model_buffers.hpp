@@ -7,6 +7,7 @@
 
 #include "sotto/collectives/all_reduce.hpp"
 #include "sotto/collectives/operation.hpp"
+#include "sotto/core/errors.hpp"
 #include "sotto/models/gradient_source.hpp"
 #include "sotto/transports/transport.hpp"
 
@@ -55,6 +56,16 @@ public:
         } else {
             return measure();
         }
+    }
+
+    /// For an evaluation by this rank alone, which sees its own.
+    ///   errors  invalid_option: it has none, as it does not train
+    void require_of_training(bool trains) const {
+        if constexpr (with_buffers<Model>)
+            if (!trains && !model_.buffers().empty())
+                throw invalid_option(
+                    "evaluate: this rank only serves, so that its model has no running statistics: "
+                    "evaluate on a rank that trains");
     }
 
 private:

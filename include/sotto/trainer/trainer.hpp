@@ -187,16 +187,12 @@ public:
                       "evaluate: the data set's batch_type is not the one that the model reads");
         keeper_.require_whole_state();
         transport_.at({.round = step_, .phase = "evaluating"});
-        if constexpr (Strategy::synchronous)
+        if (Strategy::synchronous)
             return buffers_.with_mean(evaluations_++, [&] {
                 return evaluator_.shared(model_, parameters_, data, transport_);
             });
-        if constexpr (with_buffers<Model> && !Strategy::synchronous)
-            if (state_.share().empty() && !model_.buffers().empty())
-                throw invalid_option(
-                    "evaluate: this rank only serves, so that its model has no running statistics: "
-                    "evaluate on a rank that trains");
-        if constexpr (!Strategy::synchronous) return evaluator_.alone(model_, parameters_, data);
+        buffers_.require_of_training(!state_.share().empty());
+        return evaluator_.alone(model_, parameters_, data);
     }
 
     std::span<const float> parameters() const noexcept { return parameters_; }
@@ -295,7 +291,7 @@ private:
             const epoch_agreement agreed =
                 state_.begin_epoch({sampler.examples(), options_.batch_size, stop ? 1 : 0, round_});
             if (const auto passed = std::exchange(done_before, 0); passed > 0) {
-                skip(passed, agreed.rounds, length);
+                step_ += fit_.skip(passed, agreed.rounds, length, epoch_, round_);
                 if (fit_.ends(length)) conducting::finish(state_, std::span<float>(parameters_));
                 continue;
             }
@@ -369,20 +365,6 @@ private:
         ++step_;
         ++round_;
         return report;
-    }
-
-    /// Goes on where an earlier process of this rank was.
-    void skip(std::int64_t passed, std::int64_t rounds_an_epoch, const training_length& length) {
-        while (passed > 0 && !fit_.ends(length)) {
-            const std::int64_t few = std::min(passed, rounds_an_epoch - round_);
-            passed -= few;
-            step_ += few;
-            round_ += few;
-            fit_.steps += few;
-            if (round_ < rounds_an_epoch) continue;
-            ++epoch_, round_ = 0;
-            ++fit_.epochs;
-        }
     }
 
     template <class Extra>

@@ -75,7 +75,6 @@ public:
 
     int rank() const noexcept { return library_.rank(); }
     int size() const noexcept { return library_.size(); }  // the exchange forgets it
-
     request send(int to, tag label, byte_view out) {
         begin();
         require_here(to);
@@ -429,7 +428,7 @@ private:
             });
             return found;
         };
-        const time_point started = now();
+        const auto started = now();
         while (const auto peer = lent_to()) {
             const duration waited = now() - started;
             if (waited >= options_.timeout)

@@ -316,7 +316,8 @@ private:
     }
 
     void connect(int peer, std::uint64_t incarnation) {
-        using namespace detail::net;
+        using detail::net::data_seed;
+        using detail::net::link_seed;
         exchange_.connect(
             peer, {.epoch = 0,
                    .seed_out = link_seed(rank(), incarnation_, peer, incarnation, data_seed),
