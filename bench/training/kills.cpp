@@ -1,6 +1,7 @@
 // A job of a parameter server over TCP whose processes are killed: trains on MNIST with a server
-// and some workers, each a process of this machine, kills some of them at a random moment and starts
-// them again, and writes how it ended as one JSON object. See kills.py, which does it many times.
+// and some workers, each a process of this machine, kills some of them at a random moment and
+// starts them again, and writes how it ended as one JSON object. See kills.py, which does it many
+// times.
 
 #include <sotto/sotto.hpp>
 #include <sotto/transports/tcp.hpp>

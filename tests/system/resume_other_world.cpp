@@ -175,7 +175,10 @@ TEST_CASE("an epoch goes on after the examples that the old ranks had read of it
 }
 
 TEST_CASE("a run resumed by fewer or more ranks learns as well as the one that was not") {
-    if (testing::is_sanitized) return MESSAGE("left out under a sanitizer: it trains for minutes");
+    if (testing::is_sanitized) {
+        MESSAGE("left out under a sanitizer: it trains for minutes");
+        return;
+    }
     static const auto digits = data::digits(2000, random_stream{1});
     static const auto unseen = data::digits(500, random_stream{2});
     const all_reduce strategy{sgd{.learning_rate = 0.1}, dgc{.density = 0.01, .momentum = 0.9}};

@@ -17,6 +17,14 @@ constexpr std::string_view type_name() noexcept {
     return text.substr(first, text.find_first_of(";]", first) - first);
 }
 
+/// The same without this namespace, which compilers write or not.
+template <class T>
+constexpr std::string_view local_name() noexcept {
+    std::string_view name = type_name<T>();
+    if (name.starts_with("sotto::")) name.remove_prefix(7);
+    return name;
+}
+
 /// Options say their values to a visitor:
 /// `void describe(auto&& field) const { field("density", density); }`. From that come the text that
 /// ranks compare before they train together and the header of a run's log.
@@ -39,7 +47,9 @@ public:
     template <class T>
     description& add(std::string_view name, const T& value) {
         if constexpr (describable<T>) {
-            line(name, type_name<T>());
+            // Nor do they spell a template's arguments alike; the values say them.
+            const std::string_view type = local_name<T>();
+            line(name, type.substr(0, type.find('<')));
             const std::string outer = prefix_;
             prefix_.append(name).append(".");
             value.describe(
@@ -66,7 +76,7 @@ public:
         } else if constexpr (std::is_convertible_v<T, std::string_view>) {
             line(name, value);
         } else {
-            line(name, type_name<T>());
+            line(name, local_name<T>());
         }
         return *this;
     }

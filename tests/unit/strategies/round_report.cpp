@@ -64,7 +64,7 @@ std::vector<seen_round> on_slow_links(const Strategy& strategy,
     std::vector<seen_round> seen(world);
     run_in_process(world, [&](in_process& inner) {
         testing::throttled transport(inner, network);
-        testing::number_model model(three_tensors());
+        testing::timeless_numbers model(three_tensors());
         model.order = order;
         model.on_progress = [&](int announced) {
             const bool all_at_once = order == testing::announces::none;
