@@ -48,7 +48,8 @@ private:
         share = std::min(share, 1.0 - passed_);
         if (share <= 0.0) return;
         passed_ += share;
-        through_->charge({.flops = share * whole_.flops, .bytes = share * whole_.bytes});
+        if (whole_.flops > 0.0 || whole_.bytes > 0.0)
+            through_->charge({.flops = share * whole_.flops, .bytes = share * whole_.bytes});
     }
 
     Transport* through_;
