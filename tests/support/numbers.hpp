@@ -11,7 +11,6 @@
 
 #include "sotto/core/layout.hpp"
 #include "sotto/core/random.hpp"
-#include "sotto/transports/transport.hpp"
 #include "support/generators.hpp"
 
 namespace sotto::testing {
@@ -100,12 +99,6 @@ private:
     }
 
     sotto::layout tensors_;
-};
-
-/// One that says itself when time passes: computing takes none.
-struct timeless_numbers : number_model {
-    using number_model::number_model;
-    work work_of(const batch_type&) const noexcept { return {}; }
 };
 
 }  // namespace sotto::testing

@@ -64,11 +64,11 @@ std::vector<seen_round> on_slow_links(const Strategy& strategy,
     std::vector<seen_round> seen(world);
     run_in_process(world, [&](in_process& inner) {
         testing::throttled transport(inner, network);
-        testing::timeless_numbers model(three_tensors());
+        testing::number_model model(three_tensors());
         model.order = order;
         model.on_progress = [&](int announced) {
             const bool all_at_once = order == testing::announces::none;
-            if (announced < 3) transport.charge({.flops = all_at_once ? 30e6 : 10e6});
+            if (announced < 3) transport.spend(all_at_once ? 30ms : 10ms);
         };
         trainer trainer{model, strategy, transport, {.batch_size = 4}};
         const int rank = transport.rank();

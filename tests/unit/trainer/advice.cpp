@@ -355,9 +355,11 @@ measured measure_steps(const Strategy& strategy, int layers, double rate, double
     measured found;
     run_in_process(workers, [&](in_process& inner) {
         testing::throttled transport(inner, network);
-        pass_seconds = [&](double seconds) { transport.charge({.flops = 1e9 * seconds}); };
+        pass_seconds = [&](double seconds) {
+            transport.spend(testing::slow_network::in_nanoseconds(seconds));
+        };
         const network_link link = measure_link(transport);
-        testing::timeless_numbers model(layers_of_weights(layers));
+        testing::number_model model(layers_of_weights(layers));
         model.on_progress = [&](int announced) {
             if (announced == 0) pass_seconds(layers == 1 ? computing : computing / 3.0);
             if (layers > 1 && announced % 2 == 0 && announced < 2 * layers)
