@@ -52,9 +52,9 @@ struct serving {
 ///           `fit` all hold the same, what the servers have then
 ///   wire    a push to each server, see wire/push.hpp, with the compressor's messages; back come 64
 ///           bytes, and the server's parameters as they are in memory
-///   cost    a server: 8 bytes a parameter of its own and what optimizer, compensator and
-///           compressor take; a copy of its parameters for each version in use, at most one a
-///           worker, see kept_versions. A worker: 8 bytes a parameter and the compressor's
+///   cost    a server: 4 bytes a parameter of its own for each version in use, see kept_versions, 4
+///           for a gradient, and what optimizer, compensator and compressor take; server_memory
+///           says how much in all. A worker: 8 bytes a parameter and the compressor's
 ///   errors  non_finite, on the rank whose gradient it is; malformed; peer_failure;
 ///           invalid_option, when it is bound: servers below 1 or beyond the ranks, no worker, or
 ///           backup workers with several servers; mismatch: an order of arrivals that cannot be

@@ -29,7 +29,6 @@
 #include "sotto/strategies/shard.hpp"
 #include "sotto/strategies/shard_server.hpp"
 #include "sotto/transports/transport.hpp"
-#include "sotto/wire/little_endian.hpp"
 #include "sotto/wire/push.hpp"
 
 namespace sotto {
@@ -224,27 +223,24 @@ private:
     }
 
     void take(int rank, byte_view content, time_point now) {
-        const int worker = roles_.worker_of(rank);
-        const bool is_done = content.size() >= 4 && content[0] == std::byte{2};
-        const bool begins = content.size() >= 4 && content[0] == std::byte{0};
-        if (worker >= 0) {
+        const wire::push_header head = wire::read_push_header(content).value(
+            [&] { return "what rank " + std::to_string(rank) + " sent to its server"; });
+        const bool is_done = head.kind == wire::push_kind::done;
+        const bool begins = head.kind == wire::push_kind::attach;
+        if (const int worker = roles_.worker_of(rank); worker >= 0) {
             // Of a process that went meanwhile: nobody waits for what comes of it.
             if (survives_ && !begins && !server_.is_present(worker)) return;
             push(worker, content, now);
             if (begins && refuse(rank, wire::configuration_of(content))) return;
-            if (!begins && !is_done) count_round(worker, content);
+            if (head.kind == wire::push_kind::gradient)  // taken, or dropped
+                rounds_[static_cast<std::size_t>(worker)] =
+                    static_cast<std::int64_t>(head.round) + 1;
         } else if (!is_done) {
             throw malformed("what rank " + std::to_string(rank) + " sent to its server",
                             {0, "2, that it is done: it does not work", 0});
         }
         of(rank).is_done = is_done;
         end_if_all_done();
-    }
-
-    /// The worker's gradient was taken, or dropped.
-    void count_round(int worker, byte_view push) {
-        const auto before = wire::load_little_endian<std::uint64_t>(push.data() + 8);
-        rounds_[static_cast<std::size_t>(worker)] = static_cast<std::int64_t>(before) + 1;
     }
 
     /// Whether a worker cannot take part; it is told why.

@@ -74,6 +74,28 @@ inline void write_push_head(const push_header& h, std::span<const std::uint64_t>
     store_little_endian(to + push_header_bytes, sizes);
 }
 
+/// What a push begins with, whatever stands behind it.
+///   errors  refuses bytes that are not as above
+inline result<push_header> read_push_header(byte_view in) noexcept {
+    const auto refused = [](std::int64_t at, const char* expected, std::uint64_t found,
+                            std::int64_t count = -1) {
+        return fault{at, expected, static_cast<std::int64_t>(found), count};
+    };
+    if (in.size() < push_header_bytes)
+        return refused(0, "bytes of a push's header", in.size(), push_header_bytes);
+    const auto kind = load_little_endian<std::uint32_t>(in.data());
+    if (kind > 2) return refused(0, "0, 1 or 2 for begins, a gradient, is done", kind);
+    const push_header h{
+        .kind = static_cast<push_kind>(kind),
+        .tensors = load_little_endian<std::uint32_t>(in.data() + 4),
+        .round = load_little_endian<std::uint64_t>(in.data() + 8),
+        .read = load_little_endian<std::uint64_t>(in.data() + 16),
+        .epoch = std::bit_cast<double>(load_little_endian<std::uint64_t>(in.data() + 24))};
+    if (!(h.epoch >= 0.0) || !std::isfinite(h.epoch))
+        return refused(24, "a number of passes, at least 0", std::bit_cast<std::uint64_t>(h.epoch));
+    return h;
+}
+
 /// A push for a server of so many tensors; `messages` gets as many views into `in`.
 ///   errors  refuses any other number of tensors, sizes that do not add up to the rest, and bytes
 ///           that are not as above
@@ -83,18 +105,9 @@ inline result<push_header> read_push(byte_view in, std::span<byte_view> messages
         return fault{static_cast<std::int64_t>(at), expected, static_cast<std::int64_t>(found),
                      count};
     };
-    if (in.size() < push_header_bytes)
-        return refused(0, "bytes of a push's header", in.size(), push_header_bytes);
-    const auto kind = load_little_endian<std::uint32_t>(in.data());
-    if (kind > 2) return refused(0, "0, 1 or 2 for begins, a gradient, is done", kind);
-    push_header h{
-        .kind = static_cast<push_kind>(kind),
-        .tensors = load_little_endian<std::uint32_t>(in.data() + 4),
-        .round = load_little_endian<std::uint64_t>(in.data() + 8),
-        .read = load_little_endian<std::uint64_t>(in.data() + 16),
-        .epoch = std::bit_cast<double>(load_little_endian<std::uint64_t>(in.data() + 24))};
-    if (!(h.epoch >= 0.0) || !std::isfinite(h.epoch))
-        return refused(24, "a number of passes, at least 0", std::bit_cast<std::uint64_t>(h.epoch));
+    const result<push_header> head = read_push_header(in);
+    if (!head) return head;
+    const push_header& h = *head;
     if (h.kind == push_kind::attach) {
         if (h.tensors != 0) return refused(4, "0 tensors", h.tensors);
         const std::size_t rest = in.size() - push_header_bytes;
