@@ -17,7 +17,7 @@ enum class transport_kind { in_process, tcp, mpi, simulated };
 
 struct transport_options {
     transport_kind kind = transport_kind::in_process;
-    int workers = 4;                // in-process and simulated: threads
+    int workers = 4;                // in-process and simulated: ranks
     std::string secret{};           // tcp: a file that all ranks have; empty: none
     bool insecure_network = false;  // tcp: as tcp_options has it
     double megabits = 1000.0;       // simulated: of every rank's line, a second
