@@ -101,10 +101,10 @@ void add_transport(CLI::App& app, transport_options& chosen) {
                    "strangers out and what is sent secret");
     app.add_flag("--insecure-network", chosen.insecure_network,
                  "tcp: no secret is needed, since nobody else is on the network");
-    app.add_option("--megabits", chosen.megabits, "simulated: of every rank's line, a second")
+    app.add_option("--simulated-megabits", chosen.megabits, "Of every rank's line, a second")
         ->check(CLI::Range(0.001, 1e6))
         ->capture_default_str();
-    app.add_option("--slow", chosen.slow, "simulated: how much slower the last rank computes")
+    app.add_option("--simulated-slow", chosen.slow, "How much slower the last rank computes")
         ->check(CLI::Range(1.0, 1e6))
         ->capture_default_str();
 }

@@ -28,7 +28,8 @@ struct transport_options {
 /// What a simulated network is like: ranks whose steps take times of their own, one of them slow.
 sotto::simulated_options network_of(const transport_options& chosen);
 
-/// The flags --transport, --workers, --secret, --insecure-network, --megabits and --slow.
+/// The flags --transport, --workers, --secret, --insecure-network, --simulated-megabits and
+/// --simulated-slow.
 void add_transport(CLI::App& app, transport_options& chosen);
 
 /// Calls f(transport) for each rank that this process has: all of them in-process, on a thread

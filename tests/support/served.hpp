@@ -24,10 +24,10 @@ namespace sotto::testing {
 template <class Options>
 class served {
 public:
-    served(const Options& options, int workers, std::vector<float> start)
+    served(const Options& options, int workers, std::vector<float> start, int first_rank = 0)
         : tensors_(one_vector(start.size())),
           compressor_(options.compressor.bind(tensors_)),
-          server_(options, tensors_, shard{0, 1}, workers),
+          server_(options, tensors_, shard{0, 1}, workers, first_rank),
           read_(static_cast<std::size_t>(workers), start),
           answers_(static_cast<std::size_t>(workers)),
           version_(static_cast<std::size_t>(workers)),

@@ -246,6 +246,21 @@ TEST_CASE("what cannot be is refused when it is bound") {
                          "parameter_server: 0 servers among 2 ranks; 1 to all of them are possible",
                          invalid_option);
     CHECK_THROWS_AS(bind({.servers = 3}), invalid_option);
+    CHECK_THROWS_WITH_AS(bind({.patience = -1.0}),
+                         "parameter_server: patience is -1.000000 s; 0 to 1e9 are possible",
+                         invalid_option);
+    CHECK_THROWS_WITH_AS(
+        over_in_process::run(3,
+                             [&](auto& transport) {
+                                 number_model model;
+                                 const parameter_server strategy{
+                                     plain, bulk_synchronous{.backups = 1}, no_compensation{},
+                                     none{}, serving{.servers = 2}};
+                                 trainer trainer{model, strategy, transport};
+                             }),
+        "parameter_server: backup workers with 2 servers, each of which would drop the gradients "
+        "of others; 1 is possible",
+        invalid_option);
     CHECK_THROWS_AS(bind({.servers = 2, .dedicated = true}), invalid_option);
     CHECK_THROWS_AS(bind({.checkpoints = "never_made", .every = 0}), invalid_option);
 }

@@ -31,7 +31,14 @@ struct bulk_synchronous {
         state(int workers, int backups, bool averaged)
             : backups_(backups), averaged_(averaged), workers_(static_cast<std::size_t>(workers)) {}
 
-        void attach(int worker) noexcept { of(worker) = {.is_present = true, .round = round_}; }
+        /// Who is there anew and has given its gradient before waits for the end of the round.
+        void attach(int worker) noexcept {
+            entry& e = of(worker);
+            if (has_given(e))
+                e.is_present = true;
+            else
+                e = {.is_present = true, .round = round_};
+        }
         void detach(int worker) noexcept {
             // What it gave counts; it is no longer waited for.
             of(worker).is_present = false;
@@ -45,7 +52,7 @@ struct bulk_synchronous {
         /// In the round after the one that its gradient was for.
         bool may_go(int worker, time_point) noexcept {
             entry& e = of(worker);
-            if (e.has_pushed && e.round == round_) return false;
+            if (has_given(e)) return false;
             e.has_pushed = false;
             e.round = round_;
             return true;
@@ -72,13 +79,13 @@ struct bulk_synchronous {
             std::int64_t round = 0;  // that its next gradient, or the one that it has given, is for
         };
 
+        bool has_given(const entry& e) const noexcept { return e.has_pushed && e.round == round_; }
         entry& of(int worker) noexcept { return workers_[static_cast<std::size_t>(worker)]; }
 
         /// Who is there, and who has given its gradient and left since.
         int waited_for() const noexcept {
             int count = 0;
-            for (const entry& e : workers_)
-                count += e.is_present || (e.has_pushed && e.round == round_) ? 1 : 0;
+            for (const entry& e : workers_) count += e.is_present || has_given(e) ? 1 : 0;
             return count;
         }
 

@@ -36,12 +36,6 @@ public:
             if (e.is_present) least = std::min(least, e.clock);
         return least;
     }
-    std::int64_t fastest() const noexcept {
-        std::int64_t most = 0;
-        for (const entry& e : all_)
-            if (e.is_present) most = std::max(most, e.clock);
-        return most;
-    }
 
 private:
     struct entry {

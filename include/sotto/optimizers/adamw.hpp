@@ -53,6 +53,8 @@ public:
                                  "; it must be positive");
     }
 
+    double rate_at(const round_info&) const noexcept { return options_.learning_rate; }
+
     void begin_step(const step_info& step, std::span<const float>) noexcept {
         const double t = static_cast<double>(steps_ + 1);
         step_ = {.rate = static_cast<float>(options_.learning_rate * step.rate_factor),

@@ -60,6 +60,11 @@ public:
                                  "; it must be positive");
     }
 
+    double rate_at(const round_info& where) const noexcept requires
+        optimizing::tells_rate<Optimizer> {
+        return optimizing::rate_at(bound_, where);
+    }
+
     void begin_step(const step_info& step, std::span<const float> gradient) {
         const double length = std::sqrt(kernels::sum_of_squares(gradient));
         const float factor = length > norm_ ? static_cast<float>(norm_ / length) : 1.0f;

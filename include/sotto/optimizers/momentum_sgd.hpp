@@ -43,6 +43,8 @@ public:
         detail::check_decay("momentum_sgd", options.weight_decay);
     }
 
+    double rate_at(const round_info&) const noexcept { return options_.learning_rate; }
+
     void begin_step(const step_info& step, std::span<const float>) noexcept {
         rate_ = static_cast<float>(options_.learning_rate * step.rate_factor);
     }

@@ -102,6 +102,13 @@ void follow_momentum(State& state, const carried_momentum& momentum) noexcept {
     if constexpr (requires { state.follow_momentum(momentum); }) state.follow_momentum(momentum);
 }
 
+/// An optimizer whose state says what the learning rate of a step is.
+template <class Optimizer>
+concept tells_rate = requires(const Optimizer& options, const layout& tensors,
+                              const round_info& where) {
+    options.bind(tensors).rate_at(where);
+};
+
 /// The learning rate of a step; 0 where the optimizer does not tell it.
 template <class State>
 double rate_at(const State& state, const round_info& where) noexcept {

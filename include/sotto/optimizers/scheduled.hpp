@@ -54,7 +54,8 @@ public:
         optimizing::follow_momentum(bound_, momentum);
     }
 
-    double rate_at(const round_info& where) const noexcept {
+    double rate_at(const round_info& where) const noexcept requires
+        optimizing::tells_rate<Optimizer> {
         return optimizing::rate_at(bound_, where) * schedule_.factor(where);
     }
 
@@ -69,8 +70,8 @@ public:
     }
 
     void update_part(const tensor& t, std::int64_t first, std::span<float> parameters,
-                     std::span<const float> gradient) noexcept
-        requires optimizing::updates_parts<bound> {
+                     std::span<const float> gradient) noexcept requires
+        optimizing::updates_parts<bound> {
         bound_.update_part(t, first, parameters, gradient);
     }
 

@@ -80,6 +80,12 @@ public:
         at = nobody;
     }
 
+    /// Gives back the memory of what nobody has read last.
+    void free_unused() noexcept {
+        for (std::size_t at = 0; at < kept_.size(); ++at)
+            if (at != now_ && kept_[at].readers == 0) large_vector<float>().swap(kept_[at].values);
+    }
+
     /// The worker has read some parameters anew, and still has the others: memory of its own, to be
     /// changed. Where it has none yet it has them as they are now.
     std::span<float> own(int worker) {

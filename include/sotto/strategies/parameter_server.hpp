@@ -23,7 +23,8 @@ struct serving {
     int servers = 1;
     bool dedicated = false;
     /// Workers may die, leave and come again, and servers come again, while the others go on; where
-    /// the transport can. A worker then waits `patience` seconds for a server.
+    /// the transport can. A worker then waits `patience` seconds for a server. What it was pushing
+    /// when the server ended it pushes again, as a gradient at the parameters that it then reads.
     bool survives = false;
     double patience = 60.0;
     /// Where each server saves what it holds, in a folder of its own and every so many of its
@@ -80,6 +81,10 @@ struct parameter_server {
         "parameter_server: this compensator corrects the gradients of one round by each other, so "
         "the consistency must be bulk_synchronous: with another one use delay_compensation or "
         "delay_compensation_adaptive");
+    static_assert(!adapts_rate<Compensator> || optimizing::tells_rate<Optimizer>,
+                  "parameter_server: this compensator needs the learning rate of a step, which the "
+                  "optimizer does not tell: give its state rate_at(round_info), or use "
+                  "inverse_staleness");
     static_assert(binds_to_layout<Compressor> && encodes<Compressor> && decodes<Compressor>,
                   "parameter_server: the fourth policy must be a compressor: it needs bind(const "
                   "layout&), and its state encode(tensor, span<const float> gradient, bytes& out) "

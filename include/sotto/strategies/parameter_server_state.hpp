@@ -52,6 +52,7 @@ public:
           gradient_(static_cast<std::size_t>(tensors.size())),
           read_(static_cast<std::size_t>(tensors.size())),
           tensor_bytes_(tensors.tensors().size()) {
+        require_one_server_for_backups(options);
         const duration patience = survive(options.servers);
         for (int s = 0; s < roles_.servers(); ++s)
             links_.emplace_back(
@@ -61,7 +62,7 @@ public:
         if (roles_.serves()) {
             serving_.emplace(options, tensors_, shards_[static_cast<std::size_t>(through.rank())],
                              roles_, compressor_, through);
-            if (patience > duration::zero()) serving_->survive();
+            if (survives_) serving_->survive();
         }
         through.reserve(4 * std::int64_t{roles_.servers()} + 2 * std::int64_t{through.size()} + 1);
     }
@@ -79,9 +80,9 @@ public:
         return true;
     }
 
-    /// Gets the parameters from the servers. Its rounds that they have had since this `fit` began
-    /// are not done again: of a worker that is there anew, or that begins where servers go on from
-    /// a checkpoint.
+    /// Gets the parameters from the servers. Its rounds that any of them has had since this `fit`
+    /// began are not done again: of a worker that is there anew, or that begins where servers go on
+    /// from a checkpoint. What another server had not had of them by then is lost.
     std::int64_t begin(std::span<float> parameters) {
         return guarded([&] {
             if (serving_) serving_->begin(parameters);
@@ -90,8 +91,8 @@ public:
             for (auto& l : links_) l.push({.kind = wire::push_kind::attach}, {});
             wait_for_answers();
             std::copy(read_.begin(), read_.end(), parameters.begin());
-            std::uint64_t had = links_.front().answer().rounds;
-            for (const auto& l : links_) had = std::min(had, l.answer().rounds);
+            std::uint64_t had = 0;
+            for (const auto& l : links_) had = std::max(had, l.answer().rounds);
             return rounds_ = static_cast<std::int64_t>(had);
         });
     }
@@ -136,9 +137,22 @@ public:
     std::span<const rank_change> losses() const noexcept { return losses_; }
 
 private:
+    /// A gradient is taken or dropped as a whole, and each server takes those that come first.
+    static void require_one_server_for_backups(const Options& options) {
+        if constexpr (requires { options.consistency.backups; })
+            if (options.consistency.backups > 0 && options.servers.servers > 1)
+                throw invalid_option(
+                    "parameter_server: backup workers with " +
+                    std::to_string(options.servers.servers) +
+                    " servers, each of which would drop the gradients of others; 1 is possible");
+    }
+
     /// How long a server may be away; 0 where nobody may.
     template <class Serving>
     duration survive(const Serving& servers) {
+        if (!(servers.patience >= 0.0 && servers.patience <= 1e9))
+            throw invalid_option("parameter_server: patience is " +
+                                 std::to_string(servers.patience) + " s; 0 to 1e9 are possible");
         if (!servers.survives) return {};
         if constexpr (tolerant_transport<Transport>) {
             through_->tolerate();
@@ -290,8 +304,8 @@ private:
         if constexpr (tolerant_transport<Transport>) {
             while (auto change = through_->next_change()) {
                 const int rank = change->rank;
-                auto* const link = rank < roles_.servers() ? &links_[static_cast<std::size_t>(rank)]
-                                                           : nullptr;
+                auto* const link =
+                    rank < roles_.servers() ? &links_[static_cast<std::size_t>(rank)] : nullptr;
                 if (!change->is_here) {  // what it had sent before it went
                     if (serving_) serving_->serve();
                     if (link) link->advance();

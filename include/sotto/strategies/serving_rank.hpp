@@ -46,7 +46,7 @@ public:
                  const server_roles& roles, const Compressor& compressor, Transport& through)
         : through_(&through),
           roles_(roles),
-          server_(options, tensors, part, roles.workers()),
+          server_(options, tensors, part, roles.workers(), roles.rank_of(0)),
           seen_(roles.workers()),
           ranks_(static_cast<std::size_t>(through.size())),
           rounds_(static_cast<std::size_t>(roles.workers())) {
@@ -90,7 +90,6 @@ public:
 
     /// What training begins with; only the first time counts.
     void begin(std::span<const float> parameters) {
-        if (due_) return;
         if (!server_.has_begun()) {
             server_.begin(parameters);
             if (kept_ && kept_->restore(*this)) server_.restored();
@@ -102,7 +101,7 @@ public:
         // All at once: else the first would be a round of its own.
         for (int worker = 0; worker < roles_.workers(); ++worker)
             if (of(roles_.rank_of(worker)).is_here) server_.expect(worker);
-        receive();
+        if (!due_) receive();
     }
 
     /// Takes what has come, and answers whom it may.
@@ -140,8 +139,8 @@ public:
         settle(r.head_sent);
         settle(r.content_sent);
         if (const int worker = roles_.worker_of(rank); worker >= 0) {
-            if (order_) order_->refuse_went(worker);
-            if (recorder_) recorder_->went(worker, through_->now());
+            if (order_ && !r.is_done) order_->refuse_went(worker);
+            if (recorder_ && !r.is_done) recorder_->went(worker, through_->now());
             server_.detach(worker);
             seen_.left(worker);
             count_pushes();
@@ -181,6 +180,7 @@ private:
         bool is_here = true;
         bool is_done = false;
         std::array<std::byte, wire::parameters_header_bytes> head{};
+        bytes refusal;
         std::optional<request> head_sent, content_sent;
     };
 
@@ -249,9 +249,10 @@ private:
         if (theirs == ours) return false;
         std::string why = detail::difference(rank, theirs.text, through_->rank(), ours.text);
         if (why.empty()) why = "they are configured differently, somewhere beyond 65536 bytes";
-        refusal_.assign(std::as_bytes(std::span(why)).begin(), std::as_bytes(std::span(why)).end());
+        bytes& refusal = of(rank).refusal;  // nothing of it is under way: the rank has pushed since
+        refusal.assign(std::as_bytes(std::span(why)).begin(), std::as_bytes(std::span(why)).end());
         server_.detach(roles_.worker_of(rank));
-        answer(rank, {.kind = wire::parameters_kind::refused, .size = refusal_.size()}, refusal_);
+        answer(rank, {.kind = wire::parameters_kind::refused, .size = refusal.size()}, refusal);
         return true;
     }
 
@@ -338,7 +339,6 @@ private:
     std::size_t counted_ = 0;           // of the server's log
     std::vector<std::int64_t> rounds_;  // of each worker, since `fit` began
     std::string configuration_;
-    bytes refusal_;
     bytes room_;
     std::optional<request> due_;
     bool all_done_ = false;

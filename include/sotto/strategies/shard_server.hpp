@@ -16,15 +16,14 @@
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/clock.hpp"
 #include "sotto/core/errors.hpp"
-#include "sotto/core/large_pages.hpp"
 #include "sotto/core/layout.hpp"
 #include "sotto/kernels/arithmetic.hpp"
 #include "sotto/kernels/entries.hpp"
-#include "sotto/kernels/reductions.hpp"
 #include "sotto/optimizers/optimizer.hpp"
 #include "sotto/staleness/staleness_compensator.hpp"
 #include "sotto/strategies/changed_entries.hpp"
 #include "sotto/strategies/kept_versions.hpp"
+#include "sotto/strategies/pushed_gradient.hpp"
 #include "sotto/strategies/served_push.hpp"
 #include "sotto/strategies/shard.hpp"
 #include "sotto/strategies/staleness_counts.hpp"
@@ -69,19 +68,20 @@ public:
     using by_parts = steps_by_parts<state_of<compressor_options>,
                                     compensator_state<compensator_options>, optimizer_state>;
 
-    shard_server(const Options& options, const layout& tensors, const shard& part, int workers)
+    /// `first_rank`: of the first worker; the others follow.
+    shard_server(const Options& options, const layout& tensors, const shard& part, int workers,
+                 int first_rank = 0)
         : tensors_(tensors),
           part_(part),
           optimizer_(options.optimizer.bind(tensors_)),
           consistency_(options.consistency.bind(workers)),
           compensator_(options.compensator.bind(tensors_, workers)),
-          compressor_(options.compressor.bind(tensors_)),
+          gradient_(options.compressor, tensors_, part, first_rank),
           versions_(workers, static_cast<std::size_t>(part.size_of(tensors_))),
           counts_(workers),
           workers_(static_cast<std::size_t>(workers)),
-          gradient_(static_cast<std::size_t>(tensors.size())),
           changed_(static_cast<std::size_t>(part.size_of(tensors_))) {
-        optimizing::follow_momentum(optimizer_, compressing::momentum(compressor_));
+        optimizing::follow_momentum(optimizer_, compressing::momentum(gradient_.compressor()));
         if constexpr (watches) {
             std::int64_t largest = 0;
             for (const tensor& t : part_.of(tensors_)) largest = std::max(largest, t.size);
@@ -146,7 +146,7 @@ public:
             case wire::push_kind::gradient: break;
         }
         entry& w = of(worker);
-        if (!w.is_present || w.wants || head.read > version_)
+        if (!w.is_present || w.wants || !w.has_read || head.read != w.read)
             throw malformed("worker " + std::to_string(worker),
                             {0, "a gradient of parameters that it has read",
                              static_cast<std::int64_t>(head.read)});
@@ -176,6 +176,7 @@ public:
         consistency_.detach(worker);
         w.has_read = false;
         if (w.collected.empty()) versions_.release(worker);
+        versions_.free_unused();
         compensating::forget(compensator_, worker);
         complete_rounds();
     }
@@ -278,7 +279,7 @@ private:
         if constexpr (by_parts::possible) {
             take_by_parts(worker, head, messages);
         } else {
-            decode(worker, head, messages, true);
+            gradient_.add(worker, head, messages, true);
             step(worker, head, versions_.of(worker));
         }
         changed_.add_all(++version_);
@@ -287,9 +288,9 @@ private:
 
     void take_by_parts(int worker, const wire::push_header& head,
                        std::span<const byte_view> messages) {
-        begin_decoding(worker, head);
-        by_parts parts(tensors_, part_, compressor_, compensator_, optimizer_);
-        parts.check(messages, worker);
+        gradient_.begin(worker, head);
+        by_parts parts(tensors_, part_, gradient_.compressor(), compensator_, optimizer_);
+        parts.check(messages, gradient_.rank_of(worker));
         const std::span<const float> present = versions_.now(), read = versions_.of(worker);
         begin_step(worker, head);
         parts.step(messages, present, compares ? read : read.first(0), versions_.next(worker),
@@ -301,20 +302,20 @@ private:
     /// The same where most of the gradient is 0: touches what is not.
     void take_entries(int worker, const wire::push_header& head,
                       std::span<const byte_view> messages) {
-        begin_decoding(worker, head);
+        gradient_.begin(worker, head);
         indices_.clear();
         values_.clear();
         ends_.clear();
         std::size_t i = 0;
         for (const tensor& t : part_.of(tensors_)) {  // all of it before anything changes
             const byte_view message = messages[i++];
-            if (compressor_.sums(t)) {
-                decode(t, message, worker, true);
+            if (gradient_.compressor().sums(t)) {
+                gradient_.add(worker, t, message, true);
             } else {
-                const sparse_view view = compressor_.decode(t, message);
+                const sparse_view view = gradient_.compressor().decode(t, message);
                 for (std::size_t k = 0; k < view.values.size(); ++k)
                     if (!std::isfinite(view.values[k]))
-                        throw non_finite(worker, t.name, view.indices[k]);
+                        throw non_finite(gradient_.rank_of(worker), t.name, view.indices[k]);
                 indices_.insert(indices_.end(), view.indices.begin(), view.indices.end());
                 values_.insert(values_.end(), view.values.begin(), view.values.end());
             }
@@ -332,7 +333,7 @@ private:
             const auto at = std::span<const std::uint32_t>(indices_).subspan(begin, end - begin);
             const auto values = std::span<float>(values_).subspan(begin, end - begin);
             const auto offset = static_cast<std::uint32_t>(t.offset - part_.begin_of(tensors_));
-            if (compressor_.sums(t)) {
+            if (gradient_.compressor().sums(t)) {
                 prepare(t, read, weight);
                 move(t, weights);
                 for (std::int64_t e = 0; e < t.size; ++e)
@@ -352,7 +353,7 @@ private:
     void step_by_all() {
         const entry* last = nullptr;
         for_each_collected([&](int worker, entry& w) {
-            decode(worker, w.head, messages_, !last);
+            gradient_.add(worker, w.head, messages_, !last);
             last = &w;
         });
         if (!last) return;
@@ -362,10 +363,12 @@ private:
         clear_collected();
     }
 
-    /// Each makes a step where those before it have led.
+    /// Each makes a step where those before it have led; none if one of them is no number.
     void step_one_by_one() {
+        for_each_collected(
+            [&](int worker, entry& w) { gradient_.add(worker, w.head, messages_, true); });
         for_each_collected([&](int worker, entry& w) {
-            decode(worker, w.head, messages_, true);
+            gradient_.add(worker, w.head, messages_, true);
             step(worker, w.head, versions_.of(worker));
         });
         changed_.add_all(++version_);
@@ -388,7 +391,7 @@ private:
     void clear_collected() {
         for (int worker = 0; worker < static_cast<int>(workers_.size()); ++worker) {
             entry& w = of(worker);
-            if (!w.collected.empty() && !w.is_present) versions_.release(worker);
+            if (!w.collected.empty() && !w.is_present) versions_.release(worker);  // it has gone
             w.collected.clear();
         }
     }
@@ -398,35 +401,13 @@ private:
         log_.push_back({worker, head.round, head.read, led_to});
     }
 
-    void begin_decoding(int worker, const wire::push_header& head) {
-        compressing::begin_round(
-            compressor_,
-            {.step = static_cast<std::int64_t>(head.round), .epoch = head.epoch, .rank = worker});
-    }
-
-    /// Adds a gradient to those before, or begins with it.
-    void decode(int worker, const wire::push_header& head, std::span<const byte_view> messages,
-                bool is_first) {
-        begin_decoding(worker, head);
-        std::size_t i = 0;
-        for (const tensor& t : part_.of(tensors_)) decode(t, messages[i++], worker, is_first);
-    }
-    void decode(const tensor& t, byte_view message, int worker, bool is_first) {
-        const auto sum = t.of(std::span<float>(gradient_));
-        if (is_first) std::fill(sum.begin(), sum.end(), 0.0f);
-        compressor_.decode_add(t, message, sum);
-        if (const auto at = kernels::first_non_finite(sum); at >= 0)
-            throw non_finite(worker, t.name, at);
-    }
-
     /// The optimizer's step by what was decoded, which was computed at the parameters `read`; empty
     /// where these are the present ones.
     void step(int worker, const wire::push_header& head, std::span<const float> read) {
         const auto weight = static_cast<float>(consistency_.weight());
         const double factor = begin_compensating(worker, head);
         for (const tensor& t : part_.of(tensors_)) prepare(t, read, weight);
-        optimizer_.begin_step({.where = where(head), .rate_factor = factor},
-                              std::span<const float>(gradient_));
+        optimizer_.begin_step({.where = where(head), .rate_factor = factor}, gradient_.all());
         const std::span<float> weights = versions_.change();
         for (const tensor& t : part_.of(tensors_)) move(t, weights);
         optimizing::commit(optimizer_);
@@ -435,8 +416,7 @@ private:
     /// For an optimizer that does not ask for the whole gradient.
     void begin_step(int worker, const wire::push_header& head) {
         const double factor = begin_compensating(worker, head);
-        optimizer_.begin_step({.where = where(head), .rate_factor = factor},
-                              std::span<const float>(gradient_));
+        optimizer_.begin_step({.where = where(head), .rate_factor = factor}, gradient_.all());
     }
 
     double begin_compensating(int worker, const wire::push_header& head) {
@@ -452,7 +432,7 @@ private:
 
     /// From a worker's gradient to what the optimizer sees.
     void prepare(const tensor& t, std::span<const float> read, float weight) {
-        const auto g = t.of(std::span<float>(gradient_));
+        const auto g = gradient_.of(t);
         if (compares && !read.empty())
             compensating::compensate(compensator_, t, g, now(t), of(t, read));
         if (weight != 1.0f) kernels::scale(g, weight);
@@ -461,7 +441,7 @@ private:
     void move(const tensor& t, std::span<float> weights) {
         const std::span<float> w = of(t, weights);
         if constexpr (watches) std::copy(w.begin(), w.end(), before_.begin());
-        optimizer_.update(t, w, t.of(std::span<const float>(gradient_)));
+        optimizer_.update(t, w, gradient_.of(t));
         if constexpr (watches) {
             const auto change = std::span<float>(before_).first(w.size());
             for (std::size_t i = 0; i < w.size(); ++i) change[i] = w[i] - change[i];
@@ -480,7 +460,7 @@ private:
     optimizer_state optimizer_;
     consistency_state<consistency_options> consistency_;
     compensator_state<compensator_options> compensator_;
-    state_of<compressor_options> compressor_;
+    pushed_gradient<compressor_options> gradient_;
     kept_versions versions_;
     staleness_counts counts_;
     std::vector<entry> workers_;
@@ -488,7 +468,6 @@ private:
     std::vector<std::uint32_t> indices_, moved_;
     std::vector<float> values_;
     std::vector<std::size_t> ends_;  // of each tensor's entries
-    large_vector<float> gradient_;
     std::vector<float> before_;
     changed_entries changed_;
     std::vector<served_push> log_;

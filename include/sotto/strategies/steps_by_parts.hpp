@@ -37,12 +37,12 @@ public:
           compensator_(&compensator),
           optimizer_(&optimizer) {}
 
-    /// The messages of all tensors. Throws what decoding throws, and non_finite; nothing has
-    /// changed then.
-    void check(std::span<const byte_view> messages, int worker) {
+    /// The messages of all tensors, from a rank. Throws what decoding throws, and non_finite;
+    /// nothing has changed then.
+    void check(std::span<const byte_view> messages, int rank) {
         const auto tensors = of_.of(*tensors_);
         // The last first: they came last, so they are in a cache.
-        for (std::size_t t = tensors.size(); t-- > 0;) check(tensors[t], messages[t], worker);
+        for (std::size_t t = tensors.size(); t-- > 0;) check(tensors[t], messages[t], rank);
     }
 
     /// `read`: the parameters at which the gradient was computed; empty if that is not to be seen.
@@ -57,17 +57,17 @@ public:
     }
 
 private:
-    void check(const tensor& t, byte_view message, int worker) {
+    void check(const tensor& t, byte_view message, int rank) {
         if (const auto floats = compressing::floats_in(*compressor_, t, message)) {
             if (const auto at = kernels::first_non_finite_in(*floats); at >= 0)
-                throw non_finite(worker, t.name, at);
+                throw non_finite(rank, t.name, at);
             return;
         }
         for (std::int64_t first = 0; first < t.size; first += part) {
             const auto values = room(std::min(part, t.size - first));
             compressor_->decode_part(t, message, first, values);
             if (const auto at = kernels::first_non_finite(values); at >= 0)
-                throw non_finite(worker, t.name, first + at);
+                throw non_finite(rank, t.name, first + at);
         }
     }
 

@@ -66,18 +66,47 @@ TEST_CASE("the correction opposes a gradient whose descent has taken place alrea
 
 TEST_CASE("for a batch of B the unbiased lambda is B") {
     // Mean of a Gaussian with variance 1: h = 1, and the gradient of a batch has variance 1 / B.
+    // Then lambda g^2 is h on the mean: by it the correction grows with each step away.
+    const layout tensors = one_vector(1);
+    const std::vector<float> then{0.0f}, now{1.0f};
     random_stream random(3);
     for (const int batch : {1, 4, 16}) {
+        auto state = delay_compensation{.lambda = static_cast<double>(batch)}.bind(tensors, 1);
         double sum = 0.0;
         constexpr int draws = 40000;
         for (int i = 0; i < draws; ++i) {
             double g = 0.0;
             for (int b = 0; b < batch; ++b) g += static_cast<double>(random.normal());
             g /= batch;
-            sum += batch * g * g;
+            std::vector<float> corrected{static_cast<float>(g)};
+            state.compensate(*tensors.begin(), corrected, now, then);
+            sum += static_cast<double>(corrected[0]) - g;
         }
         CHECK(sum / draws == doctest::Approx(1.0).epsilon(0.03));
     }
+}
+
+TEST_CASE("with exact compensation a late gradient is stable as long as a fresh one") {
+    // w^2 / 2 with gradients 4 steps old: h = 1 is lambda g^2 for lambda = 1 / g^2.
+    const layout tensors = one_vector(1);
+    const auto size_after = [&](double rate, bool compensates) {
+        std::vector<float> path(5, 1.0f);
+        for (int step = 0; step < 400 && std::abs(path.back()) < 1e6f; ++step) {
+            const std::vector<float> then{path[path.size() - 5]}, now{path.back()};
+            std::vector<float> g = then;
+            const double square = static_cast<double>(g[0]) * static_cast<double>(g[0]);
+            if (compensates && square > 1e-30)
+                delay_compensation{.lambda = 1.0 / square}
+                    .bind(tensors, 1)
+                    .compensate(*tensors.begin(), g, now, then);
+            path.push_back(now[0] - static_cast<float>(rate) * g[0]);
+        }
+        return std::abs(path.back());
+    };
+    CHECK(size_after(1.9, true) < 1e-6f);
+    CHECK(size_after(2.1, true) > 1e6f);
+    CHECK(size_after(1.9, false) > 1e6f);
+    CHECK(size_after(0.36, false) > 1.0f);  // 2 sin(pi / 18) = 0.347
 }
 
 TEST_CASE("a bound keeps the correction within a share of the gradient") {

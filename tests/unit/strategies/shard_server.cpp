@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <numbers>
 #include <span>
 #include <vector>
@@ -19,7 +20,9 @@
 #include "sotto/consistency/bulk_synchronous.hpp"
 #include "sotto/consistency/stale_synchronous.hpp"
 #include "sotto/core/errors.hpp"
+#include "sotto/optimizers/clipped.hpp"
 #include "sotto/optimizers/momentum_sgd.hpp"
+#include "sotto/staleness/ada_delay.hpp"
 #include "sotto/staleness/delay_compensation.hpp"
 #include "sotto/staleness/delay_compensation_adaptive.hpp"
 #include "sotto/staleness/delay_compensation_of_rounds.hpp"
@@ -119,19 +122,26 @@ struct only_by_parts {
 
 constexpr int schedule[] = {0, 1, 1, 2, 0, 1, 2, 2, 2, 0, 1, 0, 0, 2, 1};
 
-/// The algorithm of the paper in as few lines as possible.
+/// The algorithms of the paper in as few lines as possible.
 struct reference {
-    float rate, lambda;
+    float rate, lambda, decay = -1.0f, epsilon = 0.0f;  // decay below 0: a constant lambda
     floats w;
     std::vector<floats> backup;
+    floats square;
 
     reference(float r, float l, const floats& start, std::size_t workers)
-        : rate(r), lambda(l), w(start), backup(workers, start) {}
+        : rate(r), lambda(l), w(start), backup(workers, start), square(start.size()) {}
 
     void push(int worker, const floats& g) {
         floats& before = backup[static_cast<std::size_t>(worker)];
-        for (std::size_t i = 0; i < w.size(); ++i)
-            w[i] -= rate * (g[i] + lambda * g[i] * g[i] * (w[i] - before[i]));
+        for (std::size_t i = 0; i < w.size(); ++i) {
+            float by = lambda;
+            if (decay >= 0.0f) {
+                square[i] = decay * square[i] + (1.0f - decay) * g[i] * g[i];
+                by = lambda / std::sqrt(square[i] + epsilon);
+            }
+            w[i] -= rate * (g[i] + by * g[i] * g[i] * (w[i] - before[i]));
+        }
         before = w;
     }
 };
@@ -153,6 +163,27 @@ TEST_CASE("a schedule of pushes leads where the paper's algorithm leads") {
             REQUIRE(of(server.parameters()) == expected.w);
             for (int w = 0; w < 3; ++w)
                 REQUIRE(server.read_by(w) == expected.backup[static_cast<std::size_t>(w)]);
+        }
+    }
+}
+
+TEST_CASE("a schedule of pushes with adaptive lambda leads where the paper's algorithm leads") {
+    const floats start{1.0f, -2.0f, 3.0f, 0.5f};
+    for (const double decay : {0.0, 0.5, 0.95}) {
+        const parameter_server options{
+            sgd{.learning_rate = 0.125}, asynchronous{},
+            delay_compensation_adaptive{.lambda = 0.5, .decay = decay, .epsilon = 1e-7}};
+        served server(options, 3, start);
+        reference expected(0.125f, 0.5f, start, 3);
+        expected.decay = static_cast<float>(decay);
+        expected.epsilon = 1e-7f;
+        int step = 0;
+        for (const int worker : schedule) {
+            server.push(worker, gradient(worker, step));
+            expected.push(worker, gradient(worker, step));
+            ++step;
+            for (std::size_t i = 0; i < 4; ++i)
+                REQUIRE(server.parameters()[i] == doctest::Approx(expected.w[i]).epsilon(1e-5));
         }
     }
 }
@@ -268,6 +299,22 @@ TEST_CASE("asynchronous SGD on a quadratic is stable up to 2 sin(pi / (2 (2 tau 
     }
 }
 
+TEST_CASE("of workers that left nothing is kept") {
+    const parameter_server options{sgd{.learning_rate = 0.125}, asynchronous{},
+                                   delay_compensation{.lambda = 0.25}};
+    served server(options, 3, floats(100, 1.0f));
+    for (const int worker : schedule) server.push(worker, floats(100, 0.5f));
+    CHECK(server.server().kept_bytes() >= 3 * 100 * sizeof(float));
+    server.detach(0);
+    server.detach(1);
+    CHECK(server.server().kept_bytes() <= 2 * 100 * sizeof(float));
+    server.detach(2);
+    CHECK(server.server().kept_bytes() == 100 * sizeof(float));
+    server.attach(1);
+    server.push(1, floats(100, 0.5f));
+    CHECK(server.read_by(1) == of(server.parameters()));
+}
+
 TEST_CASE("a round of bulk synchrony makes one step by the mean, in the order of workers") {
     const parameter_server options{sgd{.learning_rate = 1.0}, bulk_synchronous{}};
     served server(options, 3, {0.0f});
@@ -316,6 +363,66 @@ TEST_CASE("nobody waits for a worker that is gone, and what it gave counts") {
     CHECK(server.has_read().empty());
     server.push(2, {3.0f});
     CHECK(server.parameters()[0] == -3.5f);
+}
+
+TEST_CASE("who comes again inside a round that it has given to waits for the others") {
+    const auto check = [](const auto& consistency) {
+        const parameter_server options{sgd{.learning_rate = 1.0}, consistency};
+        served server(options, 2, {0.0f});
+        server.push(1, {4.0f});
+        server.detach(1);
+        server.attach(1);
+        CHECK(server.has_read().empty());
+        server.push(0, {2.0f});
+        CHECK(server.parameters()[0] == -3.0f);
+        CHECK(server.has_read() == std::vector<int>{0, 1});
+        CHECK(server.read_by(1) == floats{-3.0f});
+        server.push(1, {1.0f});
+        server.push(0, {3.0f});
+        CHECK(server.parameters()[0] == -5.0f);
+        CHECK(server.server().log().size() == 4);
+    };
+    check(bulk_synchronous{});
+    check(stale_synchronous{.bound = 0});
+}
+
+TEST_CASE("AdaDelay has the learning rate of any optimizer that tells it") {
+    const auto step = [](const auto& optimizer) {
+        const parameter_server options{optimizer, asynchronous{}, ada_delay{.c = 1.0}};
+        served server(options, 2, {0.0f});
+        server.push(0, {1.0f});
+        const float before = server.parameters()[0];
+        server.push(1, {1.0f});  // one step late, at step 1
+        return server.parameters()[0] - before;
+    };
+    const float expected = static_cast<float>(-0.5 / (1.0 + 0.5 * std::sqrt(2.0)));
+    CHECK(step(sgd{.learning_rate = 0.5}) == doctest::Approx(expected));
+    CHECK(step(momentum_sgd{.learning_rate = 0.5, .momentum = 0.0}) == doctest::Approx(expected));
+    CHECK(step(clipped{sgd{.learning_rate = 0.5}, by_norm{10.0}}) == doctest::Approx(expected));
+}
+
+TEST_CASE("a gradient that is no number is its rank's, and nothing of its round was applied") {
+    const float most = std::numeric_limits<float>::max();
+    const auto check = [&](const auto& compensator) {
+        const parameter_server options{sgd{.learning_rate = 1.0}, bulk_synchronous{}, compensator};
+        served server(options, 2, {0.0f}, 3);  // ranks 3 and 4
+        server.push(0, {1.0f});
+        try {
+            server.push(1, {NAN});
+            FAIL("it was taken");
+        } catch (const non_finite& e) {
+            CHECK(e.rank() == 4);
+        }
+        CHECK(server.parameters()[0] == 0.0f);
+    };
+    check(no_compensation{});
+    check(delay_compensation_of_rounds{.lambda = 0.5});
+    const parameter_server options{sgd{.learning_rate = 1.0}, bulk_synchronous{}};
+    served server(options, 2, {0.0f});
+    server.push(0, {most});
+    CHECK_THROWS_WITH_AS(server.push(1, {most}),
+                         "the sum of the workers' gradients is not finite: tensor 'w', element 0",
+                         error);
 }
 
 TEST_CASE("with a bound of s rounds a worker waits until the slowest is s behind") {
