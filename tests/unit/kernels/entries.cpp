@@ -93,6 +93,18 @@ TEST_CASE("a mean square that decays lazily is the one that decays every time") 
     }
 }
 
+TEST_CASE("a mean square beyond all floats is forgotten where nothing of it is to stay") {
+    const kernels::adaptive_compensation by{.lambda = 2.0f, .decay = 0.0f};
+    const std::vector<std::uint32_t> second{1};
+    std::vector<float> values{2e19f}, w(2), s(2);
+    kernels::compensate_delay_at(by, 0.0f, values, second, w, w, s);
+    CHECK(s[1] == 0.0f);
+    values = {1.0f};
+    w[1] = 3.0f;
+    kernels::compensate_delay_at(by, 0.0f, values, second, w, std::vector<float>(2), s);
+    CHECK(values[0] == doctest::Approx(7.0f));  // g + 2 g^2 3 / |g|
+}
+
 TEST_CASE("the fused step of entries is compensation and then descent, bit for bit") {
     const auto start = normal_values(n, 2), before = normal_values(n, 3);
     const auto values = at_indices(sparse_gradient(1));

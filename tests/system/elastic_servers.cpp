@@ -1,0 +1,176 @@
+// Parameter servers where ranks come and go, on the simulated network: one thing at a time.
+
+#include <doctest/doctest.h>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "sotto/consistency/asynchronous.hpp"
+#include "sotto/consistency/bulk_synchronous.hpp"
+#include "sotto/core/errors.hpp"
+#include "sotto/strategies/parameter_server.hpp"
+#include "sotto/trainer/trainer.hpp"
+#include "sotto/transports/run_simulated.hpp"
+#include "support/folders.hpp"
+#include "support/numbers.hpp"
+
+using namespace sotto;
+using namespace sotto::testing;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr std::int64_t rounds = 12;
+
+simulated_options usual() {
+    simulated_options options{.seed = 3};
+    options.machine.flops = 2e5;  // some 30 ms a round
+    options.slowness = speeds::uniform{};
+    options.heartbeat = 40ms;
+    options.dead_after = 200ms;
+    options.timeout = 5s;
+    return options;
+}
+
+serving surviving(double patience = 3.0, int servers = 1) {
+    return {.servers = servers, .dedicated = true, .survives = true, .patience = patience};
+}
+
+template <class Consistency = asynchronous>
+auto served_by(const serving& servers, double rate = 0.125, Consistency consistency = {}) {
+    return parameter_server{sgd{.learning_rate = rate}, consistency, no_compensation{}, none{},
+                            servers};
+}
+
+/// Some rounds of each worker.
+template <class Strategy, class Then>
+void train(simulated& transport, const Strategy& strategy, Then&& then) {
+    number_model model;
+    trainer trainer{model, strategy, transport, {.batch_size = 4, .seed = 1}};
+    trainer.fit(numbered{4 * trainer.state().roles().workers() * rounds}, epochs{1});
+    then(trainer);
+}
+
+}  // namespace
+
+TEST_CASE("workers that are configured differently are each told how, and the others train") {
+    // All three begin at the same moment.
+    std::vector<std::string> why(4);
+    std::uint64_t steps = 0;
+    simulated_options options = usual();
+    options.slowness = speeds::constant{};
+    const auto run = simulate(4, options, [&](simulated& transport) {
+        const double rates[] = {0.125, 0.25, 0.5, 0.125};
+        const int rank = transport.rank();
+        try {
+            train(transport, served_by(surviving(), rates[rank]), [&](auto& trainer) {
+                if (rank == 0) steps = trainer.state().server()->version();
+            });
+        } catch (const mismatch& e) {
+            why[static_cast<std::size_t>(rank)] = e.what();
+        }
+    });
+    run.require_success();
+    for (const auto& [rank, rate] : {std::pair(1, "0.25"), std::pair(2, "0.5")}) {
+        const std::string& told = why[static_cast<std::size_t>(rank)];
+        CAPTURE(told);
+        CHECK(told.starts_with("server 0 refuses this rank: "));
+        CHECK(told.find("rank " + std::to_string(rank)) != told.npos);
+        CHECK(told.find("strategy.optimizer.learning_rate") != told.npos);
+        CHECK(told.find(rate) != told.npos);
+    }
+    CHECK(why[0].empty());
+    CHECK(why[3].empty());
+    CHECK(steps == rounds);
+}
+
+TEST_CASE("without patience for servers workers still may die") {
+    simulated_options options = usual();
+    options.faults = {network_fault::crash(2, 100ms)};
+    std::uint64_t steps = 0;
+    const auto run = simulate(4, options, [&](simulated& transport) {
+        train(transport, served_by(surviving(0.0)), [&](auto& trainer) {
+            if (transport.rank() != 0) return;
+            steps = trainer.state().server()->version();
+            REQUIRE(trainer.state().losses().size() == 1);
+            CHECK(trainer.state().losses().front().rank == 2);
+        });
+    });
+    run.require_success();
+    CHECK(steps >= 2 * rounds);
+
+    // And a server's end is an error at once.
+    options.faults = {network_fault::crash(0, 100ms)};
+    const auto lost = simulate(4, options, [&](simulated& transport) {
+        train(transport, served_by(surviving(0.0)), [](auto&) {});
+    });
+    for (int rank = 1; rank < 4; ++rank) {
+        const auto& ending = lost.ranks[static_cast<std::size_t>(rank)];
+        REQUIRE(ending.thrown);
+        CHECK_THROWS_AS(std::rethrow_exception(ending.thrown), peer_failure);
+        CHECK(ending.at < 500ms);
+    }
+}
+
+TEST_CASE("an order of arrivals where ranks may come and go is followed to the end") {
+    // One line is slow, so the first workers have long ended when the last gets its parameters.
+    const scratch_folder folder("elastic_arrivals");
+    simulated_options options = usual();
+    options.lines.assign(4, options.line);
+    options.lines[3] = {.out = 1e5, .in = 1e5, .latency = 1ms};
+    const auto run = [&](const std::string& record, const std::string& replay) {
+        serving servers = surviving();
+        servers.record_arrivals = folder.path() / record;
+        if (!replay.empty()) servers.replay_arrivals = folder.path() / replay;
+        std::vector<float> held;
+        run_simulated(4, options, [&](simulated& transport) {
+            train(transport, served_by(servers), [&](auto& trainer) {
+                if (transport.rank() == 0)
+                    held.assign(trainer.parameters().begin(), trainer.parameters().end());
+            });
+        });
+        return held;
+    };
+    const auto text = [&](const std::string& name) {
+        std::ifstream in(folder.path() / name, std::ios::binary);
+        return std::string{std::istreambuf_iterator<char>(in), {}};
+    };
+    const auto recorded = run("first", "");
+    CHECK(text("first").find("went") == std::string::npos);
+    options.slowness = speeds::heavy_tailed{};  // another order, if it were free
+    CHECK(run("again", "first") == recorded);
+    CHECK(text("again") == text("first"));
+}
+
+TEST_CASE("a worker that comes again repeats no round at any of several servers") {
+    // Pushes reach one server before the other; the worker is killed somewhere in between.
+    for (int at = 0; at < 40; ++at) {
+        CAPTURE(at);
+        simulated_options options = usual();
+        options.lines.assign(4, options.line);
+        options.lines[0] = {.out = 2e6, .in = 2e5, .latency = 5ms};
+        options.faults = {network_fault::crash(2, 100ms + at * 1ms),
+                          network_fault::restart(2, 180ms + at * 1ms)};
+        std::map<std::tuple<int, int, std::uint64_t>, int> times;  // server, worker, round
+        const auto run = simulate(4, options, [&](simulated& transport) {
+            train(transport, served_by(surviving(3.0, 2)), [&](auto& trainer) {
+                if (const auto* server = trainer.state().server())
+                    for (const served_push& p : server->log())
+                        ++times[{transport.rank(), p.worker, p.round}];
+            });
+        });
+        run.require_success();
+        for (const auto& [push, count] : times) CHECK(count == 1);
+        for (int server = 0; server < 2; ++server)  // the last round of both workers
+            for (int worker = 0; worker < 2; ++worker)
+                CHECK(times.contains({server, worker, rounds - 1}));
+    }
+}
