@@ -31,6 +31,16 @@ public:
         return of_[static_cast<std::size_t>(worker)];
     }
 
+    double mean(int worker) const noexcept {
+        double sum = 0.0, count = 0.0;
+        const auto counts = of(worker);
+        for (std::size_t s = 0; s < counts.size(); ++s) {
+            sum += static_cast<double>(s) * static_cast<double>(counts[s]);
+            count += static_cast<double>(counts[s]);
+        }
+        return count > 0.0 ? sum / count : 0.0;
+    }
+
 private:
     std::vector<std::vector<std::int64_t>> of_;
 };

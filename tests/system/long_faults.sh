@@ -1,0 +1,102 @@
+#!/usr/bin/env bash
+# tests/system/long_faults.sh [SEEDS]
+# Mixed faults on the simulated network under many seeds, by default 100000 of each test, in slices: a search that was
+# interrupted goes on where it stopped. Then the table bench/results/faults.md. A test whose result is stored in
+# bench/results/faults is not run again: take its file away for that. A seed that fails is named with the command that
+# repeats it, and ends nothing.
+#   SOTTO_JOBS   slices side by side; by default one for each processor
+#   BUILD        where it builds; by default build/release. What was done so far is kept there, in faults/
+set -euo pipefail
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+build=${BUILD:-$root/build/release}
+results=$root/bench/results/faults
+command="tests/system/long_faults.sh${*:+ $*}"
+seeds=${1:-100000}
+if [[ ! $seeds =~ ^[1-9][0-9]*$ ]]; then
+    echo "usage: tests/system/long_faults.sh [SEEDS]: $seeds is no number of seeds" >&2
+    exit 2
+fi
+size=$((seeds < 2000 ? seeds : 2000))
+tests="simulated_faults elastic_faults"
+commit=$(git -C "$root" describe --always --dirty)
+
+"$root/cmake/install_debian.sh" tests
+cmake --preset release -S "$root" -B "$build" > /dev/null
+# shellcheck disable=SC2046,SC2086  # the tests' names hold no blanks
+cmake --build "$build" --target $(printf 'system_%s ' $tests) > /dev/null
+
+# shellcheck disable=SC2317  # it is called by xargs
+# slice TEST FIRST: its seeds from FIRST on; a line of figures in the test's `slices` when they are done.
+slice() {
+    local folder=$build/faults/$1 count=$((seeds - $2 < size ? seeds - $2 : size)) spent failed=0
+    grep -q "^$2 " "$folder/slices" && return
+    TIMEFORMAT=%R
+    spent=$({ time SOTTO_FAULT_SEED=$2 SOTTO_FAULT_SEEDS=$count "$folder/program" \
+        --test-case='whatever goes wrong*' > "$folder/$2.log" 2>&1; } 2>&1) || failed=1
+    if [ "$failed" -eq 0 ]; then
+        rm "$folder/$2.log"
+    else
+        sed -nE 's/.*(again: .*); faults:.*/\1/p' "$folder/$2.log" | sort -u >> "$folder/failed"
+        echo "$1: see $folder/$2.log" >&2
+    fi
+    echo "$2 $count $spent $failed" >> "$folder/slices"
+    echo "$1 $(($2 + count)) of $seeds"
+}
+
+work=()
+for test in $tests; do
+    folder=$build/faults/$test
+    mkdir -p "$folder"
+    if [ -s "$results/$test.json" ] && jq -e ".seeds >= $seeds" "$results/$test.json" > /dev/null; then
+        echo "$test: done, see $results/$test.json"
+        continue
+    fi
+    # What another program has run does not count.
+    if ! cmp -s "$build/tests/system/system_$test" "$folder/program"; then
+        cp "$build/tests/system/system_$test" "$folder/program"
+        echo "$commit" > "$folder/commit"
+        : > "$folder/slices"
+        : > "$folder/failed"
+    fi
+    for first in $(seq 0 "$size" $((seeds - 1))); do work+=("$test $first"); done
+done
+export build seeds size
+export -f slice
+if [ "${#work[@]}" -gt 0 ]; then
+    printf '%s\n' "${work[@]}" | xargs -P "${SOTTO_JOBS:-$(nproc)}" -L 1 bash -c 'slice "$@"' slice
+fi
+
+mkdir -p "$results"
+for test in $tests; do
+    folder=$build/faults/$test
+    if [ ! -s "$folder/slices" ] ||
+        [ "$(awk '{ sum += $2 } END { print sum + 0 }' "$folder/slices")" -lt "$seeds" ]; then continue; fi
+    jq -Rs --arg test "$test" --arg commit "$(cat "$folder/commit")" --arg date "$(date +%F)" \
+        --arg processor "$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)" --arg cores "$(nproc --all)" \
+        --arg command "$command" --rawfile failed "$folder/failed" '
+        split("\n") | map(select(length > 0) | split(" ") | map(tonumber))
+        | {test: $test, seeds: map(.[1]) | add, seconds: map(.[2]) | add, broken_slices: map(.[3]) | add,
+            failed: ($failed | split("\n") | map(select(length > 0))), date: $date, commit: $commit,
+            processor: $processor, cores: $cores, command: $command}' "$folder/slices" > "$folder/result.json"
+    mv "$folder/result.json" "$results/$test.json"
+    : > "$folder/slices"
+done
+
+{
+    echo "# Seeds of mixed faults on the simulated network"
+    echo
+    echo "Every seed draws a strategy, 2 to 16 ranks and what goes wrong; what is checked stands in the tests of these"
+    echo "names in tests/system. Seconds are summed over processes, whatever ran beside them."
+    echo
+    echo "| test | seeds | seeds that failed | seconds | date | commit |"
+    echo "|---|---|---|---|---|---|"
+    find "$results" -name '*.json' | sort | xargs -r cat | jq -r '
+        "| \(.test) | \(.seeds) | \([(.failed | length), .broken_slices] | max) | \(.seconds | round) | \(.date) | \(.commit) |"'
+    echo
+    find "$results" -name '*.json' | sort | xargs -r cat | jq -rs '
+        map("\(.processor), \(.cores) cores.\nCommand: `\(.command)`") | unique | .[]'
+    find "$results" -name '*.json' | sort | xargs -r cat | jq -r '.failed[] | "- failed: `\(.)`"'
+} > "$root/bench/results/faults.md"
+cat "$root/bench/results/faults.md"
+! grep -q '"broken_slices": [1-9]' "$results"/*.json
