@@ -2,12 +2,21 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <array>
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "sotto/core/bytes.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/transports/run_simulated.hpp"
+#include "sotto/wire/little_endian.hpp"
+#include "sotto/wire/push.hpp"
 
 using namespace sotto;
 using namespace std::chrono_literals;
@@ -64,6 +73,49 @@ ending wait_in_vain(bool pushes_late, simulated_options options = {}) {
     return end;
 }
 
+/// A transport whose transfers end when the test says so.
+struct by_hand {
+    struct transfer {
+        bool done = false;
+        mutable_byte_view in{};
+        wire::push_kind says{};  // of a send
+    };
+    std::vector<transfer> all;
+
+    request send(int, tag, byte_view out) {
+        const auto kind = wire::load_little_endian<std::uint32_t>(out.data());
+        return add({.says = static_cast<wire::push_kind>(kind)});
+    }
+    request receive(int, tag, mutable_byte_view in) { return add({.in = in}); }
+    std::optional<completion> poll(request r) const {
+        return all[r.slot].done ? std::optional(completion{}) : std::nullopt;
+    }
+    time_point now() const { return {}; }
+
+    request add(const transfer& t) {
+        all.push_back(t);
+        return {.slot = static_cast<std::uint32_t>(all.size() - 1)};
+    }
+    /// Ends the last receive, with what it gets.
+    void answer(byte_view content) {
+        REQUIRE(all.back().in.size() == content.size());
+        std::copy(content.begin(), content.end(), all.back().in.begin());
+        all.back().done = true;
+    }
+};
+
+/// Answers a push with the parameters.
+void answer(by_hand& t, server_link<by_hand>& link, std::span<const float> values) {
+    std::array<std::byte, wire::parameters_header_bytes> head{};
+    wire::write_parameters_header({.size = values.size_bytes()}, head.data());
+    const auto head_due =
+        std::find_if(t.all.rbegin(), t.all.rend(), [](const auto& one) { return !one.in.empty(); });
+    std::copy(head.begin(), head.end(), head_due->in.begin());
+    head_due->done = true;
+    link.advance();  // asks for the values
+    t.answer(std::as_bytes(values));
+}
+
 }  // namespace
 
 TEST_CASE("nobody waits for a server that has left, and the error says that its job is over") {
@@ -88,4 +140,28 @@ TEST_CASE("a server that failed is waited for as long as patience lasts") {
         CHECK(end.cause == "it went, and did not come back in time");
         CHECK(end.after > 10s);
     }
+}
+
+TEST_CASE(
+    "a server that fails while a worker begins anew with it is greeted once when it is back") {
+    by_hand t;
+    std::vector<float> values(4);
+    const std::vector<float> served{1.0f, 2.0f, 3.0f, 4.0f};
+    server_link<by_hand> link(t, 0, values, 10s);
+    link.message().resize(wire::push_head_bytes(0));
+    link.push({.kind = wire::push_kind::gradient}, {});
+    link.went(false);
+    link.came();
+    answer(t, link, served);  // before it is known that the greeting has left
+    CHECK_FALSE(link.advance());
+    CHECK(values == served);
+    link.went(false);
+    t.all.clear();
+    link.came();
+    for (auto& one : t.all) one.done = one.in.empty();
+    CHECK_FALSE(link.advance());
+    std::vector<wire::push_kind> said;
+    for (const auto& one : t.all)
+        if (one.in.empty()) said.push_back(one.says);
+    CHECK(said == std::vector{wire::push_kind::attach});
 }
