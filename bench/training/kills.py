@@ -106,9 +106,10 @@ def write_table():
              "job is over may only say that; how many did is beside it",
              "- named: the server names all workers that were killed, or all workers the server; "
              "and nobody names a rank that was not",
-             "- test error in %: mean, median, and the least to the most", "",
+             "- test error in %: mean, median, and the least to the most; \"near\": runs within "
+             f"{ASKED} points of the mean of those in which nobody is killed", "",
              "| killed | runs | killed in training | moment | ended well | too late to come again "
-             "| hung | named | test error | mean, beside nobody's |", "|---" * 10 + "|"]
+             "| hung | named | test error | near | mean, beside nobody's |", "|---" * 11 + "|"]
     mean = statistics.mean(of_server(r)["test_error"] for r in found["none"])
     for kind, name in KINDS.items():
         runs = found[kind]
@@ -118,13 +119,14 @@ def write_table():
         row = [name, len(runs), "", "", sum(map(ended_well, runs)), "", sum(map(hung, runs)),
                sum(losses_named(r) and nobody_else_named(r) for r in runs),
                f"{statistics.mean(errors):.2f}, {statistics.median(errors):.2f} "
-               f"({min(errors):.2f} to {max(errors):.2f})", ""]
+               f"({min(errors):.2f} to {max(errors):.2f})",
+               sum(abs(e - mean) <= ASKED for e in errors), ""]
         if kind != "none":
             when = [r["rounds"] / r["rounds_of_all"] for r in runs]
             row[2] = sum(map(all_killed, runs))
             row[3] = f"{min(when):.3f} to {max(when):.3f}"
             row[5] = sum(came_too_late(r, rank) for r in runs for rank in r["ranks"])
-            row[9] = f"{statistics.mean(errors) - mean:+.2f} (asked {ASKED} at most)"
+            row[10] = f"{statistics.mean(errors) - mean:+.2f} (asked {ASKED} at most)"
         lines.append("| " + " | ".join(map(str, row)) + " |")
     for runs in found.values():
         for r in runs:
