@@ -1,16 +1,18 @@
 // A job of a parameter server over TCP whose processes are killed: trains on MNIST with a server
-// and some workers, each a process of this machine, kills some of them at a random moment and
-// starts them again, and writes how it ended as one JSON object. See kills.py, which does it many
-// times.
+// and some workers, each a process of this machine, kills some of them at a random moment of the
+// training and starts them again, and writes how it ended as one JSON object. See kills.py, which
+// does it many times.
 
 #include <sotto/sotto.hpp>
 #include <sotto/transports/tcp.hpp>
 
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -18,6 +20,8 @@
 #include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <new>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -29,20 +33,64 @@ struct settings {
     std::string victims = "none";
     int workers = 4;
     double rate = 0.05;
-    std::int64_t passes = 5, examples = 12000, batch_size = 32;
+    std::int64_t passes = 10, examples = 12000, batch_size = 32;
     std::uint64_t seed = 1;
-    double within = 2.0;  // seconds
-    bool again = true;    // those that were killed are started again
+    bool again = true;  // those that were killed are started again
+
+    std::int64_t rounds() const noexcept {  // of a worker that nobody kills
+        const std::int64_t share = examples / workers;
+        return passes * ((share + batch_size - 1) / batch_size);
+    }
+};
+
+constexpr std::chrono::seconds at_most{120};  // from the kill to the end
+
+double seconds_since(std::chrono::steady_clock::time_point then) {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - then).count();
+}
+
+/// How many rounds all workers have done: memory of all processes.
+class progress {
+    using counter = std::atomic<std::int64_t>;
+    static_assert(counter::is_always_lock_free);
+
+public:
+    progress() {
+        void* const memory = ::mmap(nullptr, sizeof(counter), PROT_READ | PROT_WRITE,
+                                    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        if (memory == MAP_FAILED) throw std::runtime_error("no memory for all processes");
+        rounds_ = new (memory) counter(0);
+    }
+    progress(const progress&) = delete;
+    progress& operator=(const progress&) = delete;
+    ~progress() { ::munmap(rounds_, sizeof(counter)); }
+
+    void add() noexcept { ++*rounds_; }
+    std::int64_t rounds() const noexcept { return *rounds_; }
+
+private:
+    counter* rounds_;
+};
+
+/// Read once, before there are other processes: who is started again is there soon.
+struct digits {
+    explicit digits(const settings& s)
+        : train(read(s.data + "/mnist/train").take(0, s.examples)),
+          unseen(read(s.data + "/mnist/t10k")) {}
+
+    static sotto::data::labelled_set read(const std::string& name) {
+        return sotto::data::read_idx(name + "-images-idx3-ubyte.gz",
+                                     name + "-labels-idx1-ubyte.gz");
+    }
+
+    sotto::data::labelled_set train, unseen;
 };
 
 /// One rank, in a process of its own; what it saw goes to a file.
-void be_rank(const settings& s, const sotto::tcp_options& options,
-             std::unique_ptr<sotto::tcp::meeting> meeting, const std::filesystem::path& told) {
+void be_rank(const settings& s, const digits& data, const sotto::tcp_options& options,
+             std::unique_ptr<sotto::tcp::meeting> meeting, const std::filesystem::path& told,
+             progress& done_by_all) {
     using namespace sotto;
-    const auto folder = s.data + "/mnist/";
-    const auto digits =
-        data::read_idx(folder + "train-images-idx3-ubyte.gz", folder + "train-labels-idx1-ubyte.gz")
-            .take(0, s.examples);
     tcp transport = meeting ? meeting->join() : tcp::join(options);
     std::ofstream(told.string() + ".there").put('1');
     models::mlp model{784, 64, 64, 10};
@@ -54,15 +102,14 @@ void be_rank(const settings& s, const sotto::tcp_options& options,
                 .checkpoints = std::filesystem::path(s.folder) / "checkpoints",
                 .every = 100}};
     trainer trainer{model, strategy, transport, {.batch_size = s.batch_size, .seed = s.seed}};
-    const fit_report done = trainer.fit(digits, epochs{s.passes});
+    const fit_report done =
+        trainer.fit(data.train, epochs{s.passes}, [&](const step_report&) { done_by_all.add(); });
     nlohmann::json lost = nlohmann::json::array();
     for (const rank_change& change : trainer.state().losses())
         lost.push_back({{"rank", change.rank}, {"why", change.cause}});
     nlohmann::json found{{"rank", transport.rank()}, {"steps", done.steps}, {"lost", lost}};
     if (transport.rank() == 0) {
-        const auto unseen = data::read_idx(folder + "t10k-images-idx3-ubyte.gz",
-                                           folder + "t10k-labels-idx1-ubyte.gz");
-        found["test_error"] = 100.0 * (1.0 - trainer.evaluate(unseen).accuracy);
+        found["test_error"] = 100.0 * (1.0 - trainer.evaluate(data.unseen).accuracy);
         found["server_steps"] = trainer.state().server()->version();
     }
     std::ofstream(told) << found.dump() << "\n";
@@ -70,10 +117,12 @@ void be_rank(const settings& s, const sotto::tcp_options& options,
 
 class job {
 public:
-    explicit job(const settings& s) : settings_(s), ids_(static_cast<std::size_t>(s.workers) + 1) {
+    explicit job(const settings& s)
+        : settings_(s), data_(s), ranks_(static_cast<std::size_t>(s.workers) + 1) {
         options_.size = s.workers + 1;
         options_.port = 0;
         options_.elastic = true;
+        options_.join = std::chrono::seconds(15);  // who comes when all is over waits so long
         first_ = std::make_unique<sotto::tcp::meeting>(options_);
         options_.port = first_->port();
         for (int rank = 0; rank < options_.size; ++rank) start(rank);
@@ -84,20 +133,25 @@ public:
         const pid_t id = ::fork();
         if (id < 0) throw std::runtime_error("no process for a rank");
         if (id != 0) {
-            ids_[static_cast<std::size_t>(rank)] = id;
+            of(rank) = {.id = id};
             return;
         }
         int status = 1;
+        nlohmann::json found{{"rank", rank}};
         try {
             sotto::tcp_options own = options_;
             own.rank = rank;
             auto meeting = rank == 0 ? std::move(first_) : nullptr;
             first_.reset();
-            be_rank(settings_, own, std::move(meeting), told_by(rank));
+            be_rank(settings_, data_, own, std::move(meeting), told_by(rank), progress_);
             status = 0;
+        } catch (const sotto::peer_failure& e) {
+            found["blames"] = e.rank();
+            found["error"] = e.what();
         } catch (const std::exception& e) {
-            std::fprintf(stderr, "rank %d: %s\n", rank, e.what());
+            found["error"] = e.what();
         }
+        if (status != 0) std::ofstream(told_by(rank)) << found.dump() << "\n";
         ::_exit(status);
     }
 
@@ -108,52 +162,93 @@ public:
                 std::this_thread::sleep_for(std::chrono::milliseconds(2));
     }
 
+    /// Waits until the workers have done so many rounds together, and `fraction` of another one;
+    /// false if that does not come.
+    bool wait_for(std::int64_t rounds, double fraction) {
+        const auto began = std::chrono::steady_clock::now();
+        while (progress_.rounds() < rounds) {
+            if (seconds_since(began) > seconds(at_most)) return false;
+            std::this_thread::sleep_for(std::chrono::microseconds(100));
+        }
+        const double one = seconds_since(began) * settings_.workers /
+                           static_cast<double>(std::max<std::int64_t>(progress_.rounds(), 1));
+        std::this_thread::sleep_for(std::chrono::duration<double>(fraction * one));
+        return true;
+    }
+    std::int64_t rounds() const noexcept { return progress_.rounds(); }
+
     /// Whether it was there to be killed.
     bool kill(int rank) {
-        int status = 0;
-        pid_t& id = ids_[static_cast<std::size_t>(rank)];
-        if (::waitpid(id, &status, WNOHANG) != 0) {  // it is done already
-            id = 0;
+        process& p = of(rank);
+        if (::waitpid(p.id, &p.status, WNOHANG) != 0) {
+            p.is_over = true;
             return false;
         }
-        ::kill(id, SIGKILL);
-        ::waitpid(std::exchange(id, 0), &status, 0);
+        ::kill(p.id, SIGKILL);
+        ::waitpid(p.id, &p.status, 0);
+        p.is_over = true;
         return true;
     }
 
-    /// How many ranks ended otherwise than they should; none is waited for longer than that.
-    int wait(std::chrono::seconds most) {
-        const auto until = std::chrono::steady_clock::now() + most;
-        int wrong = 0;
-        for (pid_t& id : ids_) {
-            int status = 0;
-            while (id != 0 && ::waitpid(id, &status, WNOHANG) == 0) {
-                if (std::chrono::steady_clock::now() < until) {
-                    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    /// Until all have ended; who takes too long hangs, and is killed.
+    void wait() {
+        const auto began = std::chrono::steady_clock::now();
+        for (bool all = false; !all;) {
+            all = true;
+            for (process& p : ranks_) {
+                if (p.is_over) continue;
+                if (::waitpid(p.id, &p.status, WNOHANG) != 0) {
+                    p.is_over = true;
+                } else if (seconds_since(began) > seconds(at_most)) {
+                    ::kill(p.id, SIGKILL);
+                    ::waitpid(p.id, &p.status, 0);
+                    p.is_over = p.hung = true;
+                } else {
+                    all = false;
                     continue;
                 }
-                ::kill(id, SIGKILL);
-                ::waitpid(id, &status, 0);
-                hung_ = true;
-                break;
+                p.ended = seconds_since(began);
             }
-            if (id != 0 && status != 0) ++wrong;
-            id = 0;
+            std::this_thread::sleep_for(std::chrono::milliseconds(2));
         }
-        return wrong;
     }
 
+    /// How each rank's last process ended, and what it saw.
+    nlohmann::json endings() const {
+        nlohmann::json all = nlohmann::json::array();
+        for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
+            nlohmann::json one{{"rank", rank}};
+            if (std::ifstream in(told_by(static_cast<int>(rank))); in)
+                one = nlohmann::json::parse(in);
+            one["hung"] = ranks_[rank].hung;
+            one["status"] = ranks_[rank].status;
+            one["ended"] = ranks_[rank].ended;
+            all.push_back(std::move(one));
+        }
+        return all;
+    }
+
+private:
+    struct process {
+        pid_t id = 0;
+        int status = 0;
+        bool is_over = false;
+        bool hung = false;
+        double ended = 0.0;  // seconds after the kill
+    };
+
+    static double seconds(std::chrono::seconds s) { return static_cast<double>(s.count()); }
+    process& of(int rank) noexcept { return ranks_[static_cast<std::size_t>(rank)]; }
     std::filesystem::path told_by(int rank) const {
         return std::filesystem::path(settings_.folder) / ("rank" + std::to_string(rank) + ".json");
     }
-    bool hung() const noexcept { return hung_; }
 
-private:
     settings settings_;
+    digits data_;
     sotto::tcp_options options_;
     std::unique_ptr<sotto::tcp::meeting> first_;
-    std::vector<pid_t> ids_;
-    bool hung_ = false;
+    std::vector<process> ranks_;
+    progress progress_;
 };
 
 std::vector<int> victims_of(const settings& s, sotto::random_stream random) {
@@ -181,42 +276,37 @@ int main(int argc, char** argv) {
     app.add_option("--learning-rate", s.rate);
     app.add_option("--passes", s.passes);
     app.add_option("--seed", s.seed);
-    app.add_option("--within", s.within,
-                   "Seconds from when all have met, in which the moment lies");
     app.add_flag("!--for-good", s.again, "Those that were killed are not started again");
     CLI11_PARSE(app, argc, argv);
 
     std::filesystem::remove_all(s.folder);
     std::filesystem::create_directories(s.folder);
-    sotto::random_stream random = sotto::random_stream(s.seed).split("kills");
+    sotto::random_stream random = sotto::random_stream(s.seed).split("kills of " + s.victims);
     const std::vector<int> victims = victims_of(s, random.split("victims"));
     job all(s);
     all.wait_until_there();
-    const auto began = std::chrono::steady_clock::now();
-    const double moment = s.within * random.uniform();
+    // Before the workers have done all their rounds, so that it falls within the training.
+    const std::int64_t total = s.workers * s.rounds();
+    const auto after =
+        static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(total - s.workers)));
+    const double fraction = random.uniform();
     nlohmann::json killed = nlohmann::json::array();
-    if (!victims.empty()) {
-        std::this_thread::sleep_for(std::chrono::duration<double>(moment));
+    std::int64_t rounds = 0;
+    const auto began = std::chrono::steady_clock::now();
+    if (!victims.empty() && all.wait_for(after, fraction)) {
+        rounds = all.rounds();
         for (const int rank : victims)
             if (all.kill(rank)) killed.push_back(rank);
         if (s.again)
             for (const auto& rank : killed) all.start(rank.get<int>());
     }
-    const int wrong = all.wait(std::chrono::seconds(120));
-    nlohmann::json found{
-        {"victims", s.victims},
-        {"again", s.again},
-        {"seed", s.seed},
-        {"moment", moment},
-        {"killed", killed},
-        {"ended_wrongly", wrong},
-        {"hung", all.hung()},
-        {"seconds",
-         std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count()}};
-    for (int rank = 0; rank <= s.workers; ++rank)
-        if (std::ifstream in(all.told_by(rank)); in)
-
-            found["ranks"].push_back(nlohmann::json::parse(in));
+    all.wait();
+    const nlohmann::json found{{"victims", s.victims},  {"again", s.again},
+                               {"seed", s.seed},        {"rounds_of_all", total},
+                               {"drawn", after},        {"fraction", fraction},
+                               {"rounds", rounds},      {"killed", killed},
+                               {"asked", victims},      {"seconds", seconds_since(began)},
+                               {"ranks", all.endings()}};
     std::ofstream(s.out) << found.dump() << "\n";
     std::filesystem::remove_all(s.folder);
     return 0;

@@ -2,7 +2,9 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -29,6 +31,7 @@
 
 using namespace sotto;
 using namespace sotto::testing;
+using namespace std::chrono_literals;
 
 namespace {
 
@@ -217,6 +220,35 @@ TEST_CASE("a worker that fails is named at all others, and the server's state is
                 }),
             std::domain_error);
         CHECK(told == 2);
+    }
+}
+
+TEST_CASE("a worker that comes when the job of its server is over hears so at once") {
+    // The server is done after some 0.2 s, evaluates until 5 s, and leaves.
+    for (const duration comes : {2s, 6s}) {
+        CAPTURE(comes.count());
+        simulated_options options;
+        options.machine.flops = 2e5;
+        options.faults = {network_fault::crash(1, 100ms), network_fault::restart(1, comes)};
+        std::string why;
+        const simulated_run run = simulate(3, options, [&](simulated& transport) {
+            const parameter_server strategy{plain, asynchronous{}, no_compensation{}, none{},
+                                            serving{.dedicated = true, .survives = true}};
+            number_model model = pulled().model;
+            trainer trainer{model, strategy, transport, {.batch_size = 4}};
+            try {
+                trainer.fit(numbered{96}, epochs{1});
+            } catch (const peer_failure& e) {
+                CHECK(e.rank() == 0);
+                why = e.what();
+                throw;
+            }
+            if (transport.rank() == 0) transport.charge({.flops = 1e6});
+        });
+        CHECK(why.find("rank 0 failed: it left: its job is over (noticed in phase 'attach'") == 0);
+        CHECK(run.first_to_throw == 1);
+        CHECK(run.ranks[0].at > 4s);
+        CHECK(run.ranks[1].at < std::max<duration>(run.ranks[0].at, comes) + 1s);
     }
 }
 

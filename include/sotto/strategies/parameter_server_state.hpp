@@ -246,7 +246,11 @@ private:
             compressing::commit(compressor_);
     }
 
-    void at(const char* phase) noexcept { through_->at({.round = step_, .phase = phase}); }
+    void at(const char* phase) noexcept {
+        const occasion now{.round = step_, .phase = phase};
+        through_->at(now);
+        for (auto& l : links_) l.at(now);
+    }
 
     /// Refuses what is no number before anything of it is remembered.
     void weigh() {
@@ -311,7 +315,7 @@ private:
                     if (link) link->advance();
                 }
                 if (serving_) change->is_here ? serving_->came(rank) : serving_->went(rank);
-                if (link) change->is_here ? link->came() : link->went();
+                if (link) change->is_here ? link->came() : link->went(change->left);
                 if (!change->is_here && !change->left) losses_.push_back(std::move(*change));
             }
         }

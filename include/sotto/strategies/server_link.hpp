@@ -22,8 +22,10 @@
 namespace sotto {
 
 /// A worker's talk with one server: it pushes, and gets parameters; one push at a time. Where ranks
-/// may come and go, a server that went is waited for; once it is there again the worker begins
-/// anew, and what it was pushing is pushed again.
+/// may come and go, a server that failed is waited for; once it is there again the worker begins
+/// anew, and what it was pushing is pushed again. One that has left is not: its job is over.
+///   errors  peer_failure: the server left before it answered, or was away for too long; mismatch:
+///           it refuses this rank; malformed
 template <class Transport>
 class server_link {
 public:
@@ -56,16 +58,17 @@ public:
     /// Whether the answer is here; `answer` says what it was.
     bool advance() {
         if (is_answered_ && !sent_) return true;
+        if (has_left_) throw peer_failure(server_, "it left: its job is over", now_);
         if (is_away_) {
             if (through_->now() - went_at_ > patience_)
-                throw peer_failure(server_, "it went, and did not come back in time", {});
+                throw peer_failure(server_, "it went, and did not come back in time", now_);
             return false;
         }
         try {
             move();
         } catch (const peer_failure& e) {
             if (patience_ <= duration::zero() || e.rank() != server_) throw;
-            went();
+            went(false);
         }
         return is_answered_ && !sent_;
     }
@@ -74,16 +77,23 @@ public:
     const wire::parameters_header& answer() const noexcept { return answer_; }
     int server() const noexcept { return server_; }
 
+    /// What this rank does, for errors.
+    void at(occasion now) noexcept { now_ = now; }
+
     // Where ranks may come and go
 
-    void went() {
+    /// `left`: it said that it is done.
+    void went(bool left) {
+        has_left_ = has_left_ || left;
         if (std::exchange(is_away_, true)) return;
         went_at_ = through_->now();
         sent_.reset();
         head_due_.reset();
         values_due_.reset();
+        resends_ = false;
     }
     void came() {
+        has_left_ = false;
         if (!std::exchange(is_away_, false)) return;
         // It knows nothing of this worker: first it is to say where it stands.
         is_greeting_ = !is_answered_ || head_.kind != wire::push_kind::done;
@@ -112,7 +122,7 @@ private:
                 server_, {channels::pushes, static_cast<std::uint32_t>(server_), 0}, content);
         } catch (const peer_failure& e) {
             if (patience_ <= duration::zero() || e.rank() != server_) throw;
-            went();
+            went(false);  // or it left: that is told
         }
     }
 
@@ -201,9 +211,11 @@ private:
     std::vector<float> changed_to_;
     bool is_answered_ = true;
     bool is_away_ = false;
+    bool has_left_ = false;
     bool is_greeting_ = false;
     bool resends_ = false;
     time_point went_at_{};
+    occasion now_;
 };
 
 }  // namespace sotto

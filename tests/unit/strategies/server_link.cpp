@@ -1,0 +1,167 @@
+#include "sotto/strategies/server_link.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "sotto/core/bytes.hpp"
+#include "sotto/core/errors.hpp"
+#include "sotto/transports/run_simulated.hpp"
+#include "sotto/wire/little_endian.hpp"
+#include "sotto/wire/push.hpp"
+
+using namespace sotto;
+using namespace std::chrono_literals;
+
+namespace {
+
+/// How rank 1's waiting for an answer of rank 0 ended, and after how long.
+struct ending {
+    int blames = -1;
+    std::string cause;
+    occasion when;
+    duration after{};
+};
+
+/// Waits for the answer as a worker does, up to 10 s for a server that is away.
+ending wait_for_answer(simulated& t, server_link<simulated>& link) {
+    ending end;
+    const time_point began = t.now();
+    try {
+        while (true) {
+            const auto seen = t.activity();
+            while (const auto change = t.next_change()) {
+                if (!change->is_here) link.advance();
+                change->is_here ? link.came() : link.went(change->left);
+            }
+            if (link.advance()) return end;
+            if (t.activity() == seen) t.await(seen);
+        }
+    } catch (const peer_failure& e) {
+        end = {e.rank(), e.cause(), e.when(), {}};
+    }
+    end.after = t.now() - began;
+    return end;
+}
+
+/// Rank 0 serves for 2 s, without an answer to anything; rank 1 pushes at the beginning, or once
+/// the server is gone.
+ending wait_in_vain(bool pushes_late, simulated_options options = {}) {
+    ending end;
+    simulate(2, options, [&](simulated& t) {
+        t.tolerate();
+        if (t.rank() == 0) {
+            t.charge({.flops = 1e11});
+            return;
+        }
+        std::vector<float> values(4);
+        server_link<simulated> link(t, 0, values, 10s);
+        if (pushes_late) t.charge({.flops = 1.5e11});
+        t.at({.round = 7, .phase = "attach"});
+        link.at({.round = 7, .phase = "attach"});
+        link.push({.kind = wire::push_kind::attach}, {});
+        end = wait_for_answer(t, link);
+    });
+    return end;
+}
+
+/// A transport whose transfers end when the test says so.
+struct by_hand {
+    struct transfer {
+        bool done = false;
+        mutable_byte_view in{};
+        wire::push_kind says{};  // of a send
+    };
+    std::vector<transfer> all;
+
+    request send(int, tag, byte_view out) {
+        const auto kind = wire::load_little_endian<std::uint32_t>(out.data());
+        return add({.says = static_cast<wire::push_kind>(kind)});
+    }
+    request receive(int, tag, mutable_byte_view in) { return add({.in = in}); }
+    std::optional<completion> poll(request r) const {
+        return all[r.slot].done ? std::optional(completion{}) : std::nullopt;
+    }
+    time_point now() const { return {}; }
+
+    request add(const transfer& t) {
+        all.push_back(t);
+        return {.slot = static_cast<std::uint32_t>(all.size() - 1)};
+    }
+    /// Ends the last receive, with what it gets.
+    void answer(byte_view content) {
+        REQUIRE(all.back().in.size() == content.size());
+        std::copy(content.begin(), content.end(), all.back().in.begin());
+        all.back().done = true;
+    }
+};
+
+/// Answers a push with the parameters.
+void answer(by_hand& t, server_link<by_hand>& link, std::span<const float> values) {
+    std::array<std::byte, wire::parameters_header_bytes> head{};
+    wire::write_parameters_header({.size = values.size_bytes()}, head.data());
+    const auto head_due =
+        std::find_if(t.all.rbegin(), t.all.rend(), [](const auto& one) { return !one.in.empty(); });
+    std::copy(head.begin(), head.end(), head_due->in.begin());
+    head_due->done = true;
+    link.advance();  // asks for the values
+    t.answer(std::as_bytes(values));
+}
+
+}  // namespace
+
+TEST_CASE("nobody waits for a server that has left, and the error says that its job is over") {
+    for (const bool pushes_late : {false, true}) {
+        CAPTURE(pushes_late);
+        const ending end = wait_in_vain(pushes_late);
+        CHECK(end.blames == 0);
+        CHECK(end.cause == "it left: its job is over");
+        CHECK(end.when.round == 7);
+        CHECK(end.when.phase == std::string("attach"));
+        CHECK(end.after < 3s);
+    }
+}
+
+TEST_CASE("a server that failed is waited for as long as patience lasts") {
+    for (const bool pushes_late : {false, true}) {
+        CAPTURE(pushes_late);
+        simulated_options options;
+        options.faults = {network_fault::crash(0, 1s)};
+        const ending end = wait_in_vain(pushes_late, options);
+        CHECK(end.blames == 0);
+        CHECK(end.cause == "it went, and did not come back in time");
+        CHECK(end.after > 10s);
+    }
+}
+
+TEST_CASE(
+    "a server that fails while a worker begins anew with it is greeted once when it is back") {
+    by_hand t;
+    std::vector<float> values(4);
+    const std::vector<float> served{1.0f, 2.0f, 3.0f, 4.0f};
+    server_link<by_hand> link(t, 0, values, 10s);
+    link.message().resize(wire::push_head_bytes(0));
+    link.push({.kind = wire::push_kind::gradient}, {});
+    link.went(false);
+    link.came();
+    answer(t, link, served);  // before it is known that the greeting has left
+    CHECK_FALSE(link.advance());
+    CHECK(values == served);
+    link.went(false);
+    t.all.clear();
+    link.came();
+    for (auto& one : t.all) one.done = one.in.empty();
+    CHECK_FALSE(link.advance());
+    std::vector<wire::push_kind> said;
+    for (const auto& one : t.all)
+        if (one.in.empty()) said.push_back(one.says);
+    CHECK(said == std::vector{wire::push_kind::attach});
+}
