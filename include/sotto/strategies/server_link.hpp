@@ -87,9 +87,9 @@ public:
         has_left_ = has_left_ || left;
         if (std::exchange(is_away_, true)) return;
         went_at_ = through_->now();
-        sent_.reset();
-        head_due_.reset();
-        values_due_.reset();
+        give_up(sent_);
+        give_up(head_due_);
+        give_up(values_due_);
         resends_ = false;
     }
     void came() {
@@ -156,7 +156,21 @@ private:
     }
 
     /// Whether it is complete; spent in any case if it never will be.
-    bool poll(std::optional<request>& r) { return through_->poll(*r).has_value(); }
+    bool poll(std::optional<request>& r) {
+        try {
+            return through_->poll(*r).has_value();
+        } catch (...) {
+            r.reset();
+            throw;
+        }
+    }
+    void give_up(std::optional<request>& r) {
+        try {
+            if (r) (void)poll(r);
+        } catch (const peer_failure&) {  // as it is known
+        }
+        r.reset();
+    }
 
     mutable_byte_view room() {
         const auto whole = std::as_writable_bytes(values_);
