@@ -7,8 +7,10 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include "sotto/compressors/residual.hpp"
@@ -24,6 +26,8 @@
 #include "sotto/staleness/delay_compensation_adaptive.hpp"
 #include "sotto/staleness/gap_aware.hpp"
 #include "sotto/strategies/all_reduce.hpp"
+#include "sotto/transports/run_simulated.hpp"
+#include "sotto/transports/tcp.hpp"
 #include "support/folders.hpp"
 #include "support/over_simulated.hpp"
 #include "support/over_tcp.hpp"
@@ -250,6 +254,47 @@ TEST_CASE("a worker that comes when the job of its server is over hears so at on
         CHECK(run.ranks[0].at > 4s);
         CHECK(run.ranks[1].at < std::max<duration>(run.ranks[0].at, comes) + 1s);
     }
+}
+
+TEST_CASE("over TCP too a worker that comes again hears that the job of its server is over") {
+    tcp_options options{.size = 2, .port = 0, .elastic = true};
+    tcp::meeting meeting(options);
+    options.rank = 1;
+    options.port = meeting.port();
+    const auto run = [](tcp& transport) {
+        const parameter_server strategy{plain, asynchronous{}, no_compensation{}, none{},
+                                        serving{.dedicated = true, .survives = true}};
+        number_model model = pulled().model;
+        trainer trainer{model, strategy, transport, {.batch_size = 4}};
+        trainer.fit(numbered{96}, epochs{1});
+    };
+    std::atomic<bool> is_back = false;
+    int blames = -1;
+    std::string cause;
+    {
+        const std::jthread worker([&] {
+            try {
+                {
+                    tcp transport = tcp::join(options);
+                    run(transport);
+                }
+                tcp transport = tcp::join(options);
+                is_back = true;
+                run(transport);
+            } catch (const peer_failure& e) {
+                blames = e.rank();
+                cause = e.cause();
+            } catch (const std::exception& e) {
+                cause = e.what();
+            }
+            is_back = true;
+        });
+        tcp transport = meeting.join();
+        run(transport);
+        while (!is_back) std::this_thread::yield();
+    }
+    CHECK(blames == 0);
+    CHECK(cause == "it left: its job is over");
 }
 
 TEST_CASE("a gradient that is no number is found by the worker that has it") {
