@@ -23,8 +23,9 @@ struct serving {
     int servers = 1;
     bool dedicated = false;
     /// Workers may die, leave and come again, and servers come again, while the others go on; where
-    /// the transport can. A worker then waits `patience` seconds for a server. What it was pushing
-    /// when the server ended it pushes again, as a gradient at the parameters that it then reads.
+    /// the transport can. A worker then waits `patience` seconds for a server, or up to half of the
+    /// transport's timeout longer where nothing else happens. What it was pushing when the server
+    /// ended it pushes again, as a gradient at the parameters that it then reads.
     bool survives = false;
     double patience = 60.0;
     /// Where each server saves what it holds, in a folder of its own and every so many of its
