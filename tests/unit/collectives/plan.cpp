@@ -56,7 +56,7 @@ std::vector<sent> play(int world, std::int64_t n, Make make,
                 has_sent[r] = moved = true;
                 if (now.to != nobody) {
                     CHECK(now.to != rank);
-                    if (now.from != nobody && now.how == arrival::replace)
+                    if (now.from != nobody && now.how == collectives::arrival::replace)
                         CHECK_FALSE(now.in.overlaps(now.out));
                     wires[{rank, now.to}].push_back(
                         {now.out, {at[r].begin() + now.out.begin, at[r].begin() + now.out.end}});
@@ -72,7 +72,8 @@ std::vector<sent> play(int world, std::int64_t n, Make make,
                     auto& value = at[r][static_cast<std::size_t>(now.in.begin + i)];
                     const auto& arrived = wire.front().second[static_cast<std::size_t>(i)];
                     for (std::size_t k = 0; k < size; ++k)
-                        value[k] = now.how == arrival::replace ? arrived[k] : value[k] + arrived[k];
+                        value[k] = now.how == collectives::arrival::replace ? arrived[k]
+                                                                            : value[k] + arrived[k];
                 }
                 wire.pop_front();
             }
