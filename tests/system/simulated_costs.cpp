@@ -12,13 +12,15 @@
 #include "sotto/collectives/ring.hpp"
 #include "sotto/core/contentless.hpp"
 #include "sotto/transports/run_simulated.hpp"
+#include "support/effort.hpp"
 
 using namespace sotto;
+using sotto::testing::tries;
 using namespace std::chrono_literals;
 
 namespace {
 
-constexpr int ranks = 100;
+constexpr int ranks = tries(100, 24);
 constexpr double header = 64;
 
 /// 1 Gbit/s of Ethernet and 100 us from rank to rank; computing takes no time.
