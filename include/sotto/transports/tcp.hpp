@@ -112,6 +112,7 @@ public:
     /// tcp_options::timeout. Where an exception passes, the others are told that this rank failed.
     ~tcp() {
         if (unwinding_.begun()) fail(detail::net::unwound_cause);
+        control_.gather_no_more();
         if (!withdrawn_) {
             exchange_.abandon();
             links_.close_when_heard(options_.timeout, [&] { return !control_.failed(); });
@@ -229,6 +230,7 @@ public:
 
     void withdraw() noexcept {
         withdrawn_ = true;
+        control_.gather_no_more();
         exchange_.abandon();
         links_.close();
     }
@@ -342,7 +344,8 @@ private:
     /// While ranks may come and go: ends what is under way with those that went. Nothing comes from
     /// one that is there anew before the user has heard of it.
     void let_go() {
-        if (!tolerates_ || std::exchange(heard_, control_.news()) == control_.news()) return;
+        const std::uint64_t news = control_.news();
+        if (!tolerates_ || std::exchange(heard_, news) == news) return;
         while (auto change = control_.next_change()) {
             if (!change->is_here()) let_go_of(change->what.rank);
             changes_.push_back(std::move(*change));
