@@ -29,6 +29,13 @@ inline std::string described(const transfer& t) {
     return std::string(t.sends ? "it to receive a message " : "a message ") + name_of(t.label);
 }
 
+/// That a message is longer than the memory for it, at one of its ends.
+inline std::string too_long(const transfer& t, int rank) {
+    return "a message of " + std::to_string(t.ended.bytes) + " bytes " + name_of(t.label) +
+           " from rank " + std::to_string(t.ended.source) + " to rank " + std::to_string(rank) +
+           ", which has room for " + std::to_string(t.room());
+}
+
 /// The transfers of one rank and a link to each of the others, without input or output: what is
 /// left of a transport once who moves the bytes, and who waits for how long, is taken away.
 ///   errors  invalid_option: a rank that does not exist, or is not connected; std::logic_error: a
@@ -132,8 +139,8 @@ public:
     /// Another process is this rank now: what the one before sent is not received any more.
     void forget(int peer) noexcept { board_.forget(peer); }
 
-    /// Ends what is under way with one rank, which is gone; receives from any rank wait on, for what
-    /// others have sent meanwhile too.
+    /// Ends what is under way with one rank, which is gone; receives from any rank wait on, also
+    /// for what others have sent meanwhile.
     void disconnect(int peer) {
         std::vector<transfer*> again;
         again.reserve(transfers_.size());  // what follows cannot fail halfway
