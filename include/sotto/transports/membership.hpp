@@ -30,6 +30,14 @@ inline constexpr int waits_for_nobody = -2;
 /// Why a rank failed whose transport goes while an exception passes.
 inline constexpr const char* unwound_cause = "an exception ended its work";
 
+/// What a rank says that waited for something until its deadline.
+inline std::string waited_in_vain(const std::string& transport, int rank, duration timeout,
+                                  const std::string& what) {
+    std::string text = "rank " + std::to_string(rank) + " waited ";
+    append_number(text, in_seconds(timeout));
+    return text + " s for " + what + "; " + transport + "_options::timeout sets the limit";
+}
+
 struct membership_options {
     duration heartbeat = std::chrono::milliseconds(250);
     duration dead_after = std::chrono::seconds(2);  // without a sign of life; 0: never
@@ -176,10 +184,15 @@ public:
         return first;
     }
 
-    /// Another process is this rank now: what the one before said is forgotten.
+    /// Another process is this rank now. It knows of no poll before: it has no vote, here or there.
     void readmit(int rank, control_stream stream, time_point now) {
-        at(rank) = {.stream = std::move(stream), .heard = now};
+        at(rank) = {.stream = std::move(stream), .heard = now, .is_anew = true};
         ++version_;
+    }
+
+    /// Whether no vote will come from a rank.
+    bool is_voteless(int rank) const noexcept {
+        return at(rank).is != standing::alive || at(rank).is_anew;
     }
 
     /// This rank is done.
@@ -228,7 +241,7 @@ public:
         own.latest[poll % 2] = yes;
         ++own.cast;
         for (const int member : b.members)
-            if (member != rank_ && at(member).is == standing::alive)
+            if (member != rank_ && !is_voteless(member))
                 say(at(member), {.type = wire::frame_type::vote,
                                  .item = yes ? 1u : 0u,
                                  .round = poll,
@@ -237,13 +250,19 @@ public:
         return poll;
     }
 
-    /// A member whose vote is missing: rather one that has left than one that may still come.
+    /// Where ranks may come and go: a member whose vote will not come, or -1.
+    int first_voteless(const ballot& b) const noexcept {
+        const int absent = tolerates_ ? first_absent(b) : nobody;
+        return absent != nobody && is_voteless(absent) ? absent : nobody;
+    }
+
+    /// A member whose vote is missing: rather one from which none comes than one that may vote.
     int first_absent(const ballot& b) const noexcept {
         int absent = nobody;
         for (std::size_t i = b.counted; i < b.members.size(); ++i) {
             if (votes_of(b, i).cast > b.completed) continue;
             const int member = b.members[i];
-            if (at(member).is == standing::left) return member;
+            if (is_voteless(member)) return member;
             if (absent == nobody) absent = member;
         }
         return absent;
@@ -278,6 +297,7 @@ private:
         control_stream stream;
         time_point heard;
         standing is = standing::alive;
+        bool is_anew = false;  // another process was this rank
         int waits_for = waits_for_nobody;
         std::optional<wire::membership_report> knows{};  // but for first, code and cause
     };
@@ -335,6 +355,7 @@ private:
 
     std::optional<fault> count(int from, const wire::frame_header& h) {
         if (first_) return std::nullopt;  // too late: others have been told what is complete
+        if (at(from).is_anew) return std::nullopt;
         if (!ballots_.contains(h.value) && ballots_.size() >= wire::report_polls_max)
             return fault{40, "at most 4096 ballots", static_cast<std::int64_t>(h.value)};
         ballot& b = ballot_of(h.value);
@@ -424,6 +445,7 @@ private:
             if (tolerates_) gone_ranks_.push_back({rank_of(p), "it left: it is done", errc{}});
         }
         ++version_;
+        if (tolerates_) return std::nullopt;  // these polls may be older than this process
         const result<bool> news = adopt(report->polls);
         if (!news) return news.why();
         if (first_ && *news) tell();

@@ -26,6 +26,7 @@ struct transfer {
     bool linked = false;  // waits on the board
     int peer = 0;
     tag label;
+    std::uint64_t posted = 0;  // of a receive: how many were before it
     const std::byte* source = nullptr;
     std::byte* target = nullptr;
     std::int64_t size = 0;
@@ -90,21 +91,34 @@ public:
         return false;
     }
 
-    void post(transfer& receive) noexcept { receives_[list_of(receive.label)].push_back(receive); }
+    void post(transfer& receive) noexcept {
+        receive.posted = posted_++;
+        receives_[list_of(receive.label)].push_back(receive);
+    }
+
+    /// Of a receive whose message does not come after all: it is as old as it was.
+    void post_again(transfer& receive) noexcept {
+        auto& waiting = receives_[list_of(receive.label)];
+        transfer* after = waiting.first();
+        while (after && after->posted < receive.posted) after = after->after;
+        waiting.insert_before(after, receive);
+    }
 
     void remove(transfer& receive) noexcept {
         if (receive.linked) receives_[list_of(receive.label)].unlink(receive);
     }
 
-    /// Takes the oldest message that this receive is for, or nothing; give it back by `release`.
-    arrival* take_arrival(const transfer& receive) noexcept {
-        auto& there = arrivals_[list_of(receive.label)];
-        for (arrival* a = there.first(); a; a = a->after)
-            if (receive.is_for(a->source, a->label)) {
-                there.unlink(*a);
-                return a;
-            }
+    /// The oldest message that this receive is for, or nothing; take it by `claim` or `release`.
+    arrival* find_arrival(const transfer& receive) const noexcept {
+        for (arrival* a = arrivals_[list_of(receive.label)].first(); a; a = a->after)
+            if (receive.is_for(a->source, a->label)) return a;
         return nullptr;
+    }
+
+    /// This message is the receive's, once it has come; then give it back by `release`.
+    void claim(arrival& coming, transfer& receive) noexcept {
+        arrivals_[list_of(coming.label)].unlink(coming);
+        coming.claimed_by = &receive;
     }
 
     /// Room for a message that no receive is for.
@@ -159,6 +173,7 @@ private:
 
     std::array<ordered_list<transfer>, lists> receives_;
     std::array<ordered_list<arrival>, lists> arrivals_;
+    std::uint64_t posted_ = 0;
     message_memory memory_;
     std::deque<arrival> pool_;
     std::vector<arrival*> free_;

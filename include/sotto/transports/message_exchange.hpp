@@ -29,6 +29,13 @@ inline std::string described(const transfer& t) {
     return std::string(t.sends ? "it to receive a message " : "a message ") + name_of(t.label);
 }
 
+/// That a message is longer than the memory for it, at one of its ends.
+inline std::string too_long(const transfer& t, int rank) {
+    return "a message of " + std::to_string(t.ended.bytes) + " bytes " + name_of(t.label) +
+           " from rank " + std::to_string(t.ended.source) + " to rank " + std::to_string(rank) +
+           ", which has room for " + std::to_string(t.room());
+}
+
 /// The transfers of one rank and a link to each of the others, without input or output: what is
 /// left of a transport once who moves the bytes, and who waits for how long, is taken away.
 ///   errors  invalid_option: a rank that does not exist, or is not connected; std::logic_error: a
@@ -84,27 +91,12 @@ public:
         transfer& t = take(false, from, label, static_cast<std::int64_t>(in.size()));
         t.target = in.data();
         ++expected_[slot_of(from)];
-        arrival* const there = board_.take_arrival(t);
-        if (!there) {
-            board_.post(t);
-        } else if (there->where == arrival::place::lent) {
-            meet(*there->sent_to_self, t);
-            board_.release(*there);
-        } else {
-            if (!there->has_content && has_content(in))
-                misuse("a message without content came for memory that wants some");
-            try {
-                if (message_link* const link = link_to(there->source)) {
-                    link->hand_over(*there, t);
-                } else {  // from a rank that is gone
-                    deliver(t, there->source, there->room());
-                    ++activity_;
-                    board_.release(*there);
-                }
-            } catch (...) {
-                retire(t);
-                throw;
-            }
+        board_.post(t);
+        try {
+            meet_arrival(t);
+        } catch (...) {
+            retire(t);
+            throw;
         }
         return t;
     }
@@ -147,11 +139,16 @@ public:
     /// Another process is this rank now: what the one before sent is not received any more.
     void forget(int peer) noexcept { board_.forget(peer); }
 
-    /// Ends what is under way with one rank, which is gone; receives from any rank wait on.
+    /// Ends what is under way with one rank, which is gone; receives from any rank wait on, also
+    /// for what others have sent meanwhile.
     void disconnect(int peer) {
+        std::vector<transfer*> again;
+        again.reserve(transfers_.size());  // what follows cannot fail halfway
         if (message_link* const link = link_to(peer))
             link->abandon([&](transfer& t) {
-                if (t.peer == any_rank) board_.post(t);
+                if (t.peer != any_rank) return;
+                board_.post_again(t);
+                again.push_back(&t);
             });
         for_each_under_way([&](transfer& t) {
             if (t.peer != peer) return;
@@ -160,6 +157,9 @@ public:
         });
         links_[static_cast<std::size_t>(peer)].reset();
         ++activity_;
+        std::sort(again.begin(), again.end(),
+                  [](const transfer* a, const transfer* b) { return a->posted < b->posted; });
+        for (transfer* const t : again) meet_arrival(*t);
     }
 
     /// Ends everything: no memory that was lent is touched any more, by whatever bytes come.
@@ -219,6 +219,25 @@ private:
         t.ended = {rank_, size};
         t.reached = transfer::stage::posted;
         return t;
+    }
+
+    /// Gives a receive that waits what is there for it. Where that fails, nothing has changed.
+    void meet_arrival(transfer& receive) {
+        arrival* const there = board_.find_arrival(receive);
+        if (!there) return;
+        if (there->where == arrival::place::lent) {
+            meet(*there->sent_to_self, receive);
+            board_.release(*there);
+        } else if (!there->has_content && has_content(receive.memory())) {
+            misuse("a message without content came for memory that wants some");
+        } else if (message_link* const link = link_to(there->source)) {
+            link->hand_over(*there, receive);
+        } else {  // from a rank that is gone
+            deliver(receive, there->source, there->room());
+            ++activity_;
+            board_.release(*there);
+        }
+        board_.remove(receive);
     }
 
     /// A message of this rank to itself.

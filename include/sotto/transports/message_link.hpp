@@ -91,10 +91,10 @@ public:
                 give_back(from.size);
                 board_->release(from);
                 break;
-            case arrival::place::coming: from.claimed_by = &to; break;
+            case arrival::place::coming: board_->claim(from, to); break;
             default:
-                --announcements_open_;
                 accept(from.announcement, from.size, to);
+                --announcements_open_;
                 board_->release(from);
         }
     }
@@ -334,15 +334,13 @@ private:
         allowance_ -= charge_of(size);
         if (transfer* const receive = board_->take_receive(peer_, label_of(h))) {
             give_back(size);
-            if (lacks_content(h) && has_content(receive->memory()))
-                return fault{48, "content, not only its size", 0};
-            read_into(*receive, h);
+            return read_into(*receive, h);
         } else {
             arrival_ = &board_->add_arrival(peer_, label_of(h), size, arrival::place::coming,
                                             !lacks_content(h));
             begin_reading(h, arrival_->room());
+            return std::nullopt;
         }
-        return std::nullopt;
     }
 
     std::optional<fault> begin_granted(const wire::frame_header& h, std::int64_t size) {
@@ -353,8 +351,7 @@ private:
         if (size != receive.ended.bytes)
             return fault{32, "bytes as announced", size, receive.ended.bytes};
         expected_.erase(expected);
-        read_into(receive, h);
-        return std::nullopt;
+        return read_into(receive, h);
     }
 
     std::optional<fault> note(const wire::frame_header& h, std::int64_t size) {
@@ -389,12 +386,15 @@ private:
     }
 
     /// What is too long for its receive is read, and dropped.
-    void read_into(transfer& receive, const wire::frame_header& h) noexcept {
-        receive_ = &receive;
+    std::optional<fault> read_into(transfer& receive, const wire::frame_header& h) noexcept {
+        receive_ = &receive;  // what waits for a message may still get another: see `abandon`
+        if (lacks_content(h) && has_content(receive.memory()))
+            return fault{48, "content, not only its size", 0};
         receive.ended = {peer_, static_cast<std::int64_t>(h.size)};
         const bool fits = receive.ended.bytes <= receive.size;
         begin_reading(h, fits ? mutable_byte_view(receive.target, static_cast<std::size_t>(h.size))
                               : mutable_byte_view());
+        return std::nullopt;
     }
 
     void begin_reading(const wire::frame_header& h, mutable_byte_view content) noexcept {
@@ -421,7 +421,6 @@ private:
         const bool dropped = receive_ && receive_->ended.bytes > receive_->size;
         if (digests_are_checked && !dropped && !lacks_content(content) &&
             wire::frame_digest(content, terms_.seed_in) != digest_)
-            // What waits for them may still get another message: see `abandon`.
             return fault{48, "the payload's digest, not that of other bytes",
                          static_cast<std::int64_t>(digest_)};
         transfer* const receive = std::exchange(receive_, nullptr);

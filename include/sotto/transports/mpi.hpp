@@ -105,6 +105,6 @@ private:
     bool native_;
 };
 
-static_assert(ballot_transport<mpi>);
+static_assert(ballot_transport<mpi> && !tolerant_transport<mpi>);
 
 }  // namespace sotto

@@ -14,6 +14,16 @@ public:
         e.linked = true;
     }
 
+    /// Before another one; null: behind all.
+    void insert_before(Entry* other, Entry& e) noexcept {
+        if (!other) return push_back(e);
+        e.before = other->before;
+        e.after = other;
+        (other->before ? other->before->after : first_) = &e;
+        other->before = &e;
+        e.linked = true;
+    }
+
     void unlink(Entry& e) noexcept {
         (e.before ? e.before->after : first_) = e.after;
         (e.after ? e.after->before : last_) = e.before;

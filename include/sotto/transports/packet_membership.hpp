@@ -83,6 +83,11 @@ public:
         speak();
     }
 
+    /// Where a rank is waited for that is done.
+    void accuse_if_left(int peer) {
+        if (peer >= 0 && has_left(peer)) accuse(peer, "it left: it is done");
+    }
+
     void tick_if_due(time_point present) {
         if (present >= members_.next_tick()) members_.tick(present);
     }
@@ -107,10 +112,13 @@ public:
 
     // While ranks may come and go
 
-    /// The next of those that went, of whose streams nothing is left.
-    std::optional<int> let_go() {
+    /// The next of those that went, of whose streams nothing is left. Calls with it before that:
+    /// what it had sent may be there, unless it was no use.
+    template <class Visitor>
+    std::optional<int> let_go(Visitor&& read_what_came) {
         const auto gone = members_.next_gone();
         if (!gone) return std::nullopt;
+        if (gone->code != errc::malformed) read_what_came(gone->rank);
         streams_->forget(gone->rank);
         changes_.push_back({gone->rank, false, gone->code == errc{}, gone->cause});
         return gone->rank;

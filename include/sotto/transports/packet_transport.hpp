@@ -15,7 +15,6 @@
 
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/clock.hpp"
-#include "sotto/core/describe.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/unwinding.hpp"
 #include "sotto/transports/ballot_transport.hpp"
@@ -154,19 +153,24 @@ public:
                                  " votes in a ballot that it is not a member of");
         listen();  // before the vote: a rank that hung may have been given up
         const std::uint64_t poll = members_->vote(among, vote);
-        const auto decided = [&] { return among.completed > poll || members_->settled(); };
+        int absent = members_->first_absent(among);
+        const auto decided = [&] {
+            return among.completed > poll || members_->settled() ||
+                   members_->first_voteless(among) >= 0;
+        };
         const auto blame_leavers = [&] {
-            if (decided() || !members_->anybody_left()) return;
-            const int absent = members_->first_absent(among);
-            if (absent >= 0 && members_.has_left(absent)) members_.accuse(absent, left_cause);
+            if (members_->tolerates() || members_->anybody_left())
+                absent = members_->first_absent(among);
+            if (!decided() && members_->anybody_left()) members_.accuse_if_left(absent);
         };
         members_.speak();
         if (!decided())
             block(
-                decided, members_->first_absent(among), [] { return std::string("a vote"); },
-                blame_leavers, true);
-        if (among.completed <= poll) raise();
-        return among.verdict;
+                decided, absent, [] { return std::string("a vote"); }, blame_leavers, true);
+        if (among.completed > poll) return among.verdict;
+        if (const int gone = members_->first_voteless(among); gone >= 0)
+            throw peer_failure(gone, "there is no vote of it", occasion_);
+        raise();
     }
 
     /// Blocks until the library has let go of all memory: as long as a rank that is to receive some
@@ -193,8 +197,8 @@ public:
     }
 
     /// See tolerant_transport.
-    void tolerate() noexcept { members_->tolerate(); }
-    std::optional<rank_change> next_change() {
+    void tolerate() noexcept requires(!Library::drains) { members_->tolerate(); }
+    std::optional<rank_change> next_change() requires(!Library::drains) {
         begin();
         listen();
         members_.speak();
@@ -223,7 +227,6 @@ protected:
 private:
     using stream = packet_stream<Library>;
 
-    static constexpr const char* left_cause = "it left: it is done";
     // A rank that withdraws may still say why.
     static constexpr duration grace = std::chrono::seconds(1);
     static constexpr duration settling = std::chrono::seconds(10);
@@ -254,10 +257,7 @@ private:
             throw peer_failure(peer, "it went", occasion_);
         }
         if (t.reached == transfer::stage::too_long) {
-            const std::string text =
-                "a message of " + std::to_string(t.ended.bytes) + " bytes " + name_of(t.label) +
-                " from rank " + std::to_string(t.ended.source) + " to rank " +
-                std::to_string(rank()) + ", which has room for " + std::to_string(t.room());
+            const std::string text = too_long(t, rank());
             fail(text);
             throw mismatch(text);
         }
@@ -287,10 +287,7 @@ private:
     /// Hears all that was said about the membership.
     void listen() {
         members_.hear();
-        while (const auto loss = library_.next_loss()) {
-            if (members_->tolerates()) read_what_came(loss->peer);
-            members_->closed(loss->peer, loss->how);
-        }
+        while (const auto loss = library_.next_loss()) members_->closed(loss->peer, loss->how);
         while (const auto rank = library_.next_arrival()) {
             if (!members_->tolerates()) continue;
             members_->closed(*rank, "another process took its place");
@@ -301,14 +298,16 @@ private:
         members_->count_votes();
     }
 
-    /// Ends what is under way with those that went.
+    /// Ends what is under way with those that went, once what they had sent is read.
     void let_go() {
-        while (const auto gone = members_.let_go()) exchange_.disconnect(*gone);
-    }
-
-    void read_what_came(int peer) {
-        streams_.fetch(packet_kind::messages);
-        if (stream* const s = streams_.find(peer, packet_kind::messages)) read(peer, *s);
+        const auto read_what_came = [&](int peer) {
+            streams_.fetch(packet_kind::messages);
+            stream* const s = streams_.find(peer, packet_kind::messages);
+            if (!s || withdrawn_ || members_.is_unheard(peer)) return;
+            connect(peer);
+            (void)s->read(link_end{exchange_.link_to(peer)});
+        };
+        while (const auto gone = members_.let_go(read_what_came)) exchange_.disconnect(*gone);
     }
 
     void write(int peer) { write(peer, streams_.of(peer, packet_kind::messages)); }
@@ -342,6 +341,7 @@ private:
 
     /// Throws if a transfer that is under way can never complete because its peer is done.
     void require_possible(const transfer& t) {
+        if (members_->tolerates()) return;  // who goes ends its transfers, and others may come
         // A rank that is done still takes what was sent to it, and does not ask for more.
         const auto is_over = [&](int peer) {
             return has_ended(peer) &&
@@ -355,9 +355,8 @@ private:
                 if (other != rank() && !is_over(other)) return;
         }
         const int gone = peer == any_rank ? (rank() == 0 ? 1 : 0) : peer;
-        if (members_.has_left(gone))
-            members_.accuse(gone, left_cause);
-        else if (members_.is_alive(gone) && now() - ended_at_ > grace)
+        members_.accuse_if_left(gone);
+        if (members_.is_alive(gone) && now() - ended_at_ > grace)
             members_.accuse(gone, "it withdrew from the job");
         if (members_->first_failure()) raise();
     }
@@ -366,7 +365,8 @@ private:
     /// waited for is decided even if a rank failed, one that is late at the deadline included; for
     /// that there is as much time again, and 10 s at least.
     template <class Done, class Describe, class Check>
-    void block(Done done, int peer, Describe describe_it, Check check, bool settles = false) {
+    void block(Done done, const int& peer, Describe describe_it, Check check,
+               bool settles = false) {
         const time_point started = now();
         time_point deadline = started + options_.timeout;
         members_->wait_for(peer);
@@ -378,7 +378,7 @@ private:
             const time_point present = now();
             if (present >= deadline) {
                 if (!members_->first_failure()) be_late(peer, describe_it());
-                if (!settles || std::exchange(late, true)) raise();
+                if (!members_->tolerates() && (!settles || std::exchange(late, true))) raise();
                 deadline = present + std::max<duration>(options_.timeout, settling);
             }
             // For others that wait for this rank.
@@ -401,13 +401,13 @@ private:
         return s && s->ended();
     }
 
+    /// While ranks may come and go, the rank that is waited for is gone.
     void be_late(int peer, const std::string& what) {
-        std::string text = "it was late: rank " + std::to_string(rank()) + " waited ";
-        append_number(text, in_seconds(options_.timeout));
-        members_.accuse(
-            members_->end_of_chain(peer),
-            text + " s for " + what + "; " + Library::name + "_options::timeout sets the limit",
-            errc::timed_out);
+        const std::string how = waited_in_vain(Library::name, rank(), options_.timeout, what);
+        const bool alone = members_->tolerates();
+        if (alone && peer < 0) throw error(errc::timed_out, Library::name + (": " + how));
+        members_.accuse(alone ? peer : members_->end_of_chain(peer), "it was late: " + how,
+                        errc::timed_out);
     }
 
     [[noreturn]] void raise() {

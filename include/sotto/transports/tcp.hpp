@@ -22,7 +22,6 @@
 
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/clock.hpp"
-#include "sotto/core/describe.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/placement.hpp"
 #include "sotto/core/unwinding.hpp"
@@ -112,6 +111,7 @@ public:
     /// tcp_options::timeout. Where an exception passes, the others are told that this rank failed.
     ~tcp() {
         if (unwinding_.begun()) fail(detail::net::unwound_cause);
+        control_.gather_no_more();
         if (!withdrawn_) {
             exchange_.abandon();
             links_.close_when_heard(options_.timeout, [&] { return !control_.failed(); });
@@ -213,7 +213,7 @@ public:
                 if (among.completed > poll)
                     verdict = among.verdict;
                 else if ((absent = m.first_absent(among)) >= 0 && tolerates_)
-                    gone = m.of(absent) != alive ? absent : any_rank;
+                    gone = m.is_voteless(absent) ? absent : any_rank;
                 else if (absent >= 0 && m.of(absent) == left)
                     m.fail(absent, left_cause);
                 settled = gone >= 0 || m.settled();
@@ -222,13 +222,14 @@ public:
         };
         block(
             look, [&] { return absent; }, [] { return std::string("a vote"); }, [] {}, true);
-        if (!verdict && gone >= 0) throw peer_failure(gone, "it went without its vote", occasion_);
+        if (!verdict && gone >= 0) throw peer_failure(gone, "there is no vote of it", occasion_);
         if (!verdict) raise();
         return *verdict;
     }
 
     void withdraw() noexcept {
         withdrawn_ = true;
+        control_.gather_no_more();
         exchange_.abandon();
         links_.close();
     }
@@ -342,7 +343,8 @@ private:
     /// While ranks may come and go: ends what is under way with those that went. Nothing comes from
     /// one that is there anew before the user has heard of it.
     void let_go() {
-        if (!tolerates_ || std::exchange(heard_, control_.news()) == control_.news()) return;
+        const std::uint64_t news = control_.news();
+        if (!tolerates_ || std::exchange(heard_, news) == news) return;
         while (auto change = control_.next_change()) {
             if (!change->is_here()) let_go_of(change->what.rank);
             changes_.push_back(std::move(*change));
@@ -362,11 +364,7 @@ private:
             throw peer_failure(peer, "it went", occasion_);
         }
         if (t.reached == transfer::stage::too_long) {
-            const std::string text = "a message of " + std::to_string(t.ended.bytes) + " bytes " +
-                                     detail::net::name_of(t.label) + " from rank " +
-                                     std::to_string(t.ended.source) + " to rank " +
-                                     std::to_string(rank()) + ", which has room for " +
-                                     std::to_string(t.room());
+            const std::string text = detail::net::too_long(t, rank());
             fail(text);
             throw mismatch(text);
         }
@@ -386,7 +384,9 @@ private:
         using detail::net::membership;
         control_.listen();
         const auto is = control_.with([&](membership& m) { return m.of(gone); });
-        if (is == membership::standing::left) accuse(gone, left_cause);
+        if (is == membership::standing::left) {
+            if (!tolerates_) accuse(gone, left_cause);
+        }
         // Else that it failed is on its way; a rank whose data connection alone broke has failed.
         else if (const auto why = links_.why_lost(gone); why && is == membership::standing::alive)
             accuse(gone, *why);
@@ -435,21 +435,19 @@ private:
 
     /// The same while ranks may come and go: the rank that is waited for is gone.
     void give_up(int peer, const std::string& what) {
-        std::string text = "rank " + std::to_string(rank()) + " waited ";
-        detail::append_number(text, in_seconds(options_.timeout));
-        text += " s for " + what + "; tcp_options::timeout sets the limit";
-        if (peer < 0) throw error(errc::timed_out, "tcp: " + text);
-        accuse(peer, "it was late: " + text, errc::timed_out);
+        const std::string how = waited_in_vain(what);
+        if (peer < 0) throw error(errc::timed_out, "tcp: " + how);
+        accuse(peer, "it was late: " + how, errc::timed_out);
     }
 
     void be_late(int peer, const std::string& what) {
         control_.with([&](detail::net::membership& m) {
-            const int late = m.end_of_chain(peer);
-            std::string text = "it was late: rank " + std::to_string(rank()) + " waited ";
-            detail::append_number(text, in_seconds(options_.timeout));
-            m.fail(late, text + " s for " + what + "; tcp_options::timeout sets the limit",
-                   errc::timed_out);
+            m.fail(m.end_of_chain(peer), "it was late: " + waited_in_vain(what), errc::timed_out);
         });
+    }
+
+    std::string waited_in_vain(const std::string& what) const {
+        return detail::net::waited_in_vain("tcp", rank(), options_.timeout, what);
     }
 
     [[noreturn]] void raise() {

@@ -117,6 +117,12 @@ public:
         return first;
     }
 
+    /// From now on nobody comes to this rank, and it looks for nobody: it takes no part any more.
+    void gather_no_more() noexcept {
+        gathers_.store(false);
+        own_.ring();
+    }
+
     /// Says good-bye and ends the thread; what was said still arrives.
     void stop() noexcept {
         if (!thread_.joinable()) return;
@@ -153,6 +159,8 @@ private:
                 read_all();
                 state_.wait_for(waits_for_.load(std::memory_order_relaxed));
                 state_.tick(std::chrono::steady_clock::now());
+                // Whoever came to a rank that failed would take it for the process after it.
+                if (!gathers_.load() || state_.first_failure()) gathering_.reset();
                 if (gathering_) gather();
                 after_change();
                 waits_.assign(1, {own_.handle(), POLLIN, 0});
@@ -273,6 +281,7 @@ private:
     std::array<std::byte, 16384> room_;
     std::atomic<int> waits_for_ = waits_for_nobody;
     std::atomic<bool> stopping_ = false;
+    std::atomic<bool> gathers_ = true;
     std::atomic<bool> failed_ = false;
     std::atomic<std::uint64_t> news_ = 0;
     std::thread thread_;  // last: it uses all of the above

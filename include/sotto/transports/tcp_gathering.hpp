@@ -105,6 +105,7 @@ public:
     /// A rank is gone; one that has left is not looked for.
     void gone(int rank, bool left) {
         peer& p = at(rank);
+        end_connecting(rank);
         p = {.place = p.place, .wanted = rank < options_.rank && p.place && !left};
     }
 
@@ -172,7 +173,8 @@ private:
             answer.why = wire::refusal::unexpected;
         else if (p.is_here && (said.purpose != rendezvous || p.incarnation != said.incarnation))
             answer.why = wire::refusal::duplicate;
-        else if (said.purpose != rendezvous && rank < options_.rank && has_said_hello(rank))
+        else if (rank < options_.rank && ((said.purpose == control && has_said_hello(rank)) ||
+                                          (said.purpose == data && p.connects)))
             answer.why = wire::refusal::duplicate;
         else if (said.purpose == data && (!p.control || p.incarnation != said.incarnation))
             answer.why = wire::refusal::unexpected;
@@ -191,7 +193,8 @@ private:
         }
         if (o.flush() || o.has_output()) return false;  // it will try again
         if (o.purpose == control) {
-            if (p.connects) end_connecting(o.peer);
+            end_connecting(o.peer);
+            p.next_try = now() + pause_max();  // unless its other connection comes before
             // Who does not ask where the others are has been in the job: this rank is there anew.
             if (options_.rank == 0 && p.met != said.incarnation) resumes_ = true;
         }
@@ -297,8 +300,9 @@ private:
         (o.purpose == data ? p.data : p.control) = o.taken_over();
         p.incarnation = incarnation;
         if (o.purpose != data) return;
+        end_connecting(o.peer);
         p.is_here = true;
-        p.wanted = p.connects = false;
+        p.wanted = false;
         p.pause = pause_min;
         arrivals_.push_back({o.peer, incarnation, std::move(p.control), std::move(p.data)});
         // One that has been in the job all along; those that ask meanwhile do not know of it.

@@ -19,8 +19,12 @@ struct rank_change {
 /// A transport on which ranks may come and go while others work, once it tolerates that:
 ///   tolerate()       from now on the failure of a rank ends only transfers with that rank: `poll`
 ///                    and `wait` throw peer_failure for these, and so do new ones; a receive from
-///                    any rank goes on. What had come from it can still be received. `agree` throws
-///                    once a rank is gone. Said before anything can fail
+///                    any rank goes on. Who throws it has not withdrawn, and other calls work. What
+///                    had come from that rank can still be received. A rank that is waited for
+///                    until the deadline is gone. Said before anything can fail
+///   agree(vote)      throws once a rank is gone, and is atomic only while none goes. A rank that
+///                    came again has no vote: while it is there `agree` throws at the others, and
+///                    at that rank once they are late
 ///   next_change()    the next rank that went, failed or done, or that is there anew; `activity`
 ///                    tells that there is one. What a rank had sent before it went can be received
 ///                    until the next change is asked for, and what one sends that is there anew

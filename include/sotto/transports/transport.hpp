@@ -73,7 +73,7 @@ struct work {
 /// must stay valid and, for a send, unchanged until the transfer is complete. A message longer than
 /// the memory posted for it is an error at both ends. Everything that can block has a deadline, set
 /// when the transport was made, and throws `peer_failure` naming the first rank that failed; so
-/// does every later call.
+/// does every later call, unless a tolerant_transport was told to tolerate that.
 ///   send(to, tag, bytes), receive(from or any_rank, tag, bytes)   start; a rank may send to itself
 ///   poll(request)      completion if it is complete, without blocking
 ///   wait(request)      blocks until it is
@@ -86,7 +86,8 @@ struct work {
 ///   withdraw()         ends every transfer under way and takes this rank out of the job: on return
 ///                      no memory of the caller is touched any more. Only `counters` and `now` may
 ///                      be called afterwards. For whoever lent memory and is leaving by an
-///                      exception; a rank that throws `peer_failure` has done it
+///                      exception; a rank that throws `peer_failure` has done it, unless it
+///                      tolerates that
 ///   fail(cause)        tells every rank that this one gave up, and why; then withdraws. What the
 ///                      others wait for throws at once and names this rank, unless another one
 ///                      failed before. For whoever catches a failure of its own and would

@@ -8,8 +8,10 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <stdexcept>
 #include <vector>
 
+#include "sotto/core/contentless.hpp"
 #include "sotto/core/random.hpp"
 #include "sotto/wire/frame.hpp"
 #include "support/effort.hpp"
@@ -23,14 +25,18 @@ namespace {
 // Ranks whose links are joined by pipes that move any number of bytes at a time, in any order.
 class piped_world {
 public:
-    explicit piped_world(int size, std::int64_t budget, std::uint64_t seed) : random_(seed) {
+    explicit piped_world(int size, std::int64_t budget, std::uint64_t seed,
+                         bool may_lack_content = false)
+        : random_(seed) {
         // From one header's on, all that is read at once behind a message will do.
         const std::size_t staging = seed % 2 == 0 ? link_terms{}.staging : 64 + seed;
         for (int rank = 0; rank < size; ++rank)
             ranks_.push_back(std::make_unique<message_exchange>("piped", rank, size));
         for (int a = 0; a < size; ++a)
             for (int b = 0; b < size; ++b)
-                if (a != b) at(a).connect(b, {7, seed_of(a, b), seed_of(b, a), budget, staging});
+                if (a != b)
+                    at(a).connect(
+                        b, {7, seed_of(a, b), seed_of(b, a), budget, staging, may_lack_content});
     }
 
     message_exchange& at(int rank) { return *ranks_[static_cast<std::size_t>(rank)]; }
@@ -66,10 +72,16 @@ public:
             count += part;
         }
         const auto why = in.received(count, keeps);
+        if (may_be_refused) {
+            refused = refused || why;
+            return false;
+        }
         if (why) MESSAGE(why->text());
         REQUIRE_FALSE(why);
         return moved || count > 0;
     }
+
+    bool may_be_refused = false, refused = false;  // what comes
 
     /// Until nothing moves any more.
     void settle() {
@@ -341,4 +353,113 @@ TEST_CASE("a header that announces more than any memory holds is refused, and no
         std::copy(header.begin(), header.end(), room.begin());
         CHECK(link.received(header.size()));
     }
+}
+
+TEST_CASE("a receive from anybody whose sender goes halfway gets what others have sent meanwhile") {
+    const bytes first = content_of(5, 9000), second = content_of(6, 8000),
+                third = content_of(7, 7000);
+    for (const std::int64_t budget : {std::int64_t{1} << 20, std::int64_t{3000}})
+        for (const bool is_whole : {true, false}) {
+            CAPTURE(budget);
+            CAPTURE(is_whole);
+            piped_world world(3, budget, 2);
+            message_exchange& server = world.at(0);
+            const tag label{6, 0, 0};
+            std::vector<bytes> rooms(3, bytes(9000));
+            transfer& older = server.receive(any_rank, label, rooms[0]);
+            world.at(1).send(0, label, first);
+            world.move(1, 0, 100);  // its header, or what announces it
+            world.move(0, 1, 100);
+            world.move(1, 0, 100);
+            REQUIRE(older.reached == transfer::stage::posted);
+            // Either the second message is there, or it meets the receive that is as old as before.
+            world.at(2).send(0, label, second);
+            if (is_whole) {
+                for (bool moved = true; moved;) {
+                    moved = world.move(2, 0, 1 << 20);
+                    moved = world.move(0, 2, 1 << 20) || moved;
+                }
+            } else {
+                world.move(2, 0, 1000);
+            }
+            world.at(2).send(0, label, third);
+            server.disconnect(1);
+            CHECK(older.reached == (is_whole && budget > 3000 ? transfer::stage::complete
+                                                              : transfer::stage::posted));
+            transfer& younger = server.receive(any_rank, label, rooms[1]);
+            for (bool moved = true; moved;) {
+                moved = world.move(2, 0, 1 << 20);
+                moved = world.move(0, 2, 1 << 20) || moved;
+            }
+            REQUIRE(older.reached == transfer::stage::complete);
+            REQUIRE(younger.reached == transfer::stage::complete);
+            CHECK(older.ended.source == 2);
+            CHECK(older.ended.bytes == 8000);
+            CHECK(std::equal(second.begin(), second.end(), rooms[0].begin()));
+            CHECK(std::equal(third.begin(), third.end(), rooms[1].begin()));
+        }
+}
+
+TEST_CASE("a receive whose message does not come after all is as old as it was") {
+    const bytes first = content_of(5, 9000), second = content_of(6, 8000);
+    piped_world world(3, 1 << 20, 2);
+    message_exchange& server = world.at(0);
+    const tag label{6, 0, 0};
+    bytes room(9000), other_room(9000);
+    transfer& older = server.receive(any_rank, label, room);
+    world.at(1).send(0, label, first);
+    world.move(1, 0, 5000);
+    transfer& younger = server.receive(any_rank, label, other_room);
+    server.disconnect(1);
+    world.at(2).send(0, label, second);
+    while (world.move(2, 0, 1 << 20)) {}
+    CHECK(older.reached == transfer::stage::complete);
+    CHECK(younger.reached == transfer::stage::posted);
+}
+
+TEST_CASE("a message without content for memory that wants some leaves its receive in place") {
+    const auto nothing = without_content<std::byte>(9000);
+    const bytes something = content_of(6, 8000);
+    const tag label{6, 0, 0};
+    for (const std::int64_t budget : {std::int64_t{1} << 20, std::int64_t{3000}}) {
+        CAPTURE(budget);
+        piped_world world(3, budget, 2, true);
+        message_exchange& server = world.at(0);
+        bytes room(9000);
+        transfer& due = server.receive(any_rank, label, room);
+        world.at(1).send(0, label, nothing);
+        world.may_be_refused = true;
+        for (int turn = 0; turn < 4 && !world.refused; ++turn) {
+            world.move(1, 0, 64);  // a header: what has no content cannot be copied
+            world.move(0, 1, 64);
+        }
+        CHECK(world.refused);
+        world.may_be_refused = false;
+        server.disconnect(1);
+        CHECK(due.reached == transfer::stage::posted);
+        world.at(2).send(0, label, something);
+        for (bool moved = true; moved;) {
+            moved = world.move(2, 0, 1 << 20);
+            moved = world.move(0, 2, 1 << 20) || moved;
+        }
+        CHECK(due.reached == transfer::stage::complete);
+        CHECK(std::equal(something.begin(), something.end(), room.begin()));
+    }
+}
+
+TEST_CASE("a receive that wants content is refused where a message without it is there") {
+    const auto nothing = without_content<std::byte>(100);
+    const tag label{6, 0, 0};
+    piped_world world(2, 1 << 20, 2, true);
+    message_exchange& receiver = world.at(1);
+    world.at(0).send(1, label, nothing);
+    world.move(0, 1, 64);  // its header: where it is put is nowhere
+    REQUIRE_FALSE(receiver.link_to(0)->received(100));
+    const bool expected = receiver.expects(0);
+    bytes room(100);
+    for (int again = 0; again < 2; ++again)
+        CHECK_THROWS_AS(receiver.receive(0, label, room), std::logic_error);
+    CHECK(receiver.expects(0) == expected);
+    CHECK(receiver.receive(0, label, without_content<std::byte>(100)).reached ==
+          transfer::stage::complete);
 }

@@ -13,6 +13,7 @@
 #include "sotto/core/errors.hpp"
 #include "sotto/core/random.hpp"
 #include "sotto/transports/group.hpp"
+#include "sotto/transports/tolerant_transport.hpp"
 #include "support/over_packets.hpp"
 
 using namespace sotto;
@@ -34,6 +35,7 @@ bytes content_of(std::uint64_t number, std::size_t size) {
 }  // namespace
 
 static_assert(ballot_transport<packet_transport>);
+static_assert(!tolerant_transport<packet_transport>);  // its library must be drained
 
 TEST_CASE(
     "messages of every size arrive whole, those above the budget and the longest packet too") {

@@ -30,8 +30,7 @@ public:
         options_.port = 0;
         options_.elastic = true;
         options_.timeout = 20s;
-        if (secret)
-            options_.security = pre_shared_key::from_text(std::string(64, 'a'), "a test");
+        if (secret) options_.security = pre_shared_key::from_text(std::string(64, 'a'), "a test");
         first_ = std::make_unique<tcp::meeting>(options_);
         options_.port = first_->port();
     }
@@ -87,16 +86,26 @@ void exchange(tcp& one, tcp& other, int value) {
     int there = 0, back = 0;
     const auto memory = [](int& of) { return std::as_writable_bytes(std::span(&of, 1)); };
     const int reply = value + 1;
-    std::jthread replies([&] {
+    auto replies = std::async(std::launch::async, [&] {
         other.wait(other.receive(one.rank(), label, memory(there)));
         other.wait(other.send(one.rank(), label, std::as_bytes(std::span(&reply, 1))));
     });
     const request sent = one.send(other.rank(), label, std::as_bytes(std::span(&value, 1)));
     one.wait(one.receive(other.rank(), label, memory(back)));
     one.wait(sent);
-    replies.join();
+    replies.get();
     CHECK(there == value);
     CHECK(back == value + 1);
+}
+
+/// A rank that comes again may begin without some of the others: until it has heard of them all.
+void hear_of_all(tcp& of) {
+    for (int absent = 0;;) {
+        auto change = of.next_change();
+        if (!change && absent == 0) return;
+        if (!change) change = next_change(of);
+        absent += change->is_here ? -1 : 1;
+    }
 }
 
 void require_gone(const rank_change& change, int rank) {
@@ -137,6 +146,7 @@ TEST_CASE("whichever rank is killed, it comes again to all others") {
                 for (int other = 0; other < 3; ++other)
                     if (other != victim) require_gone(next_change(*of(other)), victim);
                 of(victim) = job.come(victim).get();
+                hear_of_all(*of(victim));
                 for (int other = 0; other < 3; ++other) {
                     if (other == victim) continue;
                     require_here(next_change(*of(other)), victim);
@@ -145,6 +155,41 @@ TEST_CASE("whichever rank is killed, it comes again to all others") {
                 }
                 CHECK_FALSE(of(victim)->next_change());
             }
+        }
+}
+
+TEST_CASE("who failed and has not ended is not taken for the process after it") {
+    for (const bool says_so : {true, false})
+        for (int victim = 1; victim < 3; ++victim) {
+            CAPTURE(says_so);
+            CAPTURE(victim);
+            elastic_job job(3);
+            job.options().join = 5s;
+            auto ranks = job.begin();
+            auto& failed = ranks[static_cast<std::size_t>(victim)];
+            if (says_so)
+                failed->fail("it gives up");
+            else
+                failed->withdraw();
+            std::vector<tcp*> others;
+            for (auto& rank : ranks)
+                if (rank != failed) others.push_back(rank.get());
+            if (!says_so)  // they miss it once they wait for it
+                for (tcp* const other : others) {
+                    const tag label{7, 0, 0};
+                    CHECK_THROWS_AS(other->wait(other->receive(victim, label, {})), peer_failure);
+                }
+            for (tcp* const other : others) require_gone(next_change(*other), victim);
+            auto next = job.come(victim).get();
+            hear_of_all(*next);
+            for (tcp* const other : others) {
+                require_here(next_change(*other), victim);
+                exchange(*next, *other, 1);
+                exchange(*other, *next, 2);
+            }
+            failed.reset();
+            for (tcp* const other : others) CHECK_FALSE(other->next_change());
+            CHECK_FALSE(next->next_change());
         }
 }
 
@@ -210,13 +255,13 @@ TEST_CASE("rank 0 alone does not begin, and nobody begins without it") {
                          error);
     options.rank = 1;
     options.port = static_cast<std::uint16_t>(std::stoi(port));
-    CHECK_THROWS_WITH_AS(tcp::join(options),
-                         ("tcp: rank 1 was not let into its job by rank 0 at 127.0.0.1 port " +
-                          port +
-                          " within 0.05 s; tcp_options::join sets the limit; its last attempt: "
-                          "nobody answered there")
-                             .c_str(),
-                         error);
+    CHECK_THROWS_WITH_AS(
+        tcp::join(options),
+        ("tcp: rank 1 was not let into its job by rank 0 at 127.0.0.1 port " + port +
+         " within 0.05 s; tcp_options::join sets the limit; its last attempt: "
+         "nobody answered there")
+            .c_str(),
+        error);
 }
 
 TEST_CASE("ranks that are configured differently do not meet") {
@@ -231,10 +276,9 @@ TEST_CASE("ranks that are configured differently do not meet") {
             FAIL("rank 0 is configured differently");
         } catch (const mismatch& e) {
             CHECK(std::string(e.what()) ==
-                  (elastic
-                       ? "tcp: rank 1 and rank 0 have different texts as "
-                         "tcp_options::configuration"
-                       : "tcp: rank 1 has tcp_options::elastic 0 where rank 0 has 1"));
+                  (elastic ? "tcp: rank 1 and rank 0 have different texts as "
+                             "tcp_options::configuration"
+                           : "tcp: rank 1 has tcp_options::elastic 0 where rank 0 has 1"));
         }
     }
     auto one = job.come(1).get();

@@ -100,21 +100,160 @@ TEST_CASE("transfers with a rank that went end by its name; others go on") {
     }).require_success();
 }
 
-TEST_CASE("what came before a rank went can still be received") {
+TEST_CASE("what came before a rank went can still be received, however it went") {
+    using faults = std::vector<network_fault>;
+    for (const faults& harm :
+         {faults{network_fault::crash(1, 1s)}, faults{},  // it leaves
+          faults{network_fault::crash(1, 1s), network_fault::restart(1, 1500ms)},
+          faults{network_fault::power_loss(1, 1s), network_fault::restart(1, 1500ms)}}) {
+        const bool leaves = harm.empty(), comes = harm.size() > 1;
+        CAPTURE(leaves);
+        CAPTURE(comes);
+        simulated_options options;
+        options.faults = harm;
+        simulate(2, options, [&](simulated& t) {
+            std::int32_t value = t.life() == 1 ? 7 : 8;
+            const auto memory = std::as_writable_bytes(std::span(&value, 1));
+            t.tolerate();
+            if (t.rank() == 1) {
+                say(t, value);
+                if (!leaves) t.charge({.flops = 2.5e11});
+                return;
+            }
+            t.charge({.flops = 1e11});  // 2 s
+            value = 0;
+            CHECK(t.wait(t.receive(any_rank, {1, 0, 0}, memory)).source == 1);
+            CHECK(value == 7);
+            const auto went = t.next_change();
+            REQUIRE(went);
+            CHECK_FALSE(went->is_here);
+            CHECK(went->left == leaves);
+            const auto came = t.next_change();
+            REQUIRE(came.has_value() == comes);
+            if (!comes) return;
+            CHECK(came->is_here);
+            CHECK(t.wait(t.receive(any_rank, {1, 0, 0}, memory)).source == 1);
+            CHECK(value == 8);
+            CHECK_FALSE(t.next_change());
+        }).require_success();
+    }
+}
+
+TEST_CASE(
+    "a server whose receive a rank leaves half filled hears the ranks that waited meanwhile") {
+    // The pushes take 80 ms each: rank 1 is killed in the midst of its own.
     simulated_options options;
-    options.faults = {network_fault::crash(1, 1s)};
+    options.line = {.out = 12.5e6, .in = 12.5e6};
+    options.timeout = 30s;
+    for (const std::int64_t budget : {std::int64_t{65536}, std::int64_t{8} << 20}) {
+        CAPTURE(budget);
+        options.budget = budget;
+        options.faults = {network_fault::crash(1, 40ms)};
+        simulate(3, options, [&](simulated& t) {
+            std::vector<std::byte> memory(1000000, std::byte(t.rank()));
+            t.tolerate();
+            if (t.rank() > 0) {
+                t.charge({.flops = 5e7 * t.rank()});  // 1 ms each
+                t.wait(t.send(0, {1, 0, 0}, memory));
+                return;
+            }
+            CHECK(t.wait(t.receive(any_rank, {1, 0, 0}, memory)).source == 2);
+            CHECK(memory == std::vector<std::byte>(memory.size(), std::byte{2}));
+        }).require_success();
+    }
+}
+
+TEST_CASE("a rank that lives and is waited for until the deadline is gone, and nobody else") {
+    simulated_options options;
+    options.timeout = 5s;
+    simulate(3, options, [&](simulated& t) {
+        std::vector<std::byte> memory(100);
+        t.tolerate();
+        if (t.rank() == 1) return t.charge({.flops = 5e11});  // 10 s
+        if (t.rank() == 2) {
+            t.charge({.flops = 3.5e11});  // 7 s
+            t.wait(t.send(0, {2, 0, 0}, memory));
+            return;
+        }
+        const request never = t.receive(1, {1, 0, 0}, memory);
+        try {
+            t.wait(never);
+            FAIL("nothing was sent");
+        } catch (const peer_failure& e) {
+            CHECK(e.rank() == 1);
+        }
+        const auto change = t.next_change();
+        REQUIRE(change);
+        CHECK(change->rank == 1);
+        CHECK(change->cause ==
+              "it was late: rank 0 waited 5 s for a message (channel 1, item 0, round 0); "
+              "simulated_options::timeout sets the limit");
+        CHECK(t.wait(t.receive(2, {2, 0, 0}, memory)).bytes == 100);
+        CHECK_FALSE(t.next_change());
+        CHECK_THROWS_WITH_AS(
+            t.wait(t.receive(any_rank, {3, 0, 0}, memory)),
+            "simulated: rank 0 waited 5 s for a message (channel 3, item 0, round 0); "
+            "simulated_options::timeout sets the limit",
+            error);
+    }).require_success();
+}
+
+TEST_CASE("a vote with a rank that went, or does not vote, ends by its name, and work goes on") {
+    enum class why { failed, left, late };
+    for (const why ends : {why::failed, why::left, why::late}) {
+        CAPTURE(static_cast<int>(ends));
+        simulated_options options;
+        options.timeout = 5s;
+        if (ends == why::failed) options.faults = {network_fault::crash(2, 1s)};
+        simulate(3, options, [&](simulated& t) {
+            std::vector<std::byte> memory(100);
+            t.tolerate();
+            CHECK(t.agree(true));
+            if (t.rank() == 2) {
+                if (ends != why::left) t.charge({.flops = 1e12});
+                return;
+            }
+            const time_point began = t.now();
+            try {
+                (void)t.agree(true);
+                FAIL("a vote is missing");
+            } catch (const peer_failure& e) {
+                CHECK(e.rank() == 2);
+            }
+            CHECK((t.now() - began >= 5s) == (ends == why::late));
+            if (t.rank() == 0)
+                t.wait(t.send(1, {2, 0, 0}, memory));
+            else
+                CHECK(t.wait(t.receive(0, {2, 0, 0}, memory)).bytes == 100);
+        }).require_success();
+    }
+}
+
+TEST_CASE("a rank that came again has no vote, and is not expelled for asking") {
+    simulated_options options;
+    options.timeout = 5s;
+    options.faults = {network_fault::crash(1, 2s), network_fault::restart(1, 3s)};
     simulate(2, options, [&](simulated& t) {
-        std::int32_t value = 7;
+        std::int32_t value = 0;
         const auto memory = std::as_writable_bytes(std::span(&value, 1));
         t.tolerate();
-        if (t.rank() == 1) {
-            t.wait(t.send(0, {1, 0, 0}, memory));
-            t.charge({.flops = 1e12});
+        if (t.life() > 1) {
+            say(t, 9);
+            CHECK_THROWS_AS((void)t.agree(true), peer_failure);
+            return;
         }
-        t.charge({.flops = 1e11});  // 2 s
-        value = 0;
-        CHECK(t.wait(t.receive(any_rank, {1, 0, 0}, memory)).source == 1);
-        CHECK(value == 7);
+        CHECK(t.agree(true));
+        t.charge({.flops = 2e11});  // 4 s
+        for (const bool is_here : {false, true}) {
+            const auto change = t.next_change();
+            REQUIRE(change);
+            CHECK(change->is_here == is_here);
+        }
+        CHECK_THROWS_AS((void)t.agree(true), peer_failure);
+        t.charge({.flops = 5e10});  // 1 s: what it voted has come
+        CHECK(t.wait(t.receive(1, {1, 0, 0}, memory)).source == 1);
+        CHECK(value == 9);
+        CHECK_FALSE(t.next_change());
     }).require_success();
 }
 
