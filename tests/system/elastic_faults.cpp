@@ -87,14 +87,14 @@ std::map<int, duration> only_came_again(const simulated_options& options) {
     return came;
 }
 
-/// A model of 4 KB, now and then of 20 KB in many packets, or of 196 KB, which is announced before
+/// A model of 4 KB, now and then of 20 KB in many packets, or of 132 KB, which is announced before
 /// it is sent. A round takes as long with each.
 layout model_for(random_stream& random, simulated_options& options) {
     layout tensors = small_layout();
     const double small = static_cast<double>(tensors.size());
     switch (random.below(32)) {
         case 0:
-            tensors.add("long", {48'000});
+            tensors.add("long", {32'000});
             options.budget = 65536;
             break;
         case 1:
@@ -216,6 +216,9 @@ void check_seed(std::uint64_t seed) {
     let_some_come_again(options, random);
     random_stream sizes = random_stream(seed).split("sizes");
     const layout tensors = model_for(sizes, options);
+    // Then others may die and come again within a round.
+    const int slow = static_cast<int>(sizes.below(static_cast<std::uint64_t>(ranks)));
+    if (sizes.below(4) == 0) options.slowness = speeds::one_slow{.rank = slow, .factor = 8.0};
     CAPTURE(tensors.size());
     CAPTURE(seed_note(seed, options, "system_elastic_faults"));
     CAPTURE(which);
