@@ -285,6 +285,7 @@ set(sotto_headers
     include/sotto/transports/simulated_faults.hpp
     include/sotto/transports/simulated_network.hpp
     include/sotto/transports/simulated_options.hpp
+    include/sotto/transports/simulated_parts.hpp
     include/sotto/transports/simulated_trace.hpp
     include/sotto/transports/speeds.hpp
     include/sotto/transports/staged_collectives.hpp

@@ -100,9 +100,11 @@ public:
     /// Whether the peer has said that nothing follows.
     bool ended() const noexcept { return ended_; }
 
-    /// Whether the library still reads or writes memory that is not the stream's own.
+    /// Whether the library still reads or writes memory that is not the stream's own. What it has
+    /// copied it does not.
     bool borrows() noexcept {
         if (receiving_ && arrives_there_) return true;
+        if constexpr (Library::copies) return false;
         for (std::size_t i = 0; i < leaving_.size(); ++i)
             if (leaving_[i].is_lent) return true;
         return false;

@@ -55,22 +55,25 @@ simulated_run simulate(int ranks, const simulated_options& options, F&& f,
     simulated_run run;
     run.ranks.resize(static_cast<std::size_t>(ranks));
     const time_point begin = time.now();
+    const auto attempt = [&](int rank) {
+        simulated endpoint(network, rank);
+        try {
+            f(endpoint);
+        } catch (const detail::simulation::killed&) {
+            throw;
+        } catch (const std::exception& e) {
+            if (!time.is_killed(rank)) endpoint.fail(e.what());
+            throw;
+        } catch (...) {
+            if (!time.is_killed(rank)) endpoint.fail("it threw what is no std::exception");
+            throw;
+        }
+    };
     const auto run_once = [&](int rank) {
         auto& ending = run.ranks[static_cast<std::size_t>(rank)];
         ending = {};
         try {
-            simulated endpoint(network, rank);
-            try {
-                f(endpoint);
-            } catch (const detail::simulation::killed&) {
-                throw;
-            } catch (const std::exception& e) {
-                if (!time.is_killed(rank)) endpoint.fail(e.what());
-                throw;
-            } catch (...) {
-                if (!time.is_killed(rank)) endpoint.fail("it threw what is no std::exception");
-                throw;
-            }
+            if (!time.is_killed(rank)) attempt(rank);
         } catch (const detail::simulation::killed&) {
         } catch (...) {
             ending.thrown = std::current_exception();

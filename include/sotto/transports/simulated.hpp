@@ -2,6 +2,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
 #include <functional>
 #include <optional>
 #include <string>
@@ -94,8 +96,9 @@ public:
         if (is_killed()) throw killed();
     }
     void end_job(std::string_view why) noexcept {
-        among_->disconnect(rank_);
-        static_cast<void>(why);
+        std::fprintf(stderr, "sotto: simulated: rank %d ends the job: %.*s\n", rank_,
+                     static_cast<int>(why.size()), why.data());
+        std::abort();
     }
 
 private:
@@ -137,21 +140,10 @@ class simulated : public detail::net::packet_transport<detail::simulation::libra
 
 public:
     simulated(detail::simulation::network& among, int rank)
-        : base(options_of(among.options()), among, rank) {}
+        : base(detail::simulation::packet_options_of(among.options()), among, rank) {}
 
     /// Which process this rank is: 1, and one more after every restart.
     std::uint64_t life() { return library().life(); }
-
-private:
-    static detail::net::packet_options options_of(const simulated_options& from) {
-        const detail::net::packet_options made{.timeout = from.timeout,
-                                               .budget = from.budget,
-                                               .transfers = from.transfers,
-                                               .heartbeat = from.heartbeat,
-                                               .dead_after = from.dead_after};
-        made.require_possible("simulated");
-        return made;
-    }
 };
 
 static_assert(ballot_transport<simulated> && tolerant_transport<simulated>);

@@ -20,7 +20,7 @@ struct network_fault {
         delay,       // for a while bytes from `rank` to `peer` take longer, by `extra`
         cut,         // the connections between two ranks break; both are told
         partition,   // for a while bytes from `rank` to `peer` wait; those back do not
-        crash,       // the rank's process ends; the system tells the others
+        crash,       // the rank's process ends, or never begins; the system tells the others
         power_loss,  // the same, and nobody is told
         pause,       // for a while the rank does nothing, not even say that it lives
         flip,        // one bit of the next packet from `rank` to `peer` is wrong

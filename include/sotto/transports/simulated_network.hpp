@@ -19,15 +19,13 @@
 #include "sotto/core/contentless.hpp"
 #include "sotto/core/random.hpp"
 #include "sotto/transports/packet_library.hpp"
-#include "sotto/transports/ring_queue.hpp"
 #include "sotto/transports/simulated_options.hpp"
+#include "sotto/transports/simulated_parts.hpp"
 #include "sotto/transports/simulated_trace.hpp"
 #include "sotto/transports/transport.hpp"
 #include "sotto/transports/virtual_time.hpp"
 
 namespace sotto::detail::simulation {
-
-using net::packet_kind;
 
 /// What is between the ranks: lines that bytes need time for, and what goes wrong there.
 ///
@@ -61,8 +59,7 @@ public:
 
     // For the ranks' libraries
 
-    /// A packet, by its place among those that are under way.
-    using place = std::uint32_t;
+    using place = packet::place;
 
     /// The system of a rank, which hears and speaks while the rank computes: `serve` is called when
     /// something about the membership came or was lost, and every `period`.
@@ -70,17 +67,9 @@ public:
         host& own = of(rank);
         own.serve = std::move(serve);
         own.period = period;
-        own.known.clear();
-        if (++own.life > 1)
-            for (int other = 0; other < size(); ++other)
-                if (other != rank) {
-                    comings_.push_back({other, rank, own.life});
-                    time_->tell(time_->now() + way(rank, other), *this,
-                                number(comings_.size() - 1, step::came));
-                }
+        if (++own.life > 1) succeed(rank);
         note(simulated_event::kind::began, rank, rank, static_cast<std::int64_t>(own.life));
-        if (period > duration::zero() && !std::exchange(own.is_served, true))
-            time_->tell(time_->now() + period, *this, number(index_of(rank), step::serve));
+        if (period > duration::zero()) serve_at(rank, time_->now() + period);
     }
 
     /// The rank hears nothing more.
@@ -202,52 +191,7 @@ public:
 private:
     enum class step : std::uint8_t { left, head, arrived, serve, fault, heal, lost, came };
 
-    struct packet {
-        int from = 0, to = 0;
-        packet_kind kind = packet_kind::messages;
-        bool has_content = true;
-        bool twice = false;
-        bool is_last = false;  // the connection breaks behind it
-        int uses = 2;          // of its sender, of its receiver
-        std::size_t size = 0;
-        time_point out{};  // when its last byte leaves
-        std::uint64_t from_life = 0, to_life = 0;  // its connection is between these processes
-        bytes content{};
-    };
-
-    struct host {
-        simulated_line line;
-        random_stream speed;
-        time_point out_free{}, in_free{};
-        net::ring_queue<place> inbox[2];
-        std::deque<net::packet_loss> lost;
-        std::function<void()> serve;
-        duration period{};
-        bool is_served = false;              // is told the next time
-        std::uint64_t life = 0;              // processes that were this rank
-        std::map<int, std::uint64_t> known;  // of others, where not the present one
-        std::deque<int> came;
-    };
-
-    /// What is wrong with the way from one rank to another.
-    struct trouble {
-        time_point held_until{}, slow_until{}, last_head{};
-        duration extra{};
-        std::deque<place> held;
-        std::deque<network_fault::kind> harms;  // of the packets that come
-        bool is_cut = false;
-    };
     using way_between = std::pair<int, int>;
-
-    struct breaking {
-        int rank = 0, peer = 0;
-        const char* how = "";
-    };
-
-    struct coming {
-        int rank = 0, peer = 0;  // who hears of whom
-        std::uint64_t life = 0;
-    };
 
     /// The process that a rank takes another one for.
     std::uint64_t known_life(int rank, int peer) noexcept {
@@ -258,6 +202,7 @@ private:
     std::uint64_t present_life(int rank) noexcept {
         return std::max<std::uint64_t>(1, of(rank).life);
     }
+    bool has_ended(int rank) noexcept { return of(rank).life > 0 && !of(rank).serve; }
 
     static std::uint64_t number(std::size_t index, step what) noexcept {
         return static_cast<std::uint64_t>(index) << 3 | static_cast<std::uint64_t>(what);
@@ -332,7 +277,7 @@ private:
     void arrive(place at) {
         packet& p = packets_[at];
         host& receiver = of(p.to);
-        if (p.to_life != present_life(p.to) || (receiver.life > 0 && !receiver.serve) ||
+        if (p.out == never || p.to_life != present_life(p.to) || has_ended(p.to) ||
             p.from_life != known_life(p.to, p.from))
             return drop(at);
         note(simulated_event::kind::arrived, p.from, p.to, static_cast<std::int64_t>(p.size));
@@ -352,15 +297,16 @@ private:
 
     void serve_again(int rank) {
         host& own = of(rank);
-        own.is_served = false;
-        if (!own.serve) return;
+        if (!own.serve || own.served_at != time_->now()) return;  // told of an earlier process
         const time_point thaws = time_->frozen_until(rank);
         const bool is_frozen = time_->now() < thaws;
         if (!is_frozen) own.serve();
-        if (!own.serve) return;
-        own.is_served = true;
-        time_->tell(is_frozen ? thaws : time_->now() + own.period, *this,
-                    number(index_of(rank), step::serve));
+        if (own.serve) serve_at(rank, is_frozen ? thaws : time_->now() + own.period);
+    }
+
+    void serve_at(int rank, time_point when) {
+        of(rank).served_at = when;
+        time_->tell(when, *this, number(index_of(rank), step::serve));
     }
 
     // Faults
@@ -429,7 +375,8 @@ private:
     /// A process ends: what has not left its machine never will.
     void die(int rank, bool others_are_told) {
         host& own = of(rank);
-        if (!own.serve) return;  // it has ended already
+        if (has_ended(rank)) return;
+        own.life = present_life(rank);  // it may not have begun: then it never does
         own.serve = nullptr;
         // Until they hear of another one, others send to this process.
         for (int other = 0; other < size(); ++other)
@@ -444,22 +391,44 @@ private:
     }
 
     void tell_lost(int rank, int peer, const char* how) {
-        breakings_.push_back({rank, peer, how});
+        breakings_.push_back({rank, peer, present_life(rank), how});
         time_->tell(time_->now() + way(rank, peer), *this,
                     number(breakings_.size() - 1, step::lost));
     }
 
+    /// A process takes the place of the one that was this rank before: of that one nothing is left,
+    /// and others hear of it.
+    void succeed(int rank) {
+        host& own = of(rank);
+        own.known.clear();
+        own.lost.clear();
+        own.came.clear();
+        for (auto& inbox : own.inbox)
+            for (; !inbox.empty(); inbox.pop()) release(inbox.front());
+        for (int other = 0; other < size(); ++other) {
+            if (other == rank) continue;
+            for (trouble* const t : {trouble_of(rank, other), trouble_of(other, rank)})
+                if (t) t->is_cut = false;
+            // Who began after the last one ended takes it for that one, too.
+            of(other).known.try_emplace(rank, own.life - 1);
+            comings_.push_back({other, rank, present_life(other), own.life});
+            time_->tell(time_->now() + way(rank, other), *this,
+                        number(comings_.size() - 1, step::came));
+        }
+    }
+
     void come(const coming& c) {
         host& own = of(c.rank);
+        if (c.life_of_rank != present_life(c.rank)) return;
         own.known.erase(c.peer);
-        if (!own.serve || c.life != of(c.peer).life) return;
+        if (has_ended(c.rank) || c.life != of(c.peer).life) return;
         own.came.push_back(c.peer);
         tell_system(c.rank, true);
     }
 
     void lose(const breaking& b) {
         host& own = of(b.rank);
-        if (!own.serve) return;
+        if (has_ended(b.rank) || b.life_of_rank != present_life(b.rank)) return;
         note(simulated_event::kind::lost, b.rank, b.peer, 0);
         own.lost.push_back({b.peer, b.how});
         tell_system(b.rank, true);

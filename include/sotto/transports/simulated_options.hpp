@@ -8,6 +8,7 @@
 
 #include "sotto/core/clock.hpp"
 #include "sotto/core/errors.hpp"
+#include "sotto/transports/packet_options.hpp"
 #include "sotto/transports/simulated_faults.hpp"
 #include "sotto/transports/speeds.hpp"
 #include "sotto/transports/transport.hpp"
@@ -69,11 +70,24 @@ struct simulated_options {
 
 namespace detail::simulation {
 
+/// Each takes two of the 65,530 mappings of memory that Linux lets a process have.
+inline constexpr int ranks_max = 30000;
+
+/// What its ranks' transports are told.
+inline net::packet_options packet_options_of(const simulated_options& from) noexcept {
+    return {.timeout = from.timeout,
+            .budget = from.budget,
+            .transfers = from.transfers,
+            .heartbeat = from.heartbeat,
+            .dead_after = from.dead_after};
+}
+
 /// Throws invalid_option, which names the option and what it may be.
 inline void require_possible(const simulated_options& options, int ranks) {
     const auto refuse = [](const std::string& what) { throw invalid_option("simulated: " + what); };
-    if (ranks < 1 || ranks > 65536)
-        refuse(std::to_string(ranks) + " ranks; 1 to 65536 are possible");
+    if (ranks < 1 || ranks > ranks_max)
+        refuse(std::to_string(ranks) + " ranks; 1 to " + std::to_string(ranks_max) +
+               " are possible");
     if (!options.lines.empty() && options.lines.size() != static_cast<std::size_t>(ranks))
         refuse(std::to_string(options.lines.size()) + " lines for " + std::to_string(ranks) +
                " ranks; none or one for each is expected");
@@ -89,17 +103,20 @@ inline void require_possible(const simulated_options& options, int ranks) {
     require_above_0("machine.flops", options.machine.flops);
     require_above_0("machine.bytes", options.machine.bytes);
     require_above_0("call", options.call);
-    require_above_0("timeout", options.timeout);
     require_above_0("heartbeat", options.heartbeat);
     if (options.dead_after != duration::zero() && options.dead_after < 4 * options.heartbeat)
         refuse("dead_after must be 0 or at least four heartbeats");
     if (options.packet < 1024 || options.packet > 1 << 30)
         refuse("packet is " + std::to_string(options.packet) + " bytes; 1024 to 2^30 are possible");
-    for (const network_fault& f : options.faults)
+    packet_options_of(options).require_possible("simulated");
+    for (const network_fault& f : options.faults) {
         if (f.rank < 0 || f.rank >= ranks || f.peer < 0 || f.peer >= ranks ||
             f.at < duration::zero() || (f.is_of_connection() && f.rank == f.peer))
             refuse("the fault '" + describe(f) + "' is not of two ranks, 0 to " +
                    std::to_string(ranks - 1) + ", after the beginning");
+        if (f.lasts < duration::zero() || f.extra < duration::zero())
+            refuse("the fault '" + describe(f) + "' lasts or delays for less than no time");
+    }
 }
 
 }  // namespace detail::simulation

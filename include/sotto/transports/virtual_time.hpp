@@ -97,9 +97,10 @@ public:
 
     /// What the rank waits for throws `killed`.
     void kill(int rank) {
-        of(rank).is_killed = true;
-        of(rank).is_deaf = false;
-        of(rank).frozen_until = {};
+        sleeper& s = of(rank);
+        s.is_killed = true;
+        s.is_deaf = s.woken = false;  // frozen, it may have been woken in vain
+        s.frozen_until = {};
         wake(rank);
     }
 

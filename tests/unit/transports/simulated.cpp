@@ -231,7 +231,7 @@ TEST_CASE("a wrong bit, a missing end and a packet that comes twice are found ou
 
 TEST_CASE("options that cannot work are refused by name") {
     const auto nothing = [](simulated&) {};
-    CHECK_THROWS_WITH_AS(simulate(0, {}, nothing), "simulated: 0 ranks; 1 to 65536 are possible",
+    CHECK_THROWS_WITH_AS(simulate(0, {}, nothing), "simulated: 0 ranks; 1 to 30000 are possible",
                          invalid_option);
     CHECK_THROWS_WITH_AS(simulate(2, {.lines = {{}}}, nothing),
                          "simulated: 1 lines for 2 ranks; none or one for each is expected",

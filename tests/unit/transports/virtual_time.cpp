@@ -125,3 +125,20 @@ TEST_CASE("a rank that is killed unwinds at its next call, and others go on") {
     CHECK(unwound);
     CHECK(ended);
 }
+
+TEST_CASE("a rank that is killed while it is frozen unwinds at once, also if it had been woken") {
+    virtual_time time(2);
+    const time_point start = time.now();
+    time.run([&](int rank) {
+        if (rank == 0) {
+            CHECK_THROWS_AS(time.sleep(0, start + 1s), killed);
+            CHECK(time.now() == start + 5ms);
+        } else {
+            time.freeze(0, start + 50ms);
+            time.sleep(1, start + 2ms);
+            time.wake(0);
+            time.sleep(1, start + 5ms);
+            time.kill(0);
+        }
+    });
+}
