@@ -12,7 +12,8 @@ inline constexpr bool is_sanitized = false;
 
 /// How often something is tried: a sanitizer finds what it finds in fewer tries, each of which
 /// takes ten times as long.
-constexpr int tries(int usually, int sanitized) noexcept {
+template <class Int>
+constexpr Int tries(Int usually, Int sanitized) noexcept {
     return is_sanitized ? sanitized : usually;
 }
 

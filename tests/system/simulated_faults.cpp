@@ -201,7 +201,7 @@ TEST_CASE("whatever goes wrong, calls end and survivors hold whole rounds") {
 }
 
 TEST_CASE("a run with faults repeats itself") {
-    for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    for (std::uint64_t seed = 0; seed < tries<std::uint64_t>(20, 4); ++seed) {
         random_stream random = random_stream(seed).split("faults");
         simulated_options options = usual(seed);
         options.faults = random_faults(random, 4, 3, 700ms);
