@@ -290,7 +290,8 @@ TEST_CASE("a checkpoint of another configuration is refused by the first option 
           file + "'trainer.seed = 7' where this run has 'trainer.seed = 8'");
     CHECK(why(all_reduce{sgd{.learning_rate = 0.0625}}) ==
           file +
-              "'strategy.compressor = sparsified' where this run has 'strategy.compressor = none'");
+              "'strategy.compressor = dgc' where this run has "
+              "'strategy.compressor = dense_values'");
 }
 
 TEST_CASE("another run's folder is refused before anything in it is lost") {
