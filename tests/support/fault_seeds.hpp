@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <set>
@@ -14,6 +15,19 @@ namespace sotto::testing {
 inline std::uint64_t number_from(const char* variable, std::uint64_t otherwise) {
     const char* const value = std::getenv(variable);
     return value ? std::strtoull(value, nullptr, 10) : otherwise;
+}
+
+/// Ranks that soon miss each other: a round of number_model takes some 30 ms.
+inline simulated_options usual(std::uint64_t seed) {
+    using namespace std::chrono_literals;
+    simulated_options options{.seed = seed};
+    options.line = {.out = 1e8, .in = 1e8, .latency = 50us};
+    options.machine.flops = 2e5;
+    options.slowness = speeds::uniform{};
+    options.heartbeat = 40ms;
+    options.dead_after = 200ms;
+    options.timeout = 5s;
+    return options;
 }
 
 /// Calls with SOTTO_FAULT_SEEDS seeds from SOTTO_FAULT_SEED on.

@@ -44,17 +44,6 @@ namespace {
 
 constexpr std::int64_t rounds = 16;
 
-simulated_options usual(std::uint64_t seed) {
-    simulated_options options{.seed = seed};
-    options.line = {.out = 1e8, .in = 1e8, .latency = 50us};
-    options.machine.flops = 2e5;  // some 30 ms a round
-    options.slowness = speeds::uniform{};
-    options.heartbeat = 40ms;
-    options.dead_after = 200ms;
-    options.timeout = 5s;
-    return options;
-}
-
 /// Crashes are followed by a restart half of the time.
 void let_some_come_again(simulated_options& options, random_stream& random) {
     std::vector<network_fault> again;

@@ -19,6 +19,7 @@
 #include "sotto/strategies/parameter_server.hpp"
 #include "sotto/trainer/trainer.hpp"
 #include "sotto/transports/run_simulated.hpp"
+#include "support/fault_seeds.hpp"
 #include "support/folders.hpp"
 #include "support/numbers.hpp"
 
@@ -29,16 +30,6 @@ using namespace std::chrono_literals;
 namespace {
 
 constexpr std::int64_t rounds = 12;
-
-simulated_options usual() {
-    simulated_options options{.seed = 3};
-    options.machine.flops = 2e5;  // some 30 ms a round
-    options.slowness = speeds::uniform{};
-    options.heartbeat = 40ms;
-    options.dead_after = 200ms;
-    options.timeout = 5s;
-    return options;
-}
 
 serving surviving(double patience = 3.0, int servers = 1) {
     return {.servers = servers, .dedicated = true, .survives = true, .patience = patience};
@@ -65,7 +56,7 @@ TEST_CASE("workers that are configured differently are each told how, and the ot
     // All three begin at the same moment.
     std::vector<std::string> why(4);
     std::uint64_t steps = 0;
-    simulated_options options = usual();
+    simulated_options options = usual(3);
     options.slowness = speeds::constant{};
     const auto run = simulate(4, options, [&](simulated& transport) {
         const double rates[] = {0.125, 0.25, 0.5, 0.125};
@@ -93,7 +84,7 @@ TEST_CASE("workers that are configured differently are each told how, and the ot
 }
 
 TEST_CASE("without patience for servers workers still may die") {
-    simulated_options options = usual();
+    simulated_options options = usual(3);
     options.faults = {network_fault::crash(2, 100ms)};
     std::uint64_t steps = 0;
     const auto run = simulate(4, options, [&](simulated& transport) {
@@ -123,7 +114,7 @@ TEST_CASE("without patience for servers workers still may die") {
 TEST_CASE("an order of arrivals where ranks may come and go is followed to the end") {
     // One line is slow, so the first workers have long ended when the last gets its parameters.
     const scratch_folder folder("elastic_arrivals");
-    simulated_options options = usual();
+    simulated_options options = usual(3);
     options.lines.assign(4, options.line);
     options.lines[3] = {.out = 1e5, .in = 1e5, .latency = 1ms};
     const auto run = [&](const std::string& record, const std::string& replay) {
@@ -154,7 +145,7 @@ TEST_CASE("a worker that comes again repeats no round at any of several servers"
     // Pushes reach one server before the other; the worker is killed somewhere in between.
     for (int at = 0; at < 40; ++at) {
         CAPTURE(at);
-        simulated_options options = usual();
+        simulated_options options = usual(3);
         options.lines.assign(4, options.line);
         options.lines[0] = {.out = 2e6, .in = 2e5, .latency = 5ms};
         options.faults = {network_fault::crash(2, 100ms + at * 1ms),

@@ -56,17 +56,6 @@ struct outcome {
     bool began = false;  // to train: all ranks had met
 };
 
-simulated_options usual(std::uint64_t seed) {
-    simulated_options options{.seed = seed};
-    options.line = {.out = 1e8, .in = 1e8, .latency = 50us};
-    options.machine.flops = 2e5;  // some 30 ms a round
-    options.slowness = speeds::uniform{};
-    options.heartbeat = 40ms;
-    options.dead_after = 200ms;
-    options.timeout = 5s;
-    return options;
-}
-
 exercise work_for(int ranks) {
     exercise work;
     work.examples = 4 * ranks * rounds;
