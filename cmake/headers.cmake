@@ -85,6 +85,7 @@ set(sotto_headers
     include/sotto/core/round_info.hpp
     include/sotto/core/unwinding.hpp
     include/sotto/core/visit.hpp
+    include/sotto/core/xxhash.hpp
     include/sotto/kernels/arithmetic.hpp
     include/sotto/kernels/averaging.hpp
     include/sotto/kernels/bit_places.hpp

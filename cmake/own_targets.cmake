@@ -6,7 +6,7 @@ option(SOTTO_QUICK "Optimise our tests, examples and benchmarks less: they compi
 set(sotto_needs_kernels "^(unit_(kernels|wire|compressors|nn|models|threads)|golden|system_selection_beyond_32_bits|example_quickstart)$")
 # What takes longest to compile and seconds to run. The tests of single parts, which are many more,
 # are optimised all the same.
-set(sotto_needs_no_speed "^(bench_.*|contract_strategies|system_(allocations|failures|launched_training|resume_exactly)|example_(compare_runs|deep_gradient_compression))$")
+set(sotto_needs_no_speed "^(contract_strategies|system_(allocations|failures|launched_training|resume_exactly)|example_(compare_runs|deep_gradient_compression))$")
 set(SOTTO_SANITIZE "" CACHE STRING "Sanitizers of our tests: address,undefined or thread")
 
 if(PROJECT_IS_TOP_LEVEL AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
@@ -37,21 +37,34 @@ function(sotto_link_parts target)
     endforeach()
 endfunction()
 
-# sotto_add_own_executable(<name> <sources>...): linked to all of sotto that there is but sotto::mpi.
-function(sotto_add_own_executable name)
-    add_executable(${name} ${ARGN})
+# sotto_own_target(<name>): linked to all of sotto that there is but sotto::mpi.
+function(sotto_own_target name)
     set_target_properties(${name} PROPERTIES CXX_EXTENSIONS OFF)
     target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/tests")
     target_link_libraries(${name} PRIVATE sotto_own_options sotto::sotto)
+    sotto_link_parts(${name})
+endfunction()
+
+# sotto_add_own_executable(<name> <sources>...)
+function(sotto_add_own_executable name)
+    add_executable(${name} ${ARGN})
+    sotto_own_target(${name})
     if(SOTTO_QUICK AND NOT name MATCHES "${sotto_needs_kernels}")
         target_compile_definitions(${name} PRIVATE SOTTO_BASELINE_ONLY)
         if(name MATCHES "${sotto_needs_no_speed}")
             target_compile_options(${name} PRIVATE -O0)
         else()
-            target_compile_options(${name} PRIVATE -O1)
+            target_compile_options(${name} PRIVATE -Og)
         endif()
     endif()
-    sotto_link_parts(${name})
+endfunction()
+
+# sotto_check_own_sources(<name> <sources>...): that they compile; nothing is made of them.
+function(sotto_check_own_sources name)
+    add_library(${name} OBJECT ${ARGN})
+    sotto_own_target(${name})
+    target_compile_definitions(${name} PRIVATE SOTTO_BASELINE_ONLY)
+    target_compile_options(${name} PRIVATE -O0 -fsyntax-only)
 endfunction()
 
 # What a source includes that needs a part of sotto.

@@ -34,7 +34,7 @@ inline simulated_options usual(std::uint64_t seed) {
 template <class Check>
 void for_each_seed(std::uint64_t usually, Check&& check) {
     const std::uint64_t first = number_from("SOTTO_FAULT_SEED", 0),
-                        count = number_from("SOTTO_FAULT_SEEDS", is_sanitized ? 40 : usually);
+                        count = number_from("SOTTO_FAULT_SEEDS", is_sanitized ? 16 : usually);
     for (std::uint64_t seed = first; seed < first + count; ++seed) check(seed);
 }
 

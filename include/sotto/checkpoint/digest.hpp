@@ -4,12 +4,8 @@
 #include <cstddef>
 #include <string>
 
-#ifndef XXH_INLINE_ALL
-#define XXH_INLINE_ALL
-#endif
-#include <xxhash.h>
-
 #include "sotto/core/bytes.hpp"
+#include "sotto/core/xxhash.hpp"
 
 namespace sotto::checkpoint {
 

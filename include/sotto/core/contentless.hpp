@@ -17,7 +17,7 @@ namespace detail {
 
 /// Addresses that nothing is behind: whoever reads or writes there is stopped by the system.
 struct nowhere {
-    static constexpr std::size_t bytes = std::size_t{1} << 40;
+    static constexpr std::size_t bytes = std::size_t{1} << 38;
     static inline std::atomic<std::byte*> begin = nullptr;  // until somebody wants them
 
     static void* reserve() {
@@ -44,7 +44,7 @@ struct nowhere {
 /// Values of which only the number is known: for ranks of a simulated network that account for what
 /// training costs, and do not train. Messages, sums and gathers of them take the time and the bytes
 /// that those of real values would; nothing may read or write them, and the system sees to it.
-///   shape   up to 2^40 bytes
+///   shape   up to 2^38 bytes
 ///   cost    addresses alone; the same for everybody
 ///   errors  std::length_error: more bytes
 template <class Value = float>
@@ -53,7 +53,7 @@ std::span<Value> without_content(std::size_t count) {
     if (count > detail::nowhere::bytes / sizeof(Value))
         throw std::length_error("without_content: " + std::to_string(count) + " values of " +
                                 std::to_string(sizeof(Value)) +
-                                " bytes; up to 2^40 bytes are "
+                                " bytes; up to 2^38 bytes are "
                                 "possible");
     return {static_cast<Value*>(detail::nowhere::reserve()), count};
 }

@@ -5,13 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 
-#ifndef XXH_INLINE_ALL
-#define XXH_INLINE_ALL
-#endif
-#include <xxhash.h>
-
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/config.hpp"
+#include "sotto/core/xxhash.hpp"
 #include "sotto/kernels/instruction_set.hpp"
 #include "sotto/kernels/vector.hpp"
 
