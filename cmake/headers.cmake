@@ -263,6 +263,7 @@ set(sotto_headers
     include/sotto/transports/in_process.hpp
     include/sotto/transports/in_process_hub.hpp
     include/sotto/transports/in_process_mailbox.hpp
+    include/sotto/transports/link_terms.hpp
     include/sotto/transports/membership.hpp
     include/sotto/transports/message_board.hpp
     include/sotto/transports/message_exchange.hpp
@@ -271,6 +272,7 @@ set(sotto_headers
     include/sotto/transports/metered.hpp
     include/sotto/transports/mpi_options.hpp
     include/sotto/transports/ordered_list.hpp
+    include/sotto/transports/outgoing_frame.hpp
     include/sotto/transports/packet_ends.hpp
     include/sotto/transports/packet_library.hpp
     include/sotto/transports/packet_membership.hpp

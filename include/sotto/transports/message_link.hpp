@@ -16,25 +16,14 @@
 #include "sotto/core/contentless.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/result.hpp"
+#include "sotto/transports/link_terms.hpp"
 #include "sotto/transports/message_board.hpp"
+#include "sotto/transports/outgoing_frame.hpp"
 #include "sotto/transports/ring_queue.hpp"
 #include "sotto/transports/transport.hpp"
 #include "sotto/wire/frame.hpp"
 
 namespace sotto::detail::net {
-
-/// What both ends of a connection know before its first frame.
-struct link_terms {
-    std::uint32_t epoch = 0;
-    std::uint64_t seed_out = 0;  // of digests, one for each direction
-    std::uint64_t seed_in = 0;
-    std::int64_t budget = 4 << 20;   // bytes of messages that the receiver takes unasked
-    std::size_t staging = 64 << 10;  // bytes read at once behind a message: a header's at least
-    bool may_lack_content = false;   // messages may be sizes alone, with a digest of 0
-};
-
-/// For `received`: every message is kept, whether or not a receive waits for it.
-constexpr std::int64_t keeps_all = std::numeric_limits<std::int64_t>::max();
 
 /// One end of a connection that carries messages, without input or output: bytes to write are
 /// asked for and bytes that were read are handed in, whoever moves them.
@@ -43,9 +32,9 @@ constexpr std::int64_t keeps_all = std::numeric_limits<std::int64_t>::max();
 /// room is a budget, and what is taken of it is given back as messages find their receives. A
 /// message beyond it is announced and goes when its receive is there. So memory is bounded, no
 /// order of receives can block, and what is received in time goes straight to where it is wanted.
-///   wire    frames of message, announce, ready, granted and credit, see wire/frame.hpp
-///   cost    64 bytes a message and a pass of a digest at each end; no copy but of what arrives
-///           together with its header (`staging` at most) or before its receive
+///   wire    frames of message, announce, ready, granted, credit and part, see wire/frame.hpp
+///   cost    64 bytes a message, or a part of it, and a pass of a digest at each end; no copy but
+///           of what arrives together with its header (`staging` at most) or before its receive
 ///   errors  `received` returns a fault where bytes do not follow the protocol: nothing of that
 ///           frame takes effect, and the link is of no use afterwards
 class message_link {
@@ -111,7 +100,7 @@ public:
         std::size_t skip = written_, total = 0;
         for (std::size_t i = 0;
              i < queue_.size() && output_.size() + 2 <= views_max && total < output_max; ++i) {
-            outgoing& frame = queue_[i];
+            outgoing_frame& frame = queue_[i];
             if (!frame.sealed) seal(frame);
             for (const byte_view piece : {byte_view(frame.header), frame.payload}) {
                 const std::size_t gone = std::min(skip, piece.size());
@@ -119,6 +108,7 @@ public:
                 total += piece.size() - gone;
                 if (gone < piece.size()) output_.push_back(piece.subspan(gone));
             }
+            if (!frame.rest.empty()) break;  // its next part comes before the next frame
         }
         return output_;
     }
@@ -127,8 +117,14 @@ public:
     void written(std::size_t count) noexcept {
         written_ += count;
         while (!queue_.empty() && queue_.front().sealed && written_ >= queue_.front().size()) {
-            const outgoing& frame = queue_.front();
+            outgoing_frame& frame = queue_.front();
             written_ -= frame.size();
+            if (!frame.rest.empty()) {
+                frame.type = wire::frame_type::part;
+                frame.sealed = false;
+                frame.begin_part(part());
+                continue;
+            }
             if (transfer* const sent = frame.carried) {
                 sent->reached = transfer::stage::complete;
                 ++*activity_;
@@ -143,10 +139,11 @@ public:
     /// After a long message another may come: only its header is read along, so that the rest goes
     /// straight to where it is wanted.
     std::array<mutable_byte_view, 2> input() noexcept {
-        const mutable_byte_view lacking = content_.subspan(filled_);
+        const mutable_byte_view lacking =
+            content_.subspan(filled_).first(content_.empty() ? 0 : lacking_);
         const mutable_byte_view room = mutable_byte_view(staged_).subspan(staged_end_);
-        const bool is_long = lacking.size() >= staged_.size();
-        return {lacking, is_long ? room.first(wire::frame_header_bytes) : room};
+        const bool is_long = rest_ > 0 || lacking.size() >= staged_.size();
+        return {lacking, is_long ? room.first(wire::frame_header_bytes - staged_end_) : room};
     }
 
     /// So many bytes were put there. Before a message that no receive waits for, of more bytes than
@@ -159,7 +156,7 @@ public:
         asked_ = halted_ ? asked_ + 1 : 0;
         if (tries_ > tries_max || asked_ > asked_max) keeps = keeps_all;
         halted_ = false;
-        const std::size_t direct = std::min(count, content_.size() - filled_);
+        const std::size_t direct = std::min(count, input()[0].size());
         filled_ += direct;
         lacking_ -= direct;
         staged_end_ += count - direct;
@@ -206,7 +203,7 @@ public:
     bool halted() const noexcept { return halted_; }
 
     /// Whether the stream may end here.
-    bool between_frames() const noexcept { return !reading_ && staged_end_ == 0; }
+    bool between_frames() const noexcept { return !reading_ && rest_ == 0 && staged_end_ == 0; }
 
 private:
     static constexpr std::size_t views_max = 16;
@@ -214,18 +211,6 @@ private:
     static constexpr std::size_t announced_max = 65536;
     static constexpr int tries_max = 32, asked_max = 1024;
     static constexpr std::int64_t overhead = 256;  // of a message that waits for its receive
-
-    struct outgoing {
-        wire::frame_type type = wire::frame_type::credit;
-        bool sealed = false;          // its header is written
-        transfer* about = nullptr;    // the send that it belongs to
-        transfer* carried = nullptr;  // the same if its message follows
-        std::uint64_t announcement = 0;
-        std::array<std::byte, wire::frame_header_bytes> header{};
-        byte_view payload{};
-
-        std::size_t size() const noexcept { return header.size() + payload.size(); }
-    };
 
     struct announced_message {
         std::uint64_t number;
@@ -240,16 +225,17 @@ private:
     static std::int64_t charge_of(std::int64_t size) noexcept { return size + overhead; }
 
     void push(wire::frame_type type, transfer* about, std::uint64_t announcement = 0) {
-        outgoing frame{.type = type, .about = about, .announcement = announcement};
+        outgoing_frame frame{.type = type, .about = about, .announcement = announcement};
         if (type == wire::frame_type::message || type == wire::frame_type::granted) {
             frame.carried = about;
-            frame.payload = {about->source, static_cast<std::size_t>(about->size)};
+            frame.rest = {about->source, static_cast<std::size_t>(about->size)};
+            frame.begin_part(lacks_content(frame.rest) ? frame.rest.size() : part());
         }
         queue_.push(frame);
     }
 
     /// Writes a frame's header: its place in the stream, and what credit there is to give back.
-    void seal(outgoing& frame) noexcept {
+    void seal(outgoing_frame& frame) noexcept {
         wire::frame_header h{.type = frame.type, .epoch = terms_.epoch, .sequence = sent_++};
         if (frame.about) {
             h.channel = frame.about->label.channel;
@@ -259,6 +245,7 @@ private:
         }
         if (frame.type == wire::frame_type::ready || frame.type == wire::frame_type::granted)
             h.round = frame.announcement;
+        if (frame.type == wire::frame_type::part) h.size = frame.payload.size();
         h.value = static_cast<std::uint64_t>(owed_);
         allowance_ += owed_;
         owed_ = 0;
@@ -307,14 +294,18 @@ private:
         credit_ += static_cast<std::int64_t>(h.value);
         const auto size = static_cast<std::int64_t>(h.size);
         if (size < 0) return fault{32, "a size below 2^63", size};
+        if ((rest_ > 0) != (h.type == wire::frame_type::part))
+            return fault{3, rest_ > 0 ? "the next part of a message" : "a frame that begins anew",
+                         static_cast<std::int64_t>(h.type)};
         switch (h.type) {
             case wire::frame_type::message: return begin_message(h, size);
             case wire::frame_type::granted: return begin_granted(h, size);
             case wire::frame_type::announce: return note(h, size);
             case wire::frame_type::ready: return grant(h);
             case wire::frame_type::credit: return begin_nothing(h);
+            case wire::frame_type::part: return begin_part(h, size);
             default:
-                return fault{3, "a frame about messages, of type 1 to 5",
+                return fault{3, "a frame about messages, of type 1 to 5 or 10",
                              static_cast<std::int64_t>(h.type)};
         }
     }
@@ -398,12 +389,30 @@ private:
     }
 
     void begin_reading(const wire::frame_header& h, mutable_byte_view content) noexcept {
-        reading_ = true;
-        digest_ = h.payload_digest;
         content_ = content;
         filled_ = 0;
-        lacking_ = static_cast<std::size_t>(h.size);
+        const auto size = static_cast<std::size_t>(h.size);
+        read_part(h, lacks_content(h) ? size : std::min(size, part()));
+        rest_ = size - lacking_;
     }
+
+    std::optional<fault> begin_part(const wire::frame_header& h, std::int64_t size) noexcept {
+        const std::size_t due = std::min(rest_, part());
+        if (h.size != due)
+            return fault{32, "as bytes of the next part", size, static_cast<std::int64_t>(due)};
+        read_part(h, due);
+        rest_ -= due;
+        return std::nullopt;
+    }
+
+    void read_part(const wire::frame_header& h, std::size_t size) noexcept {
+        reading_ = true;
+        digest_ = h.payload_digest;
+        part_begin_ = filled_;
+        lacking_ = size;
+    }
+
+    std::size_t part() const noexcept { return static_cast<std::size_t>(terms_.part); }
 
     void take_staged() noexcept {
         const std::size_t taken = std::min(lacking_, staged_end_ - staged_begin_);
@@ -415,14 +424,16 @@ private:
     }
 
     std::optional<fault> finish() {
-        const mutable_byte_view content = std::exchange(content_, {});
-        filled_ = 0;
+        const mutable_byte_view content = content_.subspan(part_begin_, filled_ - part_begin_);
         reading_ = false;
         const bool dropped = receive_ && receive_->ended.bytes > receive_->size;
         if (digests_are_checked && !dropped && !lacks_content(content) &&
             wire::frame_digest(content, terms_.seed_in) != digest_)
             return fault{48, "the payload's digest, not that of other bytes",
                          static_cast<std::int64_t>(digest_)};
+        if (rest_ > 0) return std::nullopt;
+        content_ = {};
+        filled_ = 0;
         transfer* const receive = std::exchange(receive_, nullptr);
         arrival* const kept = std::exchange(arrival_, nullptr);
         if (receive) {
@@ -440,7 +451,7 @@ private:
     message_board* board_;
     std::uint64_t* activity_;
 
-    ring_queue<outgoing> queue_;
+    ring_queue<outgoing_frame> queue_;
     std::vector<byte_view> output_;
     std::size_t written_ = 0;                   // of the frames in the queue
     std::uint64_t sent_ = 0;                    // frames
@@ -460,10 +471,11 @@ private:
     int asked_ = 0;               // since it halted
     int tries_ = 0;               // of these since a transfer ended,
     std::uint64_t tried_at_ = 0;  // at this activity
-    bool reading_ = false;        // a message, of which
+    bool reading_ = false;        // a part of a message, which lacks
     std::size_t lacking_ = 0;
-    mutable_byte_view content_;  // empty if it is dropped
-    std::size_t filled_ = 0;
+    std::size_t rest_ = 0;       // bytes of its message behind this part
+    mutable_byte_view content_;  // the message's; empty if it is dropped
+    std::size_t filled_ = 0, part_begin_ = 0;
     std::uint64_t digest_ = 0;
     transfer* receive_ = nullptr;  // either that it is for
     arrival* arrival_ = nullptr;   // or where it is kept

@@ -323,7 +323,8 @@ private:
             peer, {.epoch = 0,
                    .seed_out = link_seed(rank(), incarnation_, peer, incarnation, data_seed),
                    .seed_in = link_seed(peer, incarnation, rank(), incarnation_, data_seed),
-                   .budget = options_.budget});
+                   .budget = options_.budget,
+                   .part = wire::message_part_bytes});
     }
 
     static bool under_way(const transfer& t) noexcept {

@@ -22,7 +22,13 @@ enum class frame_type : std::uint8_t {
     vote,         // in poll `round` of the ballot `value`; item: 1 for true
     report,       // payload: who failed and which polls are complete, see membership_report
     leave,        // its sender is done, and closes the connection
+    part,         // what follows of the message before it; value: credit given back
 };
+
+/// Where messages go in parts: bytes of each but the last. The first goes with the message's own
+/// frame, the others follow it at once. So a digest is computed, and checked, of bytes that are in
+/// a cache, while those before them are on their way.
+constexpr std::int64_t message_part_bytes = 262144;
 
 /// What stands before every payload.
 struct frame_header {
@@ -32,7 +38,7 @@ struct frame_header {
     std::uint32_t channel = 0;   // these three: the message's tag
     std::uint32_t item = 0;
     std::uint64_t round = 0;
-    std::uint64_t size = 0;  // bytes of the message; of the payload unless it is an announcement
+    std::uint64_t size = 0;  // bytes of the message; of a part those of the part
     std::uint64_t value = 0;
     std::uint64_t payload_digest = 0;
 
@@ -91,8 +97,8 @@ inline result<frame_header> read_frame_header(const std::byte* from, std::uint64
         return fault{56, "the digest of the header before it", static_cast<std::int64_t>(digest)};
     const auto type = std::to_integer<std::uint8_t>(from[3]);
     if (type < static_cast<std::uint8_t>(frame_type::message) ||
-        type > static_cast<std::uint8_t>(frame_type::leave))
-        return fault{3, "a type of frame, 1 to 9", type};
+        type > static_cast<std::uint8_t>(frame_type::part))
+        return fault{3, "a type of frame, 1 to 10", type};
     return frame_header{static_cast<frame_type>(type),
                         load_little_endian<std::uint32_t>(from + 4),
                         load_little_endian<std::uint64_t>(from + 8),

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <vector>
 
@@ -30,13 +31,15 @@ public:
         : random_(seed) {
         // From one header's on, all that is read at once behind a message will do.
         const std::size_t staging = seed % 2 == 0 ? link_terms{}.staging : 64 + seed;
+        const std::int64_t part =
+            seed % 3 == 0 ? link_terms{}.part : static_cast<std::int64_t>(16 + 40 * seed);
         for (int rank = 0; rank < size; ++rank)
             ranks_.push_back(std::make_unique<message_exchange>("piped", rank, size));
         for (int a = 0; a < size; ++a)
             for (int b = 0; b < size; ++b)
                 if (a != b)
-                    at(a).connect(
-                        b, {7, seed_of(a, b), seed_of(b, a), budget, staging, may_lack_content});
+                    at(a).connect(b, {7, seed_of(a, b), seed_of(b, a), budget, staging,
+                                      may_lack_content, part});
     }
 
     message_exchange& at(int rank) { return *ranks_[static_cast<std::size_t>(rank)]; }
@@ -277,7 +280,7 @@ TEST_CASE("a long message that no receive waits for stays outside until it is ne
     const bytes content = content_of(3, 300000), other = content_of(4, 100);
     for (const bool is_asked_for : {true, false}) {
         CAPTURE(is_asked_for);
-        piped_world world(2, 1 << 20, 2);
+        piped_world world(2, 1 << 20, 6);  // messages go at once
         message_link& link = *world.at(1).link_to(0);
         bytes room(content.size()), other_room(other.size());
         transfer& behind = world.at(1).receive(0, {9, 0, 2}, other_room);
@@ -462,4 +465,94 @@ TEST_CASE("a receive that wants content is refused where a message without it is
     CHECK(receiver.expects(0) == expected);
     CHECK(receiver.receive(0, label, without_content<std::byte>(100)).reached ==
           transfer::stage::complete);
+}
+
+namespace {
+
+// Two ranks; what rank 0 has to say to rank 1 is bytes that may be tampered with.
+struct in_parts {
+    message_exchange sender{"parts", 0, 2}, receiver{"parts", 1, 2};
+    bytes content = bytes(250), got = bytes(250), stream;
+    transfer* receive = nullptr;
+
+    in_parts() {
+        sender.connect(1, {.epoch = 7, .seed_out = 1, .seed_in = 2, .part = 100});
+        receiver.connect(0, {.epoch = 7, .seed_out = 2, .seed_in = 1, .part = 100});
+        for (std::size_t i = 0; i < content.size(); ++i) content[i] = std::byte(i);
+        receive = &receiver.receive(0, {1, 2, 3}, got);
+        sender.send(1, {1, 2, 3}, content);
+        message_link& link = *sender.link_to(1);
+        while (link.has_output()) {
+            std::size_t count = 0;
+            for (const byte_view piece : link.output()) {
+                stream.insert(stream.end(), piece.begin(), piece.end());
+                count += piece.size();
+            }
+            link.written(count);
+        }
+    }
+
+    std::optional<fault> read() {
+        message_link& link = *receiver.link_to(0);
+        for (std::size_t at = 0; at < stream.size();) {
+            std::size_t count = 0;
+            for (const mutable_byte_view room : link.input()) {
+                const std::size_t some = std::min(room.size(), stream.size() - at - count);
+                std::copy_n(stream.data() + at + count, some, room.data());
+                count += some;
+            }
+            at += count;
+            if (const auto why = link.received(count)) return why;
+        }
+        return std::nullopt;
+    }
+
+    bool has_come() const { return receive->reached == transfer::stage::complete; }
+};
+
+}  // namespace
+
+TEST_CASE("A long message goes in parts, with a digest each") {
+    in_parts of;
+    REQUIRE(of.stream.size() == 3 * wire::frame_header_bytes + 250);
+    const std::size_t begins[] = {0, 164, 328}, sizes[] = {250, 100, 50};
+    for (std::size_t k = 0; k < 3; ++k) {
+        const auto header = wire::read_frame_header(of.stream.data() + begins[k], 1);
+        REQUIRE(header);
+        CHECK(header->type == (k == 0 ? wire::frame_type::message : wire::frame_type::part));
+        CHECK(header->size == sizes[k]);
+        CHECK(header->sequence == k);
+    }
+    CHECK_FALSE(of.read());
+    CHECK(of.has_come());
+    CHECK(of.got == of.content);
+    CHECK(of.receiver.link_to(0)->between_frames());
+}
+
+TEST_CASE("A part that was damaged, is not the next one, or of no message, is refused") {
+    if (digests_are_checked) {
+        in_parts damaged;
+        damaged.stream[164 + 64 + 5] ^= std::byte{1};
+        const auto why = damaged.read();
+        REQUIRE(why);
+        CHECK(why->offset == 48);
+        CHECK_FALSE(damaged.has_come());
+    }
+    const auto refused = [](wire::frame_header header, std::size_t at) {
+        in_parts of;
+        of.stream.resize(at + wire::frame_header_bytes);
+        header.epoch = 7;
+        wire::write_frame_header(header, 1, of.stream.data() + at);
+        const auto why = of.read();
+        REQUIRE(why);
+        CHECK_FALSE(of.has_come());
+        return why->offset;
+    };
+    using enum wire::frame_type;
+    CHECK(refused({.type = part, .sequence = 1, .size = 99}, 164) == 32);
+    CHECK(refused({.type = part, .sequence = 1, .size = 150}, 164) == 32);
+    CHECK(refused({.type = part, .sequence = 2, .size = 100}, 164) == 8);
+    CHECK(refused({.type = message, .sequence = 1, .size = 100}, 164) == 3);
+    CHECK(refused({.type = credit, .sequence = 1}, 164) == 3);
+    CHECK(refused({.type = part, .size = 100}, 0) == 3);
 }
