@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::int64_t budget = 4096;
 constexpr std::size_t staging = 256;  // so small that inputs fill it
+constexpr std::int64_t part = 64;
 constexpr std::size_t receives_max = 8, room = 300, own_max = 8192;
 
 constexpr auto untouched = [] {
@@ -29,7 +30,11 @@ constexpr std::array<std::byte, own_max> own{};
 /// Rank 0, whose link to rank 1 is given the input.
 class world {
 public:
-    explicit world(bool keeps) : keeps_(keeps) { ranks_.connect(1, {0, 1, 2, budget, staging}); }
+    world(bool keeps, bool in_parts) : keeps_(keeps) {
+        link_terms terms{0, 1, 2, budget, staging};
+        if (in_parts) terms.part = part;
+        ranks_.connect(1, terms);
+    }
 
     void receive(std::size_t size) {
         const std::size_t i = count_++;
@@ -97,7 +102,7 @@ private:
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     fuzz::input in(data, size);
     const auto first = in.number(1);
-    world ranks(first % 16 < 8);
+    world ranks(first % 16 < 8, first / 16 % 2 != 0);
     for (std::uint64_t i = 0; i < first % 8; ++i)
         ranks.receive(static_cast<std::size_t>(in.number(2)) % room);
     ranks.send(in.number(2) % own_max);

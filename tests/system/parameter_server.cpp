@@ -324,6 +324,10 @@ TEST_CASE("what cannot be is refused when it is bound") {
                          "parameter_server: 0 servers among 2 ranks; 1 to all of them are possible",
                          invalid_option);
     CHECK_THROWS_AS(bind({.servers = 3}), invalid_option);
+    CHECK_THROWS_WITH_AS(bind({.servers = 2, .dedicated = true}),
+                         "parameter_server: dedicated servers on all ranks, which are 2; one at "
+                         "least must work",
+                         invalid_option);
     CHECK_THROWS_WITH_AS(bind({.patience = -1.0}),
                          "parameter_server: patience is -1.000000 s; 0 to 1e9 are possible",
                          invalid_option);

@@ -16,8 +16,8 @@ public:
                                  " servers among " + std::to_string(ranks) +
                                  " ranks; 1 to all of them are possible");
         if (workers() < 1)
-            throw invalid_option("parameter_server: " + std::to_string(servers) +
-                                 " dedicated servers are all ranks; one at least must work");
+            throw invalid_option("parameter_server: dedicated servers on all ranks, which are " +
+                                 std::to_string(ranks) + "; one at least must work");
     }
 
     int servers() const noexcept { return servers_; }

@@ -103,6 +103,13 @@ inline void require_possible(const simulated_options& options, int ranks) {
     require_above_0("machine.flops", options.machine.flops);
     require_above_0("machine.bytes", options.machine.bytes);
     require_above_0("call", options.call);
+    if (!options.slowness) refuse("slowness is empty; speeds::constant draws nothing");
+    if (const auto* slow = options.slowness.target<speeds::one_slow>()) {
+        require_above_0("the factor of speeds::one_slow", slow->factor);
+        if (slow->rank < 0 || slow->rank >= ranks)
+            refuse("speeds::one_slow is rank " + std::to_string(slow->rank) +
+                   ", which there is not; ranks are 0 to " + std::to_string(ranks - 1));
+    }
     require_above_0("heartbeat", options.heartbeat);
     if (options.dead_after != duration::zero() && options.dead_after < 4 * options.heartbeat)
         refuse("dead_after must be 0 or at least four heartbeats");
@@ -110,10 +117,14 @@ inline void require_possible(const simulated_options& options, int ranks) {
         refuse("packet is " + std::to_string(options.packet) + " bytes; 1024 to 2^30 are possible");
     packet_options_of(options).require_possible("simulated");
     for (const network_fault& f : options.faults) {
-        if (f.rank < 0 || f.rank >= ranks || f.peer < 0 || f.peer >= ranks ||
-            f.at < duration::zero() || (f.is_of_connection() && f.rank == f.peer))
-            refuse("the fault '" + describe(f) + "' is not of two ranks, 0 to " +
-                   std::to_string(ranks - 1) + ", after the beginning");
+        if (f.rank < 0 || f.rank >= ranks || f.peer < 0 || f.peer >= ranks)
+            refuse("the fault '" + describe(f) +
+                   "' names a rank that there is not; ranks are 0 to " + std::to_string(ranks - 1));
+        if (f.is_of_connection() && f.rank == f.peer)
+            refuse("the fault '" + describe(f) +
+                   "' is of a connection of a rank with itself; two ranks are expected");
+        if (f.at < duration::zero())
+            refuse("the fault '" + describe(f) + "' is before the beginning, which is at 0");
         if (f.lasts < duration::zero() || f.extra < duration::zero())
             refuse("the fault '" + describe(f) + "' lasts or delays for less than no time");
     }
