@@ -290,11 +290,19 @@ private:
                        std::span<const byte_view> messages) {
         gradient_.begin(worker, head);
         by_parts parts(tensors_, part_, gradient_.compressor(), compensator_, optimizer_);
-        parts.check(messages, gradient_.rank_of(worker));
-        const std::span<const float> present = versions_.now(), read = versions_.of(worker);
+        const int rank = gradient_.rank_of(worker);
+        const auto weight = static_cast<float>(consistency_.weight());
+        const std::span<const float> present = versions_.now();
+        const std::span<const float> read =
+            compares ? versions_.of(worker) : std::span<const float>();
+        const std::span<float> next = versions_.next(worker);
         begin_step(worker, head);
-        parts.step(messages, present, compares ? read : read.first(0), versions_.next(worker),
-                   static_cast<float>(consistency_.weight()));
+        if (parts.steps_at_once(messages, present, read, next, weight)) {
+            parts.step_at_once(messages, present, next, rank);
+        } else {
+            parts.check(messages, rank);
+            parts.step(messages, present, read, next, weight);
+        }
         optimizing::commit(optimizer_);
         versions_.step(worker);
     }

@@ -21,7 +21,8 @@ namespace sotto {
 /// the first cache, or both at once where the step is plain SGD's: parameters pass through memory
 /// once, and no gradient is written. The same bits as a step by whole tensors.
 ///   cost    beside the message read twice, first to see that all of it is finite, the memory that
-///           must be touched: the parameters, where they go to, what the compensator reads
+///           must be touched: the parameters, where they go to, what the compensator reads. Once
+///           where `steps_at_once` says so
 template <class Compressor, class Compensator, class Optimizer>
 class steps_by_parts {
 public:
@@ -43,6 +44,44 @@ public:
         const auto tensors = of_.of(*tensors_);
         // The last first: they came last, so they are in a cache.
         for (std::size_t t = tensors.size(); t-- > 0;) check(tensors[t], messages[t], rank);
+    }
+
+    /// Whether all of it is plain SGD's step to memory that nobody reads yet: then `step_at_once`
+    /// sees itself that all is finite, as what it has written until then is of no use to anybody.
+    /// To be asked within a step of the optimizer. Throws what decoding throws.
+    bool steps_at_once(std::span<const byte_view> messages, std::span<const float> now,
+                       std::span<const float> read, std::span<const float> next, float weight) {
+        if (next.data() == now.data() || !read.empty() || weight != 1.0f ||
+            !compensating::descends(*compensator_, false))
+            return false;
+        std::size_t i = 0;
+        bool all = true;
+        for (const tensor& t : of_.of(*tensors_))
+            all = compressing::floats_in(*compressor_, t, messages[i++]).has_value() &&
+                  optimizing::plain_rate(*optimizer_, t).has_value() && all;
+        return all;
+    }
+
+    /// Requires that it may. Throws non_finite, and the parameters are `now` then.
+    void step_at_once(std::span<const byte_view> messages, std::span<const float> now,
+                      std::span<float> next, int rank) {
+        constexpr std::int64_t block = 16384;  // 64 KiB of each: read twice, but from a cache
+        std::size_t i = 0;
+        for (const tensor& t : of_.of(*tensors_)) {
+            const auto floats = *compressing::floats_in(*compressor_, t, messages[i++]);
+            const float rate = *optimizing::plain_rate(*optimizer_, t);
+            const auto from = of_.own(*tensors_, t, now);
+            const auto to = of_.own(*tensors_, t, next);
+            for (std::int64_t first = 0; first < t.size; first += block) {
+                const auto at = static_cast<std::size_t>(first);
+                const auto size = static_cast<std::size_t>(std::min(block, t.size - first));
+                const auto some = floats.subspan(sizeof(float) * at, sizeof(float) * size);
+                if (const auto bad = kernels::first_non_finite_in(some); bad >= 0)
+                    throw non_finite(rank, t.name, first + bad);
+                compensating::descend(*compensator_, t, rate, to.subspan(at, size),
+                                      from.subspan(at, size), some, {});
+            }
+        }
     }
 
     /// `read`: the parameters at which the gradient was computed; empty if that is not to be seen.

@@ -495,3 +495,19 @@ TEST_CASE("a push that cannot be is refused, and changes nothing") {
     CHECK_THROWS_AS(server.push(0, {NAN}), non_finite);
     CHECK(server.parameters()[0] == 1.0f);
 }
+
+TEST_CASE("a gradient of which the end is no number changes nothing, not even the beginning") {
+    const parameter_server options{sgd{.learning_rate = 1.0}, asynchronous{}};
+    const floats start(40000, 1.0f), good(40000, 0.5f);
+    served server(options, 2, start);
+    floats bad = good;
+    bad[33333] = INFINITY;
+    CHECK_THROWS_WITH_AS(server.push(0, bad),
+                         "the gradient of rank 0 is not finite: tensor 'w', element 33333",
+                         non_finite);
+    CHECK(of(server.parameters()) == start);
+    CHECK(server.server().version() == 0);
+    server.push(1, good);
+    CHECK(of(server.parameters()) == floats(40000, 0.5f));
+    CHECK(server.server().version() == 1);
+}
