@@ -24,12 +24,14 @@ public:
     static std::int64_t bytes_max(std::int64_t n) noexcept { return 4 * (n / 8) + n / 8 + 8; }
     static std::int64_t answer_bytes_max(std::int64_t n) noexcept { return 8 * (n / 8); }
 
-    /// The step to this version moved these.
-    void add(std::uint64_t version, std::span<const std::uint32_t> indices) {
+    /// The step to this version moved these. They are taken, not copied: what is left is memory of
+    /// a step that is forgotten, with anything in it.
+    void add(std::uint64_t version, std::vector<std::uint32_t>& indices) {
         if (indices.size() > entries_max_) return add_all(version);
         steps_.push_back({version, std::move(spare_)});
-        steps_.back().indices.assign(indices.begin(), indices.end());
-        count_ += indices.size();
+        spare_ = {};
+        indices.swap(steps_.back().indices);
+        count_ += steps_.back().indices.size();
         while (count_ > entries_max_) {
             count_ -= steps_.front().indices.size();
             known_since_ = steps_.front().version;

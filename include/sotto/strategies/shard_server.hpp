@@ -1,9 +1,9 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <string>
@@ -19,6 +19,7 @@
 #include "sotto/core/layout.hpp"
 #include "sotto/kernels/arithmetic.hpp"
 #include "sotto/kernels/entries.hpp"
+#include "sotto/kernels/reductions.hpp"
 #include "sotto/optimizers/optimizer.hpp"
 #include "sotto/staleness/staleness_compensator.hpp"
 #include "sotto/strategies/changed_entries.hpp"
@@ -321,9 +322,9 @@ private:
                 gradient_.add(worker, t, message, true);
             } else {
                 const sparse_view view = gradient_.compressor().decode(t, message);
-                for (std::size_t k = 0; k < view.values.size(); ++k)
-                    if (!std::isfinite(view.values[k]))
-                        throw non_finite(gradient_.rank_of(worker), t.name, view.indices[k]);
+                if (const auto k = kernels::first_non_finite(view.values); k >= 0)
+                    throw non_finite(gradient_.rank_of(worker), t.name,
+                                     view.indices[static_cast<std::size_t>(k)]);
                 indices_.insert(indices_.end(), view.indices.begin(), view.indices.end());
                 values_.insert(values_.end(), view.values.begin(), view.values.end());
             }
@@ -344,17 +345,24 @@ private:
             if (gradient_.compressor().sums(t)) {
                 prepare(t, read, weight);
                 move(t, weights);
-                for (std::int64_t e = 0; e < t.size; ++e)
-                    moved_.push_back(offset + static_cast<std::uint32_t>(e));
+                const std::span<std::uint32_t> moved = more_moved(static_cast<std::size_t>(t.size));
+                std::iota(moved.begin(), moved.end(), offset);
             } else {
                 step_by_entries(compensator_, optimizer_, t, of(t, weights), at, values,
                                 compares && !read.empty() ? of(t, read) : read.first(0), weight);
-                for (const std::uint32_t e : at) moved_.push_back(offset + e);
+                const std::span<std::uint32_t> moved = more_moved(at.size());
+                for (std::size_t e = 0; e < at.size(); ++e) moved[e] = offset + at[e];
             }
             begin = end;
         }
         optimizing::commit(optimizer_);
         changed_.add(++version_, moved_);
+    }
+
+    std::span<std::uint32_t> more_moved(std::size_t count) {
+        const std::size_t before = moved_.size();
+        moved_.resize(before + count);
+        return std::span(moved_).subspan(before);
     }
 
     /// The gradients of a round make one step together.
