@@ -142,7 +142,7 @@ public:
         const mutable_byte_view lacking =
             content_.subspan(filled_).first(content_.empty() ? 0 : lacking_);
         const mutable_byte_view room = mutable_byte_view(staged_).subspan(staged_end_);
-        const bool is_long = rest_ > 0 || lacking.size() >= staged_.size();
+        const bool is_long = (rest_ > 0 && !content_.empty()) || lacking.size() >= staged_.size();
         return {lacking, is_long ? room.first(wire::frame_header_bytes - staged_end_) : room};
     }
 

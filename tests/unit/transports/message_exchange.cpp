@@ -472,10 +472,10 @@ namespace {
 // Two ranks; what rank 0 has to say to rank 1 is bytes that may be tampered with.
 struct in_parts {
     message_exchange sender{"parts", 0, 2}, receiver{"parts", 1, 2};
-    bytes content = bytes(250), got = bytes(250), stream;
+    bytes content = bytes(250), got, stream;
     transfer* receive = nullptr;
 
-    in_parts() {
+    explicit in_parts(std::size_t room = 250) : got(room) {
         sender.connect(1, {.epoch = 7, .seed_out = 1, .seed_in = 2, .part = 100});
         receiver.connect(0, {.epoch = 7, .seed_out = 2, .seed_in = 1, .part = 100});
         for (std::size_t i = 0; i < content.size(); ++i) content[i] = std::byte(i);
@@ -555,4 +555,19 @@ TEST_CASE("A part that was damaged, is not the next one, or of no message, is re
     CHECK(refused({.type = message, .sequence = 1, .size = 100}, 164) == 3);
     CHECK(refused({.type = credit, .sequence = 1}, 164) == 3);
     CHECK(refused({.type = part, .size = 100}, 0) == 3);
+}
+
+TEST_CASE("A message in parts that is too long for its receive is dropped, and not bit by bit") {
+    in_parts of(249);
+    message_link& link = *of.receiver.link_to(0);
+    const bytes all = of.stream;
+    of.stream.resize(wire::frame_header_bytes);
+    REQUIRE_FALSE(of.read());
+    CHECK(link.input()[0].empty());
+    CHECK(link.input()[1].size() == link_terms{}.staging);
+    of.stream.assign(all.begin() + wire::frame_header_bytes, all.end());
+    REQUIRE_FALSE(of.read());
+    CHECK(of.receive->reached == transfer::stage::too_long);
+    CHECK(of.got == bytes(249));
+    CHECK(link.between_frames());
 }
