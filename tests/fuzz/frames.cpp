@@ -62,10 +62,10 @@ public:
     bool read(std::size_t wanted, byte_view& from) {
         std::size_t count = 0;
         for (const mutable_byte_view piece : link().input()) {
-            const std::size_t part = std::min({piece.size(), wanted - count, from.size()});
-            if (part > 0) std::memcpy(piece.data(), from.data(), part);
-            from = from.subspan(part);
-            count += part;
+            const std::size_t size = std::min({piece.size(), wanted - count, from.size()});
+            if (size > 0) std::memcpy(piece.data(), from.data(), size);
+            from = from.subspan(size);
+            count += size;
         }
         if (link().received(count, keeps_ ? detail::net::keeps_all : 0)) return false;
         if (!link().halted()) return true;

@@ -131,6 +131,7 @@ TEST_CASE("what ranks vote at somebody's deadline counts for all that are left, 
     int completed = 0, gave_up = 0, others_late = 0;
     for (int trial = 0; trial < 60; ++trial) {
         std::array<std::atomic<end>, 2> ends{end::other, end::other};
+        std::array<std::string, 3> said;
         std::atomic<bool> is_last_late = true;  // not another, on a machine that is busy
         const auto late = std::chrono::microseconds(28000 + random.below(4000));
         try {
@@ -142,6 +143,7 @@ TEST_CASE("what ranks vote at somebody's deadline counts for all that are left, 
                     t.agree(true);
                     if (t.rank() < 2) ends[static_cast<std::size_t>(t.rank())] = end::completed;
                 } catch (const peer_failure& e) {
+                    said[static_cast<std::size_t>(t.rank())] = e.what();
                     if (e.rank() != 2) is_last_late = false;
                     if (t.rank() < 2) ends[static_cast<std::size_t>(t.rank())] = end::gave_up;
                     throw;
@@ -152,6 +154,7 @@ TEST_CASE("what ranks vote at somebody's deadline counts for all that are left, 
             ++others_late;
             continue;
         }
+        INFO("rank 0: " << said[0] << "; rank 1: " << said[1] << "; rank 2: " << said[2]);
         CHECK(ends[0] != end::other);
         CHECK(ends[0] == ends[1]);
         (ends[0] == end::completed ? completed : gave_up) += 1;
