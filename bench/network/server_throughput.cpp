@@ -27,6 +27,7 @@
 #include "recorded_pushes.hpp"
 #include "sotto/compressors/dgc.hpp"
 #include "sotto/compressors/none.hpp"
+#include "sotto/core/large_pages.hpp"
 #include "sotto/staleness/delay_compensation_adaptive.hpp"
 #include "sotto/transports/tcp.hpp"
 #include "timed_rounds.hpp"
@@ -139,7 +140,7 @@ void work(const settings& s, const Options& options, sotto::tcp& through, int te
     const sotto::layout tensors = bench::equal_tensors(s.weights, s.tensors);
     const int worker = through.rank() - 1;
     const auto recorded = bench::record(options.compressor, tensors, worker, s.recorded);
-    std::vector<float> values(static_cast<std::size_t>(s.weights));
+    sotto::large_vector<float> values(static_cast<std::size_t>(s.weights));
     sotto::server_link link(through, 0, std::span(values), sotto::duration::zero());
     through.reserve(8);
     const auto finish = [&] {

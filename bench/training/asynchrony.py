@@ -29,13 +29,21 @@ METHODS = {"asgd": "ASGD", "ssgd": "SSGD", "ssp": "SSP, bound 3", "ada_delay": "
 FULL_STEPS = ("asgd", "ssp", "ada_delay", "dc_c", "dc_a")
 RATES = (0.025, 0.05, 0.07, 0.1, 0.2)
 WORKERS = (4, 8, 16)
-SLOW_RATES = (0.05, 0.1, 0.2, 0.4)
+SLOW_RATES = (0.025, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
 CNN_METHODS = ("asgd", "ssgd", "dc_c", "dc_a")
 CNN_RATES = (0.05, 0.1)
 CNN_PASSES = 6
 CNN_SEEDS = (1, 2, 3)
 RANGE_METHODS, RANGE_SEEDS = ("asgd", "dc_a"), tuple(range(1, 16))
 SLOW_FACTOR, SLOW_WORKERS, TARGET_LOSS = 5.0, 8, 0.25
+
+
+def today():
+    """When and where a run was done."""
+    with open("/proc/cpuinfo", encoding="utf-8") as lines:
+        processor = next(line.split(":")[1].strip() for line in lines
+                         if line.startswith("model name"))
+    return f"{datetime.date.today()}, {processor}, {os.cpu_count()} processors"
 
 
 class Run:
@@ -59,6 +67,8 @@ class Run:
                               env={**os.environ, "OPENBLAS_NUM_THREADS": "1"}, check=False)
         if done.returncode != 0:
             raise SystemExit(f"{done.stdout}\n{' '.join(command)} failed")
+        part.write_text(json.dumps({**json.loads(part.read_text()), "measured": today()},
+                                   separators=(",", ":")) + "\n")
         part.rename(self.path)
         return self.name
 
@@ -102,6 +112,13 @@ SECTIONS = ("rates", "range", "slow", "cnn")
 def found(runs, value):
     """The values of those that are there."""
     return [value(result) for run in runs if (result := run.result())]
+
+
+def measured(sections, seeds):
+    """When and where, of all runs of these sections."""
+    runs = [run for section in sections for run in runs_of(section, seeds)]
+    yield f"Measured {'; '.join(sorted(set(found(runs, lambda r: r['measured']))))}."
+    yield ""
 
 
 def spread(values):
@@ -302,17 +319,15 @@ def table_of_cnn():
 
 
 def write_table(seeds):
-    processor = next(line.split(":")[1].strip() for line in open("/proc/cpuinfo", encoding="utf-8")
-                     if line.startswith("model name"))
     lines = ["# Asynchrony, and what compensates for it", "",
-             f"{datetime.date.today()}, {processor}, {os.cpu_count()} processors; times are "
-             "virtual, and the same on every machine.",
+             "Times are virtual; that of one run is the same on every machine.",
              "Command: `SOTTO_DATA=FOLDER bench/training/asynchrony.py`", "",
-             "## Learning rates and numbers of workers", "", *table_of_rates(seeds),
+             "## Learning rates and numbers of workers", "", *measured(("rates", "range"), seeds),
+             *table_of_rates(seeds),
              *claims_of_rates(seeds),
              *(line for workers in WORKERS for line in table_of_progress(workers, seeds)),
-             "## A slow rank", "", *table_of_slow(seeds),
-             "## Residual CNN", "", *table_of_cnn()]
+             "## A slow rank", "", *measured(("slow",), seeds), *table_of_slow(seeds),
+             "## Residual CNN", "", *measured(("cnn",), seeds), *table_of_cnn()]
     path = ROOT / "bench" / "results" / "asynchrony.md"
     path.write_text("\n".join(lines).rstrip() + "\n")
     print(path.relative_to(ROOT))

@@ -150,7 +150,7 @@ private:
         size_ = n;
         wanted_ = k;
         count_ = 0;
-        ends_.resize(parts);
+        ends_.assign(parts, 0);
         expected_ = expect<Source>(k, n);
         repeated_ = released_ = nan_ = false;
     }

@@ -19,6 +19,7 @@
 #include "sotto/core/describe.hpp"
 #include "sotto/core/difference.hpp"
 #include "sotto/core/errors.hpp"
+#include "sotto/core/large_pages.hpp"
 #include "sotto/core/layout.hpp"
 #include "sotto/optimizers/optimizer.hpp"
 #include "sotto/strategies/arrival_order.hpp"
@@ -339,7 +340,7 @@ private:
     std::size_t counted_ = 0;           // of the server's log
     std::vector<std::int64_t> rounds_;  // of each worker, since `fit` began
     std::string configuration_;
-    bytes room_;
+    large_vector<std::byte> room_;
     std::optional<request> due_;
     bool all_done_ = false;
     bool survives_ = false;
