@@ -27,7 +27,7 @@ struct packet {
     bool has_content = true;
     bool twice = false;
     bool is_last = false;  // the connection breaks behind it
-    int uses = 2;          // of its sender, of its receiver
+    int uses = 1;          // of its receiver: as often as it comes
     std::size_t size = 0;
     time_point out{};                          // when its last byte leaves
     std::uint64_t from_life = 0, to_life = 0;  // its connection is between these processes

@@ -127,6 +127,11 @@ public:
         if (left_ > 0) here.give_to(next()->code);
     }
 
+    /// Once all ranks have ended: lets happen what was told and has not happened.
+    void settle() {
+        while (!told_.empty()) let_happen();
+    }
+
 private:
     struct sleeper {
         strand code;
@@ -161,14 +166,18 @@ private:
         own.is_asleep = false;
     }
 
+    void let_happen() {
+        const told first = told_.top();
+        told_.pop();
+        now_ = first.when;
+        first.target->happen(first.what);
+    }
+
     /// Lets happen what is before the next rank's turn, and chooses that rank.
     sleeper* next() {
         while (!told_.empty() || !turns_.empty()) {
             if (turns_.empty() || (!told_.empty() && told_.top().when <= turns_.time_of_first())) {
-                const told first = told_.top();
-                told_.pop();
-                now_ = first.when;
-                first.target->happen(first.what);
+                let_happen();
                 continue;
             }
             const int rank = turns_.first();
