@@ -99,7 +99,7 @@ simulated_run simulate(int ranks, const simulated_options& options, F&& f,
     };
     time.run([&](int rank) {
         run_once(rank);
-        while (time.is_killed(rank)) {
+        while (time.is_killed(rank) && !time.is_stopped()) {
             const auto again = network.restart_of(rank);
             if (!again) break;
             time.revive(rank);

@@ -341,7 +341,9 @@ private:
             }
             case network_fault::kind::crash: die(f.rank, true); break;
             case network_fault::kind::power_loss: die(f.rank, false); break;
-            case network_fault::kind::pause: time_->freeze(f.rank, until); break;
+            case network_fault::kind::pause:
+                if (!has_ended(f.rank)) time_->freeze(f.rank, until);
+                break;
             case network_fault::kind::restart: break;  // whoever has the ranks does it
             case network_fault::kind::flip:
             case network_fault::kind::truncate:

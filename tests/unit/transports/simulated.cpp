@@ -257,3 +257,15 @@ TEST_CASE("options that cannot work are refused by name") {
     refused_for("speeds::one_slow is rank 2, which there is not; ranks are 0 to 1",
                 {.slowness = speeds::one_slow{.rank = 2}});
 }
+
+TEST_CASE("a pause lengthens what is computed by as long as it lasts") {
+    for (const duration lasts : {1s, 100s}) {
+        simulated_options options;
+        options.dead_after = {};
+        options.faults = {network_fault::pause(1, 500ms, lasts)};
+        const simulated_run run =
+            run_simulated(2, options, [](simulated& t) { t.charge({.flops = 50e9 * 10}); });
+        CHECK(run.ranks[0].at == 10s);
+        CHECK(run.ranks[1].at == 10s + lasts);
+    }
+}
