@@ -103,7 +103,7 @@ public:
         p.to_life = known_life(from, to);
         time_point head = begin + way(from, to);
         if (trouble* const t = trouble_of(from, to)) {
-            if (time_->now() < t->slow_until) head += t->extra;
+            head += t->extra_at(time_->now());
             t->last_head = head = std::max(head, t->last_head);  // nothing overtakes
         }
         if (kind == packet_kind::messages)
@@ -325,12 +325,9 @@ private:
         note(simulated_event::kind::harmed, f.rank, f.peer, static_cast<std::int64_t>(f.what));
         const time_point until = time_->now() + f.lasts;
         switch (f.what) {
-            case network_fault::kind::delay: {
-                trouble& t = make_trouble(f.rank, f.peer);
-                t.slow_until = until;
-                t.extra = f.extra;
+            case network_fault::kind::delay:
+                make_trouble(f.rank, f.peer).delays.push_back({until, f.extra});
                 break;
-            }
             case network_fault::kind::cut: cut(f.rank, f.peer); break;
             case network_fault::kind::partition: {
                 trouble& t = make_trouble(f.rank, f.peer);

@@ -269,3 +269,23 @@ TEST_CASE("a pause lengthens what is computed by as long as it lasts") {
         CHECK(run.ranks[1].at == 10s + lasts);
     }
 }
+
+TEST_CASE("of delays that overlap the longest counts, for as long as it lasts") {
+    simulated_options options = slow_line();
+    options.faults = {network_fault::delay(0, 1, 0s, 10s, 100ms),
+                      network_fault::delay(0, 1, 1s, 2s, 40ms),
+                      network_fault::delay(0, 1, 2s, 2s, 300ms)};
+    std::vector<duration> late;
+    run_simulated(2, options, [&](simulated& t) {
+        for (const duration sent : {500ms, 1500ms, 2500ms, 3500ms, 5000ms, 11000ms}) {
+            t.charge({.flops = in_seconds(time_point{} + sent - t.now()) * 50e9});
+            if (t.rank() == 0)
+                t.wait(t.send(1, {}, {}));
+            else
+                t.wait(t.receive(0, {}, {}));
+            if (t.rank() == 1)
+                late.push_back(t.now() - time_point{} - sent - 1ms - bytes_at_1_MB_per_s(header));
+        }
+    });
+    CHECK(late == std::vector<duration>{100ms, 100ms, 300ms, 300ms, 100ms, 0ms});
+}
