@@ -17,6 +17,7 @@
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/clock.hpp"
 #include "sotto/core/contentless.hpp"
+#include "sotto/core/errors.hpp"
 #include "sotto/core/random.hpp"
 #include "sotto/transports/packet_library.hpp"
 #include "sotto/transports/simulated_options.hpp"
@@ -168,7 +169,12 @@ public:
     /// Lets the time pass that a rank needs for some work.
     void compute(int rank, work amount) {
         const double slower = options_.slowness(rank, of(rank).speed);
-        const duration takes = seconds(options_.machine.seconds_for(amount) * slower);
+        const double needed = options_.machine.seconds_for(amount) * slower;
+        if (!(slower >= 0.0) || !(needed >= 0.0) || needed > longest_work)
+            throw invalid_option("simulated: rank " + std::to_string(rank) + " is to compute for " +
+                                 std::to_string(needed) + " s, at a slowness of " +
+                                 std::to_string(slower) + "; 0 to 10^9 s are possible");
+        const duration takes = seconds(needed);
         note(simulated_event::kind::worked, rank, rank, takes.count());
         time_->work(rank, time_->now() + takes);
     }
@@ -446,6 +452,7 @@ private:
     }
 
     static constexpr time_point never = time_point::max();
+    static constexpr double longest_work = 1e9;  // seconds: times are nanoseconds in 63 bits
 
     virtual_time* time_;
     simulated_options options_;
