@@ -397,3 +397,16 @@ TEST_CASE("packets that nobody receives any more give back their memory") {
     CHECK(many.left.packets == 0);
     CHECK(many.packets_at_once <= 2 * few.packets_at_once);
 }
+
+TEST_CASE("a packet that was to come twice over a connection that broke gives back its memory") {
+    simulated_options options = slow_line();
+    options.faults = {network_fault::duplicate(0, 1, 1ms), network_fault::cut(0, 1, 10ms)};
+    const simulated_run run = simulate(2, options, [](simulated& t) {
+        t.tolerate();
+        const std::vector<std::byte> memory(100);
+        work_until(t, 9500us);
+        if (t.rank() == 0) (void)t.send(1, {1, 0, 0}, memory);
+        work_until(t, 1s);
+    });
+    CHECK(run.left.packets == 0);
+}
