@@ -160,6 +160,16 @@ public:
             if (a.linked && a.source == from) release(a);
     }
 
+    /// Bytes that a rank has sent and that wait for their receive, whole or in part.
+    std::int64_t bytes_from(int rank) const noexcept {
+        std::int64_t sum = 0;
+        for (const arrival& a : pool_)
+            if (a.linked && a.source == rank &&
+                (a.where == arrival::place::here || a.where == arrival::place::coming))
+                sum += a.size;
+        return sum;
+    }
+
 private:
     // With 64 lists some hundred tensors leave only a handful of others to step over.
     static constexpr std::size_t lists = 64;

@@ -139,6 +139,12 @@ public:
     /// Another process is this rank now: what the one before sent is not received any more.
     void forget(int peer) noexcept { board_.forget(peer); }
 
+    /// Bytes of a rank's messages that wait for their receive: no more than the link's budget.
+    std::int64_t queued_from(int peer) const noexcept { return board_.bytes_from(peer); }
+
+    /// Transfers that were begun and whose end nobody has asked for.
+    std::size_t in_use() const noexcept { return transfers_.size() - free_.size(); }
+
     /// Ends what is under way with one rank, which is gone; receives from any rank wait on, also
     /// for what others have sent meanwhile.
     void disconnect(int peer) {

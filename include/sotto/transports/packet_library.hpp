@@ -39,7 +39,8 @@ struct packet_loss {
 ///   drains              whether all that was sent must be received before ranks end
 ///   send(to, kind, out)     starts; `out` is unchanged until it is complete. Nothing of it need
 ///                           move before the receiver calls the library
-///   next(kind)          the next packet of this kind from whoever; it must be received
+///   next(kind)          the next packet of this kind from whoever; it must be received, or
+///                       forgotten by `forget(packet)` if the library has that
 ///   receive(packet, in)     starts; `in` has just its size
 ///   complete(operation)     whether it is, without blocking; then it is spent
 ///   advance()           moves on what else the library does; whether any of it has completed

@@ -49,6 +49,13 @@ class packet_stream {
 public:
     packet_stream(Library& through, packet_buffers& buffers, int peer, packet_kind kind)
         : through_(&through), buffers_(&buffers), peer_(peer), kind_(kind) {}
+    packet_stream(const packet_stream&) = delete;
+    packet_stream& operator=(const packet_stream&) = delete;
+    /// Libraries that keep packets until they are received are told of those that never are.
+    ~packet_stream() {
+        if constexpr (requires(const typename Library::packet& p) { through_->forget(p); })
+            for (; !arrived_.empty(); arrived_.pop()) through_->forget(arrived_.front());
+    }
 
     // Out
 

@@ -216,6 +216,7 @@ public:
 protected:
     Library& library() noexcept { return library_; }
     const Library& library() const noexcept { return library_; }
+    const message_exchange& exchange() const noexcept { return exchange_; }
 
     /// Throws where nothing may be called any more.
     void begin() {
@@ -252,9 +253,8 @@ private:
 
     completion finish(transfer& t) {
         if (t.reached == transfer::stage::lost) {
-            const int peer = t.peer;
             exchange_.retire(t);
-            throw peer_failure(peer, "it went", occasion_);
+            throw peer_failure(t.peer, "it went", occasion_);
         }
         if (t.reached == transfer::stage::too_long) {
             const std::string text = too_long(t, rank());

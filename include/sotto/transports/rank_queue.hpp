@@ -22,6 +22,11 @@ public:
     int first() const noexcept { return heap_.front().rank; }
     time_point time_of_first() const noexcept { return heap_.front().when; }
 
+    /// Of a rank that has one.
+    time_point time_of(int rank) const noexcept {
+        return heap_[places_[static_cast<std::size_t>(rank)]].when;
+    }
+
     /// Gives a rank a time, whether or not it has one.
     void set(int rank, time_point when) noexcept {
         std::size_t& place = places_[static_cast<std::size_t>(rank)];
@@ -36,6 +41,12 @@ public:
             rise(place);
         else
             sink(place);
+    }
+
+    /// Of a rank that has a time.
+    void remove(int rank) noexcept {
+        set(rank, time_point::min());
+        remove_first();
     }
 
     void remove_first() noexcept {

@@ -31,6 +31,18 @@ struct simulated_run {
     std::vector<ending> ranks;
     int first_to_throw = -1;  // which rank; -1: none did
 
+    /// What is there once all ranks have ended, and what was under way then has come or was
+    /// dropped: none of it after a run in which no rank failed.
+    struct leavings {
+        std::int64_t timers = 0;     // ranks that would still be called
+        std::int64_t transfers = 0;  // that were begun and never waited for
+        std::int64_t packets = 0;    // never received nor dropped
+
+        friend bool operator==(const leavings&, const leavings&) = default;
+    };
+    leavings left;
+    std::int64_t packets_at_once = 0;  // under way, at most: what has memory of its own
+
     /// Throws what the first rank threw that threw.
     void require_success() const {
         if (first_to_throw >= 0)
@@ -59,6 +71,7 @@ simulated_run simulate(int ranks, const simulated_options& options, F&& f,
         simulated endpoint(network, rank);
         try {
             f(endpoint);
+            run.left.transfers += static_cast<std::int64_t>(endpoint.open_transfers());
         } catch (const detail::simulation::killed&) {
             throw;
         } catch (const std::exception& e) {
@@ -86,7 +99,7 @@ simulated_run simulate(int ranks, const simulated_options& options, F&& f,
     };
     time.run([&](int rank) {
         run_once(rank);
-        while (time.is_killed(rank)) {
+        while (time.is_killed(rank) && !time.is_stopped()) {
             const auto again = network.restart_of(rank);
             if (!again) break;
             time.revive(rank);
@@ -96,6 +109,11 @@ simulated_run simulate(int ranks, const simulated_options& options, F&& f,
     });
     run.trace_hash = network.trace().hash();
     run.events = network.trace().count();
+    network.trace().listener = {};
+    time.settle();
+    run.left.timers = network.left_connected();
+    run.left.packets = network.packets_under_way();
+    run.packets_at_once = network.packets_room();
     return run;
 }
 

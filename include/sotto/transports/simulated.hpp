@@ -28,7 +28,7 @@ namespace detail::simulation {
 /// What one rank sees of a simulated network.
 class library {
 public:
-    using operation = network::place;
+    using operation = time_point;  // when it is complete
     struct packet {
         int source = 0;
         std::size_t size = 0;
@@ -63,8 +63,10 @@ public:
         among_->receive(came.at, in);
         return gone;
     }
-    bool complete(operation& under_way) noexcept {
-        return under_way == gone || is_killed() || among_->has_left(under_way);
+    /// Nobody will receive it.
+    void forget(const packet& came) noexcept { among_->release(came.at); }
+    bool complete(const operation& under_way) const noexcept {
+        return under_way <= now() || is_killed();
     }
     bool advance() const noexcept { return false; }
     bool busy() const noexcept { return false; }
@@ -102,7 +104,7 @@ public:
     }
 
 private:
-    static constexpr operation gone = ~operation{};
+    static constexpr operation gone = operation::min();
     // A collective asks after each of its messages and then waits: else most turns of ranks would
     // only let a moment pass. Who does nothing but ask is woken by what comes.
     static constexpr int asked_at_once = 256;
@@ -144,6 +146,12 @@ public:
 
     /// Which process this rank is: 1, and one more after every restart.
     std::uint64_t life() { return library().life(); }
+
+    /// Bytes of messages from a rank that wait here for their receive: within the budget.
+    std::int64_t queued_bytes(int from) const noexcept { return exchange().queued_from(from); }
+
+    /// Transfers that were begun and whose end nobody has asked for.
+    std::size_t open_transfers() const noexcept { return exchange().in_use(); }
 };
 
 static_assert(ballot_transport<simulated> && tolerant_transport<simulated>);

@@ -17,6 +17,7 @@
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/clock.hpp"
 #include "sotto/core/contentless.hpp"
+#include "sotto/core/errors.hpp"
 #include "sotto/core/random.hpp"
 #include "sotto/transports/packet_library.hpp"
 #include "sotto/transports/simulated_options.hpp"
@@ -77,11 +78,14 @@ public:
 
     /// The rank's code has ended.
     void end(int rank) {
+        if (of(rank).serve) ++left_connected_;
         disconnect(rank);
+        empty_inbox(of(rank));
         note(simulated_event::kind::ended, rank, rank, 0);
     }
 
-    place send(int from, int to, packet_kind kind, byte_view content) {
+    /// Returns when its last byte will have left.
+    time_point send(int from, int to, packet_kind kind, byte_view content) {
         const place at = take();
         packet& p = packets_[at];
         p.from = from;
@@ -100,20 +104,13 @@ public:
         p.to_life = known_life(from, to);
         time_point head = begin + way(from, to);
         if (trouble* const t = trouble_of(from, to)) {
-            if (time_->now() < t->slow_until) head += t->extra;
+            head += t->extra_at(time_->now());
             t->last_head = head = std::max(head, t->last_head);  // nothing overtakes
         }
-        if (kind == packet_kind::messages) time_->tell(p.out, *this, number(at, step::left));
+        if (kind == packet_kind::messages)
+            time_->tell(p.out, *this, number(index_of(from), step::left));
         time_->tell(head, *this, number(at, step::head));
-        return at;
-    }
-
-    /// Whether the last byte of what was sent has left; then it is spent.
-    bool has_left(place at) noexcept {
-        const packet& p = packets_[at];
-        if (time_->now() < p.out) return false;
-        release(at);
-        return true;
+        return p.out;
     }
 
     std::optional<place> next(int rank, packet_kind kind) noexcept {
@@ -131,6 +128,11 @@ public:
         if (p.has_content && has_content(in) && p.size > 0)
             std::memcpy(in.data(), p.content.data(), p.size);
         release(at);
+    }
+
+    /// A packet that came is not needed any more.
+    void release(place at) noexcept {
+        if (--packets_[at].uses == 0) free_.push_back(at);
     }
 
     std::optional<net::packet_loss> next_loss(int rank) {
@@ -167,17 +169,33 @@ public:
     /// Lets the time pass that a rank needs for some work.
     void compute(int rank, work amount) {
         const double slower = options_.slowness(rank, of(rank).speed);
-        const duration takes = seconds(options_.machine.seconds_for(amount) * slower);
+        const double needed = options_.machine.seconds_for(amount) * slower;
+        if (!(slower >= 0.0) || !(needed >= 0.0) || needed > longest_work)
+            throw invalid_option("simulated: rank " + std::to_string(rank) + " is to compute for " +
+                                 std::to_string(needed) + " s, at a slowness of " +
+                                 std::to_string(slower) + "; 0 to 10^9 s are possible");
+        const duration takes = seconds(needed);
         note(simulated_event::kind::worked, rank, rank, takes.count());
         time_->work(rank, time_->now() + takes);
     }
+
+    /// Packets that have not been received or dropped.
+    std::int64_t packets_under_way() const noexcept {
+        return static_cast<std::int64_t>(packets_.size() - free_.size());
+    }
+    /// Room for packets: as many as were under way at once.
+    std::int64_t packets_room() const noexcept {
+        return static_cast<std::int64_t>(packets_.size());
+    }
+    /// Ranks whose code ended while their system was still to be called.
+    std::int64_t left_connected() const noexcept { return left_connected_; }
 
     // What happens
 
     void happen(std::uint64_t what) override {
         const auto at = static_cast<place>(what >> 3);
         switch (static_cast<step>(what & 7)) {
-            case step::left: leave(at); break;
+            case step::left: time_->wake(static_cast<int>(at)); break;  // it may wait for that
             case step::head: come_in(at); break;
             case step::arrived: arrive(at); break;
             case step::serve: serve_again(static_cast<int>(at)); break;
@@ -228,12 +246,8 @@ private:
         free_.pop_back();
         packet& p = packets_[at];
         p.twice = p.is_last = false;
-        p.uses = 2;
+        p.uses = 1;
         return at;
-    }
-
-    void release(place at) noexcept {
-        if (--packets_[at].uses == 0) free_.push_back(at);
     }
 
     trouble* trouble_of(int from, int to) noexcept {
@@ -246,9 +260,6 @@ private:
 
     // Packets
 
-    /// Of a message: somebody may wait for that.
-    void leave(place at) { time_->wake(packets_[at].from); }
-
     void come_in(place at) {
         packet& p = packets_[at];
         if (trouble* const t = trouble_of(p.from, p.to))
@@ -260,7 +271,10 @@ private:
         packet& p = packets_[at];
         const trouble* const t = trouble_of(p.from, p.to);
         host& receiver = of(p.to);
-        if ((t && t->is_cut) || p.to_life != present_life(p.to) || p.out == never) return drop(at);
+        if ((t && t->is_cut) || p.to_life != present_life(p.to) || p.out == never) {
+            p.uses = 1;  // though it was to come twice
+            return drop(at);
+        }
         const time_point begin = std::max(time_->now(), receiver.in_free);
         receiver.in_free = std::max(begin + seconds(static_cast<double>(p.size) / receiver.line.in),
                                     p.out + way(p.from, p.to));
@@ -317,12 +331,9 @@ private:
         note(simulated_event::kind::harmed, f.rank, f.peer, static_cast<std::int64_t>(f.what));
         const time_point until = time_->now() + f.lasts;
         switch (f.what) {
-            case network_fault::kind::delay: {
-                trouble& t = make_trouble(f.rank, f.peer);
-                t.slow_until = until;
-                t.extra = f.extra;
+            case network_fault::kind::delay:
+                make_trouble(f.rank, f.peer).delays.push_back({until, f.extra});
                 break;
-            }
             case network_fault::kind::cut: cut(f.rank, f.peer); break;
             case network_fault::kind::partition: {
                 trouble& t = make_trouble(f.rank, f.peer);
@@ -333,7 +344,9 @@ private:
             }
             case network_fault::kind::crash: die(f.rank, true); break;
             case network_fault::kind::power_loss: die(f.rank, false); break;
-            case network_fault::kind::pause: time_->freeze(f.rank, until); break;
+            case network_fault::kind::pause:
+                if (!has_ended(f.rank)) time_->freeze(f.rank, until);
+                break;
             case network_fault::kind::restart: break;  // whoever has the ranks does it
             case network_fault::kind::flip:
             case network_fault::kind::truncate:
@@ -403,8 +416,7 @@ private:
         own.known.clear();
         own.lost.clear();
         own.came.clear();
-        for (auto& inbox : own.inbox)
-            for (; !inbox.empty(); inbox.pop()) release(inbox.front());
+        empty_inbox(own);
         for (int other = 0; other < size(); ++other) {
             if (other == rank) continue;
             for (trouble* const t : {trouble_of(rank, other), trouble_of(other, rank)})
@@ -415,6 +427,11 @@ private:
             time_->tell(time_->now() + way(rank, other), *this,
                         number(comings_.size() - 1, step::came));
         }
+    }
+
+    void empty_inbox(host& of_rank) noexcept {
+        for (auto& inbox : of_rank.inbox)
+            for (; !inbox.empty(); inbox.pop()) release(inbox.front());
     }
 
     void come(const coming& c) {
@@ -435,6 +452,7 @@ private:
     }
 
     static constexpr time_point never = time_point::max();
+    static constexpr double longest_work = 1e9;  // seconds: times are nanoseconds in 63 bits
 
     virtual_time* time_;
     simulated_options options_;
@@ -447,6 +465,7 @@ private:
     std::vector<way_between> troubled_;  // by partitions, in the order in which these began
     std::vector<breaking> breakings_;
     std::vector<coming> comings_;
+    std::int64_t left_connected_ = 0;
 };
 
 }  // namespace sotto::detail::simulation

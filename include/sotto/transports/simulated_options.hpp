@@ -103,13 +103,7 @@ inline void require_possible(const simulated_options& options, int ranks) {
     require_above_0("machine.flops", options.machine.flops);
     require_above_0("machine.bytes", options.machine.bytes);
     require_above_0("call", options.call);
-    if (!options.slowness) refuse("slowness is empty; speeds::constant draws nothing");
-    if (const auto* slow = options.slowness.target<speeds::one_slow>()) {
-        require_above_0("the factor of speeds::one_slow", slow->factor);
-        if (slow->rank < 0 || slow->rank >= ranks)
-            refuse("speeds::one_slow is rank " + std::to_string(slow->rank) +
-                   ", which there is not; ranks are 0 to " + std::to_string(ranks - 1));
-    }
+    speeds::require_possible(options.slowness, ranks);
     require_above_0("heartbeat", options.heartbeat);
     if (options.dead_after != duration::zero() && options.dead_after < 4 * options.heartbeat)
         refuse("dead_after must be 0 or at least four heartbeats");

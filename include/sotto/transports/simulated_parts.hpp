@@ -1,10 +1,12 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <map>
+#include <vector>
 
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/clock.hpp"
@@ -27,7 +29,7 @@ struct packet {
     bool has_content = true;
     bool twice = false;
     bool is_last = false;  // the connection breaks behind it
-    int uses = 2;          // of its sender, of its receiver
+    int uses = 1;          // of its receiver: as often as it comes
     std::size_t size = 0;
     time_point out{};                          // when its last byte leaves
     std::uint64_t from_life = 0, to_life = 0;  // its connection is between these processes
@@ -51,11 +53,24 @@ struct host {
 
 /// What is wrong with the way from one rank to another.
 struct trouble {
-    time_point held_until{}, slow_until{}, last_head{};
-    duration extra{};
+    struct delay {
+        time_point until;
+        duration extra;
+    };
+
+    time_point held_until{}, last_head{};
+    std::vector<delay> delays;
     std::deque<packet::place> held;
     std::deque<network_fault::kind> harms;  // of the packets that come
     bool is_cut = false;
+
+    /// Of the delays that last, the longest.
+    duration extra_at(time_point now) {
+        std::erase_if(delays, [&](const delay& d) { return d.until <= now; });
+        duration longest{};
+        for (const delay& d : delays) longest = std::max(longest, d.extra);
+        return longest;
+    }
 };
 
 /// A process is to hear that its connection to another rank is no more.

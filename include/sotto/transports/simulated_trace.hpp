@@ -17,9 +17,11 @@ struct simulated_event {
 
     kind what = kind::sent;
     time_point when{};
-    int rank = 0;           // whose, or from whom
-    int peer = 0;           // to whom
-    std::int64_t size = 0;  // bytes; of `worked` nanoseconds; of `harmed` and `lost` which fault
+    int rank = 0;  // whose, or from whom
+    int peer = 0;  // to whom
+    /// Bytes of `sent`, `arrived` and `dropped`; of `worked` nanoseconds, of `harmed` which fault, of
+    /// `began` which process of this rank. Others have none.
+    std::int64_t size = 0;
 
     friend bool operator==(const simulated_event&, const simulated_event&) = default;
 };

@@ -2,15 +2,28 @@
 
 #include <cmath>
 #include <functional>
+#include <string>
 
+#include "sotto/core/errors.hpp"
 #include "sotto/core/random.hpp"
 
 /// How much longer than on a machine of the stated speed a piece of work takes, on a simulated
 /// network: drawn anew for each piece, from a stream that belongs to the rank.
 namespace sotto::speeds {
 
-/// `draw(rank, stream)`: a factor above 0.
+/// `draw(rank, stream)`: a factor, finite and at least 0.
 using slowness = std::function<double(int rank, random_stream& stream)>;
+
+/// Throws invalid_option, which names the option, its value and what is possible, if it or what it
+/// is made of is one of those below with options that give no such factors.
+void require_possible(const slowness& what, int ranks);
+
+/// Throws invalid_option unless it is possible.
+inline void require_option(bool is_possible, const char* name, double value, const char* expected) {
+    if (!is_possible)
+        throw invalid_option("simulated: speeds::" + std::string(name) + " is " +
+                             std::to_string(value) + "; it must be " + expected);
+}
 
 /// Every piece takes as long as it should.
 struct constant {
@@ -21,6 +34,10 @@ struct constant {
 struct uniform {
     double low = 0.5, high = 1.5;
 
+    void require_possible(int) const {
+        require_option(low >= 0.0 && std::isfinite(low), "uniform.low", low, "at least 0");
+        require_option(high >= low && std::isfinite(high), "uniform.high", high, "at least low");
+    }
     double operator()(int, random_stream& stream) const noexcept {
         return low + (high - low) * static_cast<double>(stream.uniform());
     }
@@ -31,6 +48,9 @@ struct uniform {
 struct exponential {
     double fixed = 0.5;
 
+    void require_possible(int) const {
+        require_option(fixed >= 0.0 && fixed <= 1.0, "exponential.fixed", fixed, "0 to 1");
+    }
     double operator()(int, random_stream& stream) const noexcept {
         const double u = static_cast<double>(stream.uniform());
         return fixed + (1.0 - fixed) * -std::log1p(-u);
@@ -44,6 +64,10 @@ struct heavy_tailed {
     double shape = 2.5;
     double most = 100.0;  // no factor is above it
 
+    void require_possible(int) const {
+        require_option(shape > 0.0, "heavy_tailed.shape", shape, "above 0");
+        require_option(most >= 1.0 && std::isfinite(most), "heavy_tailed.most", most, "at least 1");
+    }
     double operator()(int, random_stream& stream) const noexcept {
         const double u = static_cast<double>(stream.uniform());
         return std::fmin(most, std::pow(1.0 - u, -1.0 / shape));
@@ -56,6 +80,14 @@ struct one_slow {
     double factor = 5.0;
     slowness others = constant{};
 
+    void require_possible(int ranks) const {
+        require_option(factor > 0.0 && std::isfinite(factor), "one_slow.factor", factor, "above 0");
+        if (rank < 0 || rank >= ranks)
+            throw invalid_option("simulated: speeds::one_slow is rank " + std::to_string(rank) +
+                                 ", which there is not; ranks are 0 to " +
+                                 std::to_string(ranks - 1));
+        speeds::require_possible(others, ranks);
+    }
     double operator()(int of, random_stream& stream) const {
         return others(of, stream) * (of == rank ? factor : 1.0);
     }
@@ -65,10 +97,23 @@ struct one_slow {
 struct of_each_rank {
     slowness drawn = uniform{};
 
+    void require_possible(int ranks) const { speeds::require_possible(drawn, ranks); }
     double operator()(int rank, random_stream& stream) const {
         random_stream own = stream.split("speed of a rank");
         return drawn(rank, own);
     }
 };
+
+inline void require_possible(const slowness& what, int ranks) {
+    if (!what) throw invalid_option("simulated: slowness is empty; speeds::constant draws nothing");
+    const auto check = [&]<class One>(const One* one) {
+        if (one) one->require_possible(ranks);
+    };
+    check(what.target<uniform>());
+    check(what.target<exponential>());
+    check(what.target<heavy_tailed>());
+    check(what.target<one_slow>());
+    check(what.target<of_each_rank>());
+}
 
 }  // namespace sotto::speeds

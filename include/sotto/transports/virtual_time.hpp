@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <queue>
@@ -39,7 +40,8 @@ struct killed {};
 ///   cost    a happening 0.1 us, more where many are told beforehand; a change of ranks what a
 ///           strand's turn costs; a rank that sleeps until a time before which nothing else is to
 ///           happen just goes on
-///   errors  std::logic_error: all ranks sleep, and nothing would ever wake one
+///   errors  std::logic_error, of who sleeps last, or of `run` once no rank is left that could go
+///           on: all ranks sleep for ever, and nothing would wake one
 class virtual_time {
 public:
     explicit virtual_time(int ranks) : turns_(ranks) {
@@ -57,7 +59,7 @@ public:
 
     // For the rank that runs
 
-    /// Sleeps until that time, or until it is woken.
+    /// Sleeps until that time, or until it is woken; time_point::max() is never.
     void sleep(int rank, time_point until) {
         sleeper& own = of(rank);
         if (own.is_killed) return;  // it only unwinds
@@ -89,9 +91,14 @@ public:
         turns_.set(rank, now_);
     }
 
-    /// The rank does nothing before that time, as if its process had been stopped.
+    /// The rank does nothing before that time, as if its process had been stopped: what it works
+    /// on ends as much later.
     void freeze(int rank, time_point until) noexcept {
-        of(rank).frozen_until = std::max(of(rank).frozen_until, until);
+        sleeper& s = of(rank);
+        const time_point thaws = std::max(s.frozen_until, now_);
+        if (until <= thaws) return;
+        s.frozen_until = until;
+        if (s.is_asleep && s.is_deaf) turns_.set(rank, turns_.time_of(rank) + (until - thaws));
     }
     time_point frozen_until(int rank) const noexcept { return of(rank).frozen_until; }
 
@@ -110,7 +117,8 @@ public:
     // For whoever has the ranks
 
     /// Runs body(rank) for all ranks, each on a stack of its own; returns when all have returned.
-    /// A body throws nothing.
+    /// A body throws nothing. What is thrown where no rank runs is thrown here, once all ranks have
+    /// unwound as if they were killed.
     template <class Body>
     void run(Body body) {
         left_ = sleepers_.size();
@@ -121,10 +129,20 @@ public:
             of(rank).code.start([this, rank, &body, &here]() -> strand* {
                 of(rank).is_asleep = false;
                 body(rank);
-                return --left_ > 0 ? &next()->code : &here;
+                --left_;
+                return &first_of_those_left(here);
             });
         }
-        if (left_ > 0) here.give_to(next()->code);
+        if (strand& first = first_of_those_left(here); &first != &here) here.give_to(first);
+        if (stopped_by_) std::rethrow_exception(std::exchange(stopped_by_, nullptr));
+    }
+
+    /// Whether what was thrown where no rank runs ends all ranks.
+    bool is_stopped() const noexcept { return stopped_by_ != nullptr; }
+
+    /// Once all ranks have ended: lets happen what was told and has not happened.
+    void settle() {
+        while (!told_.empty()) let_happen();
     }
 
 private:
@@ -153,22 +171,47 @@ private:
         return *sleepers_[static_cast<std::size_t>(rank)];
     }
 
+    strand& first_of_those_left(strand& otherwise) {
+        while (left_ > 0) try {
+                return next()->code;
+            } catch (...) {
+                if (!stopped_by_) stopped_by_ = std::current_exception();
+                for (int rank = 0; rank < static_cast<int>(sleepers_.size()); ++rank)
+                    if (of(rank).is_asleep) kill(rank);
+            }
+        return otherwise;
+    }
+
     /// Lets others have their turn until the rank's own comes.
     void pass(int rank) {
         sleeper& own = of(rank);
         own.is_asleep = true;
-        if (sleeper* const chosen = next(); chosen != &own) own.code.give_to(chosen->code);
+        try {
+            if (sleeper* const chosen = next(); chosen != &own) own.code.give_to(chosen->code);
+        } catch (...) {
+            own.is_asleep = false;
+            turns_.remove(rank);
+            throw;
+        }
         own.is_asleep = false;
+    }
+
+    bool is_anybody_to_go_on() const noexcept {
+        return !turns_.empty() && turns_.time_of_first() < time_point::max();
+    }
+
+    void let_happen() {
+        const told first = told_.top();
+        told_.pop();
+        now_ = first.when;
+        first.target->happen(first.what);
     }
 
     /// Lets happen what is before the next rank's turn, and chooses that rank.
     sleeper* next() {
-        while (!told_.empty() || !turns_.empty()) {
+        while (!told_.empty() || is_anybody_to_go_on()) {
             if (turns_.empty() || (!told_.empty() && told_.top().when <= turns_.time_of_first())) {
-                const told first = told_.top();
-                told_.pop();
-                now_ = first.when;
-                first.target->happen(first.what);
+                let_happen();
                 continue;
             }
             const int rank = turns_.first();
@@ -190,6 +233,7 @@ private:
     time_point now_{};
     std::uint64_t count_told_ = 0;
     std::size_t left_ = 0;
+    std::exception_ptr stopped_by_{};
 };
 
 }  // namespace sotto::detail::simulation

@@ -24,6 +24,11 @@ TEST_CASE("whoever is first is so by time and then by rank, however times change
             const time_point when{std::chrono::nanoseconds(random.below(50))};
             queue.set(rank, when);
             expected[rank] = when;
+            REQUIRE(queue.time_of(rank) == when);
+        } else if (!expected.empty() && random.below(4) == 0) {
+            const int rank = expected.begin()->first;
+            queue.remove(rank);
+            expected.erase(rank);
         } else if (!expected.empty()) {
             const auto first = std::min_element(
                 expected.begin(), expected.end(), [](const auto& a, const auto& b) {

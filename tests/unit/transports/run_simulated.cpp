@@ -57,6 +57,18 @@ std::vector<std::string> heard_until(simulated& t, duration end) {
 
 using lines = std::vector<std::string>;
 
+/// All ranks send to all others, and receive or not; for so many rounds.
+void talk(simulated& t, std::uint64_t rounds, bool receives = true) {
+    std::vector<std::byte> out(40'000), in(40'000);
+    for (std::uint64_t round = 0; round < rounds; ++round)
+        for (int step = 1; step < t.size(); ++step) {
+            const request sent = t.send((t.rank() + step) % t.size(), {1, 0, round}, out);
+            if (receives)
+                t.wait(t.receive((t.rank() + t.size() - step) % t.size(), {1, 0, round}, in));
+            t.wait(sent);
+        }
+}
+
 }  // namespace
 
 TEST_CASE("a process may end while it withdraws in the midst of a message") {
@@ -299,4 +311,102 @@ TEST_CASE("options that no rank could work with are refused before any begins") 
     refused({.faults = {network_fault::delay(0, 1, 1s, 1s, -1s)}}, "less than no time");
     CHECK_THROWS_WITH_AS(simulate(30001, {}, [](simulated&) {}),
                          "simulated: 30001 ranks; 1 to 30000 are possible", invalid_option);
+}
+
+TEST_CASE("nothing is left of a run in which no rank failed: no timer, transfer or packet") {
+    for (const std::uint64_t rounds : {0u, 1u, 20u}) {
+        simulated_options options;
+        options.faults = {network_fault::delay(0, 1, 1us, 1s, 10ms),
+                          network_fault::partition(1, 2, 1us, 100ms),
+                          network_fault::pause(1, 50ms, 100ms)};
+        const simulated_run run = run_simulated(4, options, [&](simulated& t) {
+            talk(t, rounds);
+            t.agree(true);
+        });
+        CHECK(run.left == simulated_run::leavings{});
+        CHECK(run.packets_at_once > 0);
+    }
+}
+
+TEST_CASE("transfers that a rank began and left alone are counted when it ends") {
+    const simulated_run run = simulate(2, {}, [](simulated& t) {
+        std::int32_t value = 7;
+        const auto memory = std::as_writable_bytes(std::span(&value, 1));
+        if (t.rank() == 0) (void)t.receive(1, {1, 0, 0}, memory);
+        t.agree(true);
+    });
+    CHECK(run.left == simulated_run::leavings{.transfers = 1});
+}
+
+TEST_CASE("what waits for its receive can be read, and stays within the budget") {
+    simulated_options options;
+    options.budget = 100'000;
+    std::int64_t most = 0;
+    const simulated_run run = run_simulated(3, options, [&](simulated& t) {
+        std::vector<std::byte> memory(30'000);
+        if (t.rank() == 0) {
+            work_until(t, 100ms);
+            for (std::uint64_t i = 0; i < 20; ++i)
+                for (const int from : {2, 1}) {
+                    t.wait(t.receive(from, {1, 0, i}, memory));
+                    for (const int peer : {1, 2}) {
+                        CHECK(t.queued_bytes(peer) <= options.budget);
+                        most = std::max(most, t.queued_bytes(peer));
+                    }
+                }
+            CHECK(t.queued_bytes(1) == 0);
+            CHECK(t.queued_bytes(2) == 0);
+        } else {
+            std::vector<request> sent;
+            for (std::uint64_t i = 0; i < 20; ++i) sent.push_back(t.send(0, {1, 0, i}, memory));
+            for (const request r : sent) t.wait(r);
+        }
+        t.agree(true);
+    });
+    CHECK(most == 90'000);  // three messages of a rank, and what is kept of them
+    CHECK(run.left == simulated_run::leavings{});
+}
+
+TEST_CASE("packets that nobody receives any more give back their memory") {
+    // Ranks end while they send, while packets come twice and connections break; and again.
+    const auto run_of = [](int times) {
+        simulated_options options = slow_line();
+        options.line.out = options.line.in = 1e7;
+        for (int i = 0; i < times; ++i) {
+            const duration at = i * 200ms;
+            for (const auto& f :
+                 {network_fault::duplicate(1, 0, at + 20ms), network_fault::duplicate(0, 2, at),
+                  network_fault::cut(0, 2, at + 42ms), network_fault::truncate(2, 1, at + 45ms),
+                  network_fault::crash(1, at + 50ms), network_fault::power_loss(2, at + 60ms),
+                  network_fault::restart(1, at + 100ms), network_fault::restart(2, at + 110ms)})
+                options.faults.push_back(f);
+        }
+        return simulate(3, options, [&](simulated& t) {
+            t.tolerate();
+            while (t.now() < time_point{} + times * 200ms) {
+                try {
+                    talk(t, 1, t.rank() != 0);
+                } catch (const error&) {}
+                while (t.next_change()) {}
+                work_until(t, t.now() - time_point{} + 1ms);
+            }
+        });
+    };
+    const simulated_run few = run_of(5), many = run_of(50);
+    CHECK(few.left.packets == 0);
+    CHECK(many.left.packets == 0);
+    CHECK(many.packets_at_once <= 2 * few.packets_at_once);
+}
+
+TEST_CASE("a packet that was to come twice over a connection that broke gives back its memory") {
+    simulated_options options = slow_line();
+    options.faults = {network_fault::duplicate(0, 1, 1ms), network_fault::cut(0, 1, 10ms)};
+    const simulated_run run = simulate(2, options, [](simulated& t) {
+        t.tolerate();
+        const std::vector<std::byte> memory(100);
+        work_until(t, 9500us);
+        if (t.rank() == 0) (void)t.send(1, {1, 0, 0}, memory);
+        work_until(t, 1s);
+    });
+    CHECK(run.left.packets == 0);
 }

@@ -252,8 +252,71 @@ TEST_CASE("options that cannot work are refused by name") {
                 {.faults = {network_fault::cut(1, 1, 1s)}});
     refused_for("is before the beginning", {.faults = {network_fault::crash(1, -1s)}});
     refused_for("slowness is empty", {.slowness = {}});
-    refused_for("the factor of speeds::one_slow must be above 0",
-                {.slowness = speeds::one_slow{.rank = 1, .factor = 0.0}});
-    refused_for("speeds::one_slow is rank 2, which there is not; ranks are 0 to 1",
-                {.slowness = speeds::one_slow{.rank = 2}});
+    const auto refused_speed = [&](const char* why, const speeds::slowness& of) {
+        refused_for(why, {.slowness = of});
+        refused_for(why, {.slowness = speeds::of_each_rank{of}});
+        refused_for(why, {.slowness = speeds::one_slow{.rank = 1, .others = of}});
+        refused_for(why, {.slowness = speeds::one_slow{.others = speeds::of_each_rank{of}}});
+    };
+    const double infinity = HUGE_VAL;
+    refused_speed("simulated: speeds::one_slow.factor is 0.000000; it must be above 0",
+                  speeds::one_slow{.rank = 1, .factor = 0.0});
+    refused_speed("one_slow.factor is nan", speeds::one_slow{.factor = std::nan("")});
+    refused_speed("speeds::one_slow is rank 2, which there is not; ranks are 0 to 1",
+                  speeds::one_slow{.rank = 2});
+    refused_speed("speeds::uniform.low is -1.000000; it must be at least 0",
+                  speeds::uniform{.low = -1.0});
+    refused_speed("speeds::uniform.high is 0.250000; it must be at least low",
+                  speeds::uniform{.high = 0.25});
+    refused_speed("speeds::uniform.high is inf", speeds::uniform{.high = infinity});
+    refused_speed("speeds::exponential.fixed is 2.000000; it must be 0 to 1",
+                  speeds::exponential{.fixed = 2.0});
+    refused_speed("speeds::heavy_tailed.shape is 0.000000; it must be above 0",
+                  speeds::heavy_tailed{.shape = 0.0});
+    refused_speed("speeds::heavy_tailed.most is 0.500000; it must be at least 1",
+                  speeds::heavy_tailed{.most = 0.5});
+    refused_speed("slowness is empty", {});
+}
+
+TEST_CASE("a speed of one's own that gives no time is refused where it does") {
+    for (const double factor : {-1.0, std::nan(""), HUGE_VAL, 1e30}) {
+        simulated_options options;
+        options.slowness = [&](int, random_stream&) { return factor; };
+        const simulated_run run =
+            simulate(1, options, [](simulated& t) { t.charge({.flops = 1e9}); });
+        CHECK_THROWS_WITH_AS(run.require_success(), doctest::Contains("0 to 10^9 s are possible"),
+                             invalid_option);
+    }
+}
+
+TEST_CASE("a pause lengthens what is computed by as long as it lasts") {
+    for (const duration lasts : {1s, 100s}) {
+        simulated_options options;
+        options.dead_after = {};
+        options.faults = {network_fault::pause(1, 500ms, lasts)};
+        const simulated_run run =
+            run_simulated(2, options, [](simulated& t) { t.charge({.flops = 50e9 * 10}); });
+        CHECK(run.ranks[0].at == 10s);
+        CHECK(run.ranks[1].at == 10s + lasts);
+    }
+}
+
+TEST_CASE("of delays that overlap the longest counts, for as long as it lasts") {
+    simulated_options options = slow_line();
+    options.faults = {network_fault::delay(0, 1, 0s, 10s, 100ms),
+                      network_fault::delay(0, 1, 1s, 2s, 40ms),
+                      network_fault::delay(0, 1, 2s, 2s, 300ms)};
+    std::vector<duration> late;
+    run_simulated(2, options, [&](simulated& t) {
+        for (const duration sent : {500ms, 1500ms, 2500ms, 3500ms, 5000ms, 11000ms}) {
+            t.charge({.flops = in_seconds(time_point{} + sent - t.now()) * 50e9});
+            if (t.rank() == 0)
+                t.wait(t.send(1, {}, {}));
+            else
+                t.wait(t.receive(0, {}, {}));
+            if (t.rank() == 1)
+                late.push_back(t.now() - time_point{} - sent - 1ms - bytes_at_1_MB_per_s(header));
+        }
+    });
+    CHECK(late == std::vector<duration>{100ms, 100ms, 300ms, 300ms, 100ms, 0ms});
 }

@@ -4,7 +4,9 @@
 
 #include <chrono>
 #include <cstdint>
+#include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 using namespace sotto;
@@ -98,6 +100,98 @@ TEST_CASE("a rank that is frozen goes on when it thaws") {
         }
     });
     CHECK(woke == 50ms);
+}
+
+TEST_CASE("work that is interrupted by freezing ends later by as long as that lasts") {
+    // Frozen at 2 ms until 10 ms; overlaps count once; and once more, until 30 ms.
+    const std::pair<std::vector<std::pair<duration, duration>>, duration> cases[] = {
+        {{{2ms, 10ms}}, 108ms},
+        {{{2ms, 10ms}, {5ms, 7ms}, {6ms, 12ms}}, 110ms},
+        {{{2ms, 10ms}, {20ms, 30ms}}, 118ms},
+        {{{99ms, 300ms}}, 301ms}};
+    for (const auto& [frozen, ends] : cases) {
+        virtual_time time(2);
+        const time_point start = time.now();
+        duration worked{};
+        time.run([&, &frozen = frozen](int rank) {
+            if (rank == 0) {
+                time.work(0, start + 100ms);
+                worked = time.now() - start;
+                return;
+            }
+            for (const auto& [from, until] : frozen) {
+                time.sleep(1, start + from);
+                time.freeze(0, start + until);
+            }
+        });
+        CHECK(worked == ends);
+    }
+}
+
+TEST_CASE("where all sleep for ever, who sleeps last is told, and the others may be woken") {
+    virtual_time time(2);
+    bool woke = false;
+    time.run([&](int rank) {
+        if (rank == 0) {
+            time.sleep(0, time_point::max());
+            woke = true;
+            return;
+        }
+        CHECK_THROWS_WITH_AS(time.sleep(1, time_point::max()),
+                             "simulated: all ranks sleep, and nothing will wake one",
+                             std::logic_error);
+        time.wake(0);
+    });
+    CHECK(woke);
+}
+
+TEST_CASE("where a rank ends and all others sleep for ever, these unwind, and the run throws") {
+    virtual_time time(3);
+    int unwound = 0;
+    const auto run = [&] {
+        time.run([&](int rank) {
+            if (rank == 2) return;
+            try {
+                time.sleep(rank, time_point::max());
+            } catch (const killed&) {
+                ++unwound;
+            }
+        });
+    };
+    CHECK_THROWS_WITH_AS(run(), "simulated: all ranks sleep, and nothing will wake one",
+                         std::logic_error);
+    CHECK(unwound == 2);
+}
+
+TEST_CASE("what a happening throws while a rank goes to sleep is thrown there, and it may end") {
+    class failing final : public happening {
+        void happen(std::uint64_t) override { throw std::domain_error("it cannot happen"); }
+    } failing;
+    virtual_time time(2);
+    time.tell(time.now() + 1ms, failing, 0);
+    int ended = 0;
+    time.run([&](int rank) {
+        if (rank == 0)
+            time.sleep(0, time.now() + 9ms);
+        else
+            CHECK_THROWS_AS(time.sleep(1, time.now() + 5ms), std::domain_error);
+        ++ended;
+    });
+    CHECK(ended == 2);
+}
+
+TEST_CASE("what a happening throws while no rank runs is thrown by the run") {
+    class failing final : public happening {
+        void happen(std::uint64_t) override { throw std::domain_error("it cannot happen"); }
+    } failing;
+    virtual_time time(2);
+    time.tell(time.now() + 1ms, failing, 0);
+    const auto run = [&] {
+        time.run([&](int rank) {
+            if (rank == 0) CHECK_THROWS_AS(time.sleep(0, time.now() + 5ms), killed);
+        });
+    };
+    CHECK_THROWS_WITH_AS(run(), "it cannot happen", std::domain_error);
 }
 
 TEST_CASE("a rank that is killed unwinds at its next call, and others go on") {
