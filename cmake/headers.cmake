@@ -184,6 +184,7 @@ set(sotto_headers
     include/sotto/strategies/parameter_server.hpp
     include/sotto/strategies/parameter_server_state.hpp
     include/sotto/strategies/pushed_gradient.hpp
+    include/sotto/strategies/rank_loss.hpp
     include/sotto/strategies/round_report.hpp
     include/sotto/strategies/served_push.hpp
     include/sotto/strategies/server_link.hpp

@@ -47,24 +47,38 @@ outcome train(const settings& s, const auto& strategy) {
     network.machine.flops = s.flops;
     network.dead_after = {};
     outcome found;
-    std::function<double()> loss_at_server;
+    struct at_server {  // ranks of a simulated network run one at a time
+        std::function<double()> loss;
+        std::function<std::uint64_t()> version;
+    };
+    std::optional<at_server> server;
     std::int64_t pushed = 0, checked = 0;
     std::vector<run_log> logs(static_cast<std::size_t>(s.transport.workers));
     run_simulated(s.transport.workers, network, [&](simulated& transport) {
         models::mlp model{784, 64, 10};
         trainer trainer{model, strategy, transport, s.training};
         evaluator<models::mlp<>, simulated> measuring(256, transport);
+        // Not beyond the trainer that it reads, also where that ends by an exception.
+        struct until_end {
+            std::optional<at_server>* shown;
+            ~until_end() {
+                if (shown) shown->reset();
+            }
+        } const guard{transport.rank() == 0 ? &server : nullptr};
         if (transport.rank() == 0)
-            loss_at_server = [&] {
-                return measuring.alone(model, trainer.state().server()->own(), unseen).loss;
-            };
+            server = at_server{
+                .loss =
+                    [&] {
+                        return measuring.alone(model, trainer.state().server()->own(), unseen).loss;
+                    },
+                .version = [&] { return trainer.state().server()->version(); }};
         const auto check = [&](const step_report& step) {
             pushed += step.round.examples;
-            if (found.seconds || !loss_at_server || pushed - checked < 1000) return;
+            if (found.seconds || !server || pushed - checked < 1000) return;
             checked = pushed;
-            if (loss_at_server() > s.target) return;
+            if (server->loss() > s.target) return;
             found.seconds = in_seconds(transport.now().time_since_epoch());
-            found.steps = trainer.state().server() ? trainer.state().server()->version() : 0;
+            found.steps = server->version();
         };
         const auto until_reached = [&](const epoch_report&) {
             return found.seconds ? verdict::stop : verdict::go_on;
@@ -75,10 +89,8 @@ outcome train(const settings& s, const auto& strategy) {
         logs[static_cast<std::size_t>(transport.rank())] = recorder.log();
         if (transport.rank() == 1 && report.seconds > 0.0)
             found.waited = in_seconds(report.total.wait) / report.seconds;
-        if (transport.rank() == 0) {
+        if (transport.rank() == 0 && !found.seconds)
             found.steps = trainer.state().server()->version();
-            loss_at_server = nullptr;
-        }
     });
     found.log = joined_ranks(std::move(logs));
     return found;

@@ -87,6 +87,13 @@ nlohmann::json train(const settings& s, const Strategy& strategy, auto make_mode
         sotto::trainer trainer{
             model, strategy, transport, {.batch_size = s.batch_size, .seed = s.seed}};
         sotto::evaluator<Model, sotto::simulated> measuring(256, transport);
+        // Not beyond the trainer that it reads, also where that ends by an exception.
+        struct until_end {
+            std::function<sotto::evaluation()>* shown;
+            ~until_end() {
+                if (shown) *shown = nullptr;
+            }
+        } const guard{transport.rank() == 0 ? &evaluate : nullptr};
         if (transport.rank() == 0)
             evaluate = [&] {
                 if constexpr (sotto::with_buffers<Model>) take_mean_of_buffers(models);

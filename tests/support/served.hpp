@@ -56,6 +56,13 @@ public:
         server_.detach(worker);
         answer();
     }
+    void done(int worker) {
+        bytes content(wire::push_head_bytes(0));
+        wire::write_push_head({.kind = wire::push_kind::done}, {}, content.data());
+        has_read_.clear();
+        server_.push(worker, content, now_);
+        answer();
+    }
     void attach(int worker) {
         has_read_.clear();
         server_.attach(worker);

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <fstream>
 #include <iterator>
 #include <map>
@@ -163,5 +164,84 @@ TEST_CASE("a worker that comes again repeats no round at any of several servers"
         for (int server = 0; server < 2; ++server)  // the last round of both workers
             for (int worker = 0; worker < 2; ++worker)
                 CHECK(times.contains({server, worker, rounds - 1}));
+    }
+}
+
+TEST_CASE("a server whose workers all failed waits for one, and names the last where none comes") {
+    simulated_options options = usual(3);
+    options.faults = {network_fault::crash(1, 100ms), network_fault::crash(2, 120ms)};
+    const auto ended = [&] {
+        std::uint64_t steps = 0;
+        simulated_run run = simulate(3, options, [&](simulated& transport) {
+            train(transport, served_by(surviving()), [&](auto& trainer) {
+                if (transport.rank() == 0) steps = trainer.state().server()->version();
+            });
+        });
+        return std::pair(std::move(run), steps);
+    };
+    const auto [lost, none] = ended();
+    REQUIRE(lost.ranks[0].thrown);
+    try {
+        std::rethrow_exception(lost.ranks[0].thrown);
+    } catch (const peer_failure& e) {
+        CHECK(e.rank() == 2);
+        CHECK(e.cause() == "it went, the last of the workers, and none came again in time");
+    }
+    CHECK(lost.ranks[0].at > 3s);
+
+    options.faults.push_back(network_fault::restart(1, 2s));
+    const auto [run, steps] = ended();
+    CHECK_FALSE(run.ranks[0].thrown);
+    CHECK_FALSE(run.ranks[1].thrown);
+    CHECK(steps >= rounds);
+}
+
+TEST_CASE("what a server forgot when it failed is told by its workers and its next process") {
+    for (const bool saves : {false, true}) {
+        CAPTURE(saves);
+        const scratch_folder folder("forgotten_rounds");
+        simulated_options options = usual(3);
+        options.faults = {network_fault::crash(0, 200ms), network_fault::restart(0, 400ms)};
+        serving servers = surviving();
+        if (saves) servers.checkpoints = folder.path();
+        servers.every = 1;
+        std::int64_t lost = 0, told = 0;
+        const auto run = simulate(3, options, [&](simulated& transport) {
+            number_model model;
+            trainer trainer{model, served_by(servers), transport, {.batch_size = 4, .seed = 1}};
+            CHECK(trainer.state().servers_forget() == !saves);
+            const fit_report report = trainer.fit(numbered{8 * rounds}, epochs{1});
+            if (transport.rank() == 0) {
+                REQUIRE(report.served);
+                for (const served_worker& w : report.served->workers) told += w.lost;
+                return;
+            }
+            REQUIRE(report.losses.size() == 1);
+            CHECK(report.losses.front().rank == 0);
+            CHECK_FALSE(report.losses.front().cause.empty());
+            lost += report.losses.front().rounds;
+        });
+        run.require_success();
+        CHECK((lost == 0) == saves);
+        CHECK(told == lost);
+    }
+}
+
+TEST_CASE("a server that comes again leaves the order of arrivals of its earlier process") {
+    const scratch_folder folder("arrivals_of_processes");
+    simulated_options options = usual(3);
+    options.faults = {network_fault::crash(0, 200ms), network_fault::restart(0, 400ms)};
+    serving servers = surviving();
+    servers.record_arrivals = folder.path() / "order";
+    simulate(3, options, [&](simulated& transport) {
+        train(transport, served_by(servers), [](auto&) {});
+    }).require_success();
+    for (const char* name : {"order", "order.2"}) {
+        CAPTURE(name);
+        std::ifstream in(folder.path() / name, std::ios::binary);
+        const std::string text{std::istreambuf_iterator<char>(in), {}};
+        CHECK(text.starts_with("sotto arrivals 1\n"));
+        CHECK(text.find(" gradient ") != text.npos);
+        CHECK((text.find(" done ") != text.npos) == (name == std::string("order.2")));
     }
 }

@@ -60,7 +60,7 @@ ending train(tcp& through, const Consistency& consistency, const std::filesystem
     ending end;
     const auto left = trainer.fit(numbered{4 * (size - 1) * rounds}, epochs{1},
                                   [&](const step_report& step) { at(step.step); });
-    for (const rank_change& change : trainer.state().losses())
+    for (const rank_loss& change : trainer.state().losses())
         end.lost[static_cast<std::size_t>(change.rank)] = true;
     end.digest = wire::frame_digest(std::as_bytes(trainer.parameters()), 0);
     end.rounds = left.steps;

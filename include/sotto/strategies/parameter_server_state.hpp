@@ -19,6 +19,7 @@
 #include "sotto/core/large_pages.hpp"
 #include "sotto/core/layout.hpp"
 #include "sotto/kernels/reductions.hpp"
+#include "sotto/strategies/rank_loss.hpp"
 #include "sotto/strategies/server_link.hpp"
 #include "sotto/strategies/server_memory.hpp"
 #include "sotto/strategies/server_report.hpp"
@@ -62,7 +63,7 @@ public:
         if (roles_.serves()) {
             serving_.emplace(options, tensors_, shards_[static_cast<std::size_t>(through.rank())],
                              roles_, compressor_, through);
-            if (survives_) serving_->survive();
+            if (survives_) serving_->survive(patience);
         }
         through.reserve(4 * std::int64_t{roles_.servers()} + 2 * std::int64_t{through.size()} + 1);
     }
@@ -133,8 +134,11 @@ public:
     std::optional<server_report> report_of_server() const {
         return serving_ ? std::optional(serving_->report()) : std::nullopt;
     }
-    /// Ranks that went while that was survived, and why; in order.
-    std::span<const rank_change> losses() const noexcept { return losses_; }
+    /// Ranks that went while that was survived, why, and what servers among them have forgotten of
+    /// this rank's rounds; in order.
+    std::span<const rank_loss> losses() const noexcept { return losses_; }
+    /// Whether a server that fails begins anew with what its next process starts from.
+    bool servers_forget() const noexcept { return forgets_; }
 
 private:
     /// A gradient is taken or dropped as a whole, and each server takes those that come first.
@@ -154,6 +158,7 @@ private:
             throw invalid_option("parameter_server: patience is " +
                                  std::to_string(servers.patience) + " s; 0 to 1e9 are possible");
         if (!servers.survives) return {};
+        forgets_ = servers.checkpoints.empty() && servers.patience > 0.0;
         if constexpr (tolerant_transport<Transport>) {
             through_->tolerate();
             survives_ = true;
@@ -284,9 +289,22 @@ private:
     void wait_for_answers() {
         wait_until([&] {
             bool all = true;
-            for (auto& l : links_) all = l.advance() && all;
+            for (auto& l : links_) {
+                all = l.advance() && all;
+                if (const std::int64_t lost = l.take_lost(); lost > 0) note_lost(l.server(), lost);
+            }
             return all;
         });
+    }
+
+    /// The server has come again since it went.
+    void note_lost(int server, std::int64_t rounds) {
+        const auto went = std::find_if(losses_.rbegin(), losses_.rend(),
+                                       [&](const rank_loss& l) { return l.rank == server; });
+        if (went != losses_.rend())
+            went->rounds += rounds;
+        else
+            losses_.push_back({.rank = server, .cause = "it began anew", .rounds = rounds});
     }
 
     template <class Done>
@@ -314,9 +332,11 @@ private:
                     if (serving_) serving_->serve();
                     if (link) link->advance();
                 }
-                if (serving_) change->is_here ? serving_->came(rank) : serving_->went(rank);
+                if (serving_)
+                    change->is_here ? serving_->came(rank) : serving_->went(rank, change->left);
                 if (link) change->is_here ? link->came() : link->went(change->left);
-                if (!change->is_here && !change->left) losses_.push_back(std::move(*change));
+                if (!change->is_here && !change->left)
+                    losses_.push_back({.rank = rank, .cause = std::move(change->cause)});
             }
         }
     }
@@ -332,10 +352,11 @@ private:
     std::vector<std::uint64_t> sizes_;
     std::deque<server_link<Transport>> links_;
     std::optional<serving_rank<Options, Transport>> serving_;
-    std::vector<rank_change> losses_;
+    std::vector<rank_loss> losses_;
     std::int64_t rounds_ = 0;  // of this rank, since `fit` began
     std::int64_t step_ = 0;
     bool survives_ = false;
+    bool forgets_ = false;
 };
 
 }  // namespace sotto

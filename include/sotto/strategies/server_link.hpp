@@ -23,7 +23,8 @@ namespace sotto {
 
 /// A worker's talk with one server: it pushes, and gets parameters; one push at a time. Where ranks
 /// may come and go, a server that failed is waited for; once it is there again the worker begins
-/// anew, and what it was pushing is pushed again. One that has left is not: its job is over.
+/// anew, and what it was pushing is pushed again; rounds that the server has forgotten are counted.
+/// One that has left is not waited for: its job is over.
 ///   errors  peer_failure: the server left before it answered, or was away for too long; mismatch:
 ///           it refuses this rank; malformed
 template <class Transport>
@@ -49,6 +50,7 @@ public:
     void push(const wire::push_header& head, std::span<const std::uint64_t> sizes) {
         head_ = head;
         head_.read = answer_.version;
+        if (head.kind == wire::push_kind::attach) known_ = {};
         sizes_.assign(sizes.begin(), sizes.end());
         if (head.kind != wire::push_kind::gradient) push_.resize(wire::push_head_bytes(0));
         is_answered_ = false;
@@ -76,6 +78,9 @@ public:
     /// To a worker that begins it says how many rounds of it the server has had.
     const wire::parameters_header& answer() const noexcept { return answer_; }
     int server() const noexcept { return server_; }
+
+    /// Rounds that the server had acknowledged and that it has no more, since this was last asked.
+    std::int64_t take_lost() noexcept { return std::exchange(lost_, 0); }
 
     /// What this rank does, for errors.
     void at(occasion now) noexcept { now_ = now; }
@@ -106,8 +111,9 @@ private:
         const bool greets = is_greeting_ && head_.kind != wire::push_kind::attach;
         byte_view content;
         if (greets) {
-            wire::write_push_head({.kind = wire::push_kind::attach, .round = head_.round}, {},
-                                  greeting_.data());
+            wire::write_push_head(
+                {.kind = wire::push_kind::attach, .round = known_.rounds, .read = known_.version},
+                {}, greeting_.data());
             content = greeting_;
         } else {
             is_greeting_ = false;
@@ -138,6 +144,7 @@ private:
             values_due_.reset();
             if (answer_.kind == wire::parameters_kind::refused) be_refused();
             if (answer_.kind == wire::parameters_kind::changed) apply_changes();
+            count_lost();
             // A server that is there anew may have had what was being pushed.
             const bool has_it =
                 head_.kind == wire::push_kind::gradient && answer_.rounds > head_.round;
@@ -152,6 +159,27 @@ private:
         if (resends_ && !sent_) {
             resends_ = false;
             send();
+        }
+    }
+
+    /// Compares what the server says that it has had with what it had acknowledged.
+    void count_lost() noexcept {
+        const std::uint64_t has = answer_.rounds;
+        if (is_greeting_ && has < known_.rounds) {
+            // What it saves when all are done has no rounds any more, but all that they led to.
+            const bool was_over = head_.kind == wire::push_kind::done && has == 0 &&
+                                  answer_.version >= known_.version;
+            if (was_over) return;
+            // Rounds that went with an earlier process of the server are not lost once more.
+            std::uint64_t lost = known_.rounds - std::max(has, known_.again_from);
+            if (has < known_.again_from && has < known_.before) lost += known_.before - has;
+            lost_ += static_cast<std::int64_t>(lost);
+            known_.before = has;
+            known_.again_from = known_.rounds;
+            known_.version = answer_.version;
+        } else {
+            known_.rounds = std::max(known_.rounds, has);
+            known_.version = answer_.version;
         }
     }
 
@@ -220,6 +248,12 @@ private:
     std::array<std::byte, wire::parameters_header_bytes> head_memory_{};
     std::optional<request> sent_, head_due_, values_due_;
     wire::parameters_header answer_{};
+    /// What the server has acknowledged: rounds of this worker up to `rounds`, and a version. An
+    /// earlier process of it has lost those from `before` to `again_from`.
+    struct acknowledged {
+        std::uint64_t rounds = 0, version = 0, before = 0, again_from = 0;
+    } known_;
+    std::int64_t lost_ = 0;
     bytes changes_;
     std::vector<std::uint32_t> changed_at_;
     std::vector<float> changed_to_;

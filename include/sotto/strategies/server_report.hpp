@@ -21,6 +21,7 @@ struct served_worker {
     std::int64_t dropped = 0;               // of them, those that the server did without
     double waited = 0.0;                    // seconds between its pushes and their answers
     std::vector<std::int64_t> staleness{};  // gradients that came so many steps late, from 0 on
+    std::int64_t lost = 0;  // rounds that the server's earlier process had, and this one had not
 
     std::int64_t applied() const noexcept { return rounds - dropped; }
     /// The largest that was; -1: none was.
@@ -62,6 +63,7 @@ public:
         ++of(worker).rounds;
         of(worker).dropped += dropped ? 1 : 0;
     }
+    void lost(int worker, std::int64_t rounds) noexcept { of(worker).lost += rounds; }
     void answered(int worker, time_point now) noexcept {
         if (const auto since = std::exchange(of(worker).since, std::nullopt))
             of(worker).waited += now - *since;
@@ -79,14 +81,15 @@ public:
                                     .rounds = c.rounds,
                                     .dropped = c.dropped,
                                     .waited = in_seconds(c.waited),
-                                    .staleness = {late.begin(), late.end()}});
+                                    .staleness = {late.begin(), late.end()},
+                                    .lost = c.lost});
         }
         return made;
     }
 
 private:
     struct counts {
-        std::int64_t rounds = 0, dropped = 0;
+        std::int64_t rounds = 0, dropped = 0, lost = 0;
         duration waited{};
         std::optional<time_point> since{};
     };

@@ -16,6 +16,7 @@
 #include "sotto/checkpoint/own_state.hpp"
 #include "sotto/compressors/compressor.hpp"
 #include "sotto/core/bytes.hpp"
+#include "sotto/core/clock.hpp"
 #include "sotto/core/describe.hpp"
 #include "sotto/core/difference.hpp"
 #include "sotto/core/errors.hpp"
@@ -94,7 +95,7 @@ public:
         if (!server_.has_begun()) {
             server_.begin(parameters);
             if (kept_ && kept_->restore(*this)) server_.restored();
-            saved_at_ = server_.version();
+            saved_at_ = began_at_ = server_.version();
             order_of_.version = server_.version();
             if (order_) order_->begin(order_of_);
             if (recorder_) recorder_->begin(order_of_);
@@ -107,6 +108,7 @@ public:
 
     /// Takes what has come, and answers whom it may.
     void serve() {
+        require_workers();
         while (due_) {
             const auto ended = through_->poll(*due_);
             if (!ended) break;
@@ -133,9 +135,15 @@ public:
 
     // Where ranks may come and go
 
-    void survive() noexcept { survives_ = true; }
-    void went(int rank) {
+    /// `patience`: how long it waits where no worker is there any more, and none was done.
+    void survive(duration patience) noexcept {
+        survives_ = true;
+        patience_ = patience;
+    }
+    /// `left`: it said that it is done.
+    void went(int rank, bool left = false) {
         rank_state& r = of(rank);
+        if (left && roles_.worker_of(rank) >= 0) was_done_ = true;
         if (!std::exchange(r.is_here, false)) return;
         settle(r.head_sent);
         settle(r.content_sent);
@@ -145,10 +153,15 @@ public:
             server_.detach(worker);
             seen_.left(worker);
             count_pushes();
+            if (!was_done_ && !has_workers()) {
+                last_went_ = rank;
+                alone_since_ = through_->now();
+            }
         }
         end_if_all_done();
     }
     void came(int rank) {
+        if (roles_.worker_of(rank) >= 0) alone_since_.reset();
         of(rank).is_here = true;
         of(rank).is_done = false;
     }
@@ -161,7 +174,7 @@ public:
     }
     /// For another time.
     void begin_again() noexcept {
-        all_done_ = false;
+        all_done_ = was_done_ = false;
         for (rank_state& r : ranks_) r.is_done = false;
     }
 
@@ -192,6 +205,20 @@ private:
             any_rank, {channels::pushes, static_cast<std::uint32_t>(through_->rank()), 0}, room_);
     }
 
+    bool has_workers() noexcept {
+        for (int worker = 0; worker < roles_.workers(); ++worker)
+            if (of(roles_.rank_of(worker)).is_here) return true;
+        return false;
+    }
+
+    /// Nothing was trained to its end where every worker failed: they may come again, for a while.
+    void require_workers() const {
+        if (alone_since_ && through_->now() - *alone_since_ > patience_)
+            throw peer_failure(last_went_,
+                               "it went, the last of the workers, and none came again in time",
+                               {.phase = "serve"});
+    }
+
     /// Opens what is to be written or followed.
     void prepare_order(const Options& options, const layout& tensors) {
         const std::filesystem::path& record = options.servers.record_arrivals;
@@ -203,7 +230,9 @@ private:
         const int server = through_->rank();
         order_of_ = {.server = server, .workers = roles_.workers(), .configuration = text.text()};
         if (!replay.empty()) order_.emplace(arrivals_path(replay, server), roles_.workers());
-        if (!record.empty()) recorder_.emplace(arrivals_path(record, server));
+        if (record.empty()) return;
+        const std::filesystem::path path = arrivals_path(record, server);
+        recorder_.emplace(options.servers.survives ? free_arrivals_path(path) : path);
     }
 
     /// Takes and answers in the order that was recorded, as far as what has come allows.
@@ -232,6 +261,8 @@ private:
             // Of a process that went meanwhile: nobody waits for what comes of it.
             if (survives_ && !begins && !server_.is_present(worker)) return;
             push(worker, content, now);
+            if (begins) count_lost(worker, head);
+            if (is_done) was_done_ = true;
             if (begins && refuse(rank, wire::configuration_of(content))) return;
             if (head.kind == wire::push_kind::gradient)  // taken, or dropped
                 rounds_[static_cast<std::size_t>(worker)] =
@@ -257,6 +288,13 @@ private:
         return true;
     }
 
+    /// A checkpoint from before what the worker has read lacks its rounds since then.
+    void count_lost(int worker, const wire::push_header& head) {
+        const auto had = static_cast<std::uint64_t>(rounds_[static_cast<std::size_t>(worker)]);
+        if (began_at_ < head.read && had < head.round)
+            seen_.lost(worker, static_cast<std::int64_t>(head.round - had));
+    }
+
     void push(int worker, byte_view content, time_point now) {
         const std::int64_t dropped = server_.dropped();
         server_.push(worker, content, now);
@@ -276,7 +314,7 @@ private:
     }
 
     void end_if_all_done() {
-        if (all_done_) return;
+        if (all_done_ || alone_since_) return;
         for (const rank_state& r : ranks_)
             if (r.is_here && !r.is_done) return;
         all_done_ = true;
@@ -344,12 +382,16 @@ private:
     std::optional<request> due_;
     bool all_done_ = false;
     bool survives_ = false;
+    bool was_done_ = false;  // a worker, in this `fit`
+    duration patience_{};
+    std::optional<time_point> alone_since_;  // no worker is there, and none was done
+    int last_went_ = 0;
     std::vector<int> answered_;  // by the last look at who may go
     arrivals_of order_of_;
     std::optional<arrival_recorder> recorder_;
     std::optional<arrival_order> order_;  // that is followed
     std::optional<checkpoint::own_state<>> kept_;
-    std::uint64_t every_ = 0, saved_at_ = 0;  // versions
+    std::uint64_t every_ = 0, saved_at_ = 0, began_at_ = 0;  // versions
 };
 
 }  // namespace sotto

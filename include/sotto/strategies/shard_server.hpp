@@ -117,6 +117,8 @@ public:
                 field(part + std::string(name), value, how...);
             };
         };
+        for (std::size_t worker = 0; worker < workers_.size(); ++worker)
+            field("last taken of worker " + std::to_string(worker), workers_[worker].took_last);
         optimizing::visit(optimizer_, within("optimizer/"));
         compensating::visit(compensator_, within("compensator/"));
     }
@@ -131,7 +133,6 @@ public:
     void attach(int worker) {
         expect(worker);
         of(worker).wants = true;
-        of(worker).took_last = true;
     }
 
     /// A push of a worker: it begins, a gradient, or that it is done.
@@ -143,7 +144,7 @@ public:
         });
         switch (head.kind) {
             case wire::push_kind::attach: return attach(worker);
-            case wire::push_kind::done: return detach(worker);
+            case wire::push_kind::done: return detach(worker, true);
             case wire::push_kind::gradient: break;
         }
         entry& w = of(worker);
@@ -155,7 +156,7 @@ public:
         if (!compares) versions_.release(worker);  // its answer has arrived
         const bool dropped = consistency_.is_late(worker);
         consistency_.pushed(worker, now);
-        w.took_last = !dropped;
+        w.took_last = dropped ? 0 : 1;
         w.staleness = version_ - head.read;
         if (dropped) {
             ++dropped_;
@@ -169,8 +170,8 @@ public:
         complete_rounds();
     }
 
-    /// The worker is done, or gone.
-    void detach(int worker) {
+    /// The worker is gone, or `done`: then it may begin another `fit` with what is known of it.
+    void detach(int worker, bool done = false) {
         entry& w = of(worker);
         if (!std::exchange(w.is_present, false)) return;
         w.wants = false;
@@ -178,7 +179,7 @@ public:
         w.has_read = false;
         if (w.collected.empty()) versions_.release(worker);
         versions_.free_unused();
-        compensating::forget(compensator_, worker);
+        if (!done) compensating::forget(compensator_, worker);
         complete_rounds();
     }
 
@@ -196,8 +197,9 @@ public:
             entry& w = of(worker);
             if (!w.is_present || !w.wants || !consistency_.may_go(worker, now)) continue;
             w.wants = false;
-            answer made{
-                worker, {.taken = w.took_last, .version = version_, .staleness = w.staleness}, {}};
+            answer made{worker,
+                        {.taken = w.took_last != 0, .version = version_, .staleness = w.staleness},
+                        {}};
             if (w.has_read && answer_by_changes(worker)) {
                 made.head.kind = wire::parameters_kind::changed;
                 made.content = w.changes;
@@ -226,10 +228,10 @@ public:
 private:
     struct entry {
         bool is_present = false;
-        bool wants = false;     // parameters
-        bool took_last = true;  // its last gradient
+        bool wants = false;  // parameters
         bool has_read = false;
-        std::uint64_t read = 0;  // which version
+        std::int64_t took_last = 1;  // its last gradient, 0 or 1
+        std::uint64_t read = 0;      // which version
         std::uint64_t staleness = 0;
         wire::push_header head{};
         bytes collected;  // its gradient of the round that is not complete

@@ -7,10 +7,12 @@
 #include <string>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "sotto/core/layout.hpp"
 #include "sotto/data/sampler.hpp"
 #include "sotto/models/gradient_source.hpp"
+#include "sotto/strategies/rank_loss.hpp"
 #include "sotto/strategies/round_report.hpp"
 #include "sotto/strategies/server_memory.hpp"
 #include "sotto/strategies/server_report.hpp"
@@ -84,6 +86,8 @@ using strategy_state = decltype(std::declval<const S&>().bind(std::declval<const
 ///                                              ranks puts it there. The same on all ranks; `rank`
 ///   memory_of_server() -> std::optional<server_memory>, report_of_server() ->
 ///   std::optional<server_report>               where this rank serves others: for logs
+///   losses() -> range of rank_loss             ranks that went while others trained on
+///   servers_forget() -> bool                   whether a server that fails begins anew
 /// `static constexpr bool synchronous` in the options says that after a round all ranks hold the
 /// same parameters: an evaluation is then shared out among them. Otherwise a rank may be without
 /// data and rounds of its own, a server that only serves: its `fit` goes straight to `finish`.
@@ -148,6 +152,22 @@ std::optional<server_report> report_of_server(const State& state) {
         return state.report_of_server();
     else
         return std::nullopt;
+}
+
+template <class State>
+std::vector<rank_loss> losses(const State& state) {
+    if constexpr (requires { state.losses(); })
+        return {state.losses().begin(), state.losses().end()};
+    else
+        return {};
+}
+
+template <class State>
+bool servers_forget(const State& state) {
+    if constexpr (requires { state.servers_forget(); })
+        return state.servers_forget();
+    else
+        return false;
 }
 
 }  // namespace conducting

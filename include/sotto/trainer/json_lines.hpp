@@ -52,11 +52,14 @@ struct json_lines_options {
 ///   server  where this rank serves, after an epoch's line and before the end: rank, version (steps
 ///           that it took), and of each worker rank, rounds (gradients that it pushed), dropped (of
 ///           them), waited_seconds (between them and their answers), and staleness: gradients that
-///           came so many steps late, from 0 on
+///           came so many steps late, from 0 on; lost_rounds, where it had acknowledged some
+///           before it failed and came again without them
 ///   checkpoint   step, path; failure, the reason, where it could not be written
 ///   skipped      lines, how many could not be written before this one, and the reason
 ///   end     epochs and steps of this `fit`, step, loss and test of the last epoch, stopped_early,
-///           costs of this `fit`, peak_memory_bytes. Last
+///           costs of this `fit`, peak_memory_bytes; losses, where ranks went while others trained
+///           on: of each its rank, cause, and lost_rounds, those of this rank that it had
+///           acknowledged as a server and came again without. Last
 /// `step` counts those completed over all calls of `fit`. A log that is given to `fit` again
 /// goes on in its file, with a run line; so does that of a run which goes on with an earlier
 /// process's, after `resume`: what a crash left of a last line is cut off. A call of `fit` that
@@ -167,6 +170,7 @@ public:
         add_evaluation(line, report.evaluated);
         add_costs(line, report.total);
         line["peak_memory_bytes"] = peak_memory_bytes();
+        if (!report.losses.empty()) line["losses"] = detail::fields_of_losses(report.losses);
         write(line, report.step);
     }
 

@@ -227,6 +227,7 @@ private:
                        std::to_string(counts.size()));
             for (const json& late : counts)
                 w.staleness.push_back(whole(late, "staleness[]", 0, count_max));
+            if (each.contains("lost_rounds")) w.lost = count(each, "lost_rounds");
             told.workers.push_back(std::move(w));
         }
         log_.add(std::move(told));
@@ -245,7 +246,16 @@ private:
         const bool early = flag(line, "stopped_early");
         const std::optional<evaluation> found = evaluated(line);
         const double memory = memory_of(line);
+        std::vector<rank_loss> lost;
+        if (line.contains("losses"))
+            for (const json& each : list(line, "losses")) {
+                if (!each.is_object()) refuse_member("losses[]", "an object", each);
+                lost.push_back({.rank = rank_of(each),
+                                .cause = text_of(each, "cause"),
+                                .rounds = count(each, "lost_rounds")});
+            }
         log_.end(at, early, found);
+        log_.losses = std::move(lost);
         log_.peak_memory_bytes = std::max(log_.peak_memory_bytes, memory);
     }
 

@@ -17,7 +17,8 @@ namespace sotto {
 /// times a second, and one line for every epoch report, which stays. Where the output is not a
 /// terminal: no line is redrawn, the lines for epochs are written. A run that was resumed says
 /// first where it goes on. Where rank 0 serves others, it says in the beginning what memory that
-/// takes, and in the end how late their gradients came. Other ranks write nothing.
+/// takes, and whether a server that fails forgets, and in the end how late their gradients came and
+/// which ranks went. Other ranks write nothing.
 class progress_bar {
 public:
     explicit progress_bar(std::FILE* out = stderr) noexcept : out_(out) {}
@@ -39,6 +40,11 @@ public:
         if (shown_ && info.resumed) tell_of_resuming(info);
         if (shown_ && info.serves && !info.over)
             std::fprintf(out_, "%s\n", summary_of(*info.serves).c_str());
+        if (shown_ && info.servers_forget && !info.over)
+            std::fputs(
+                "a server that fails begins anew: give serving::checkpoints to keep what it "
+                "learnt\n",
+                out_);
     }
 
     void on_step(const step_report& report) noexcept {
@@ -87,8 +93,10 @@ public:
     }
 
     void on_end(const fit_report& report) {
-        if (!shown_ || !report.served) return;
-        std::fputs(summary_of(*report.served).c_str(), out_);
+        if (!shown_) return;
+        if (report.served) std::fputs(summary_of(*report.served).c_str(), out_);
+        for (const rank_loss& loss : report.losses)
+            std::fprintf(out_, "%s\n", summary_of(loss).c_str());
         std::fflush(out_);
     }
 

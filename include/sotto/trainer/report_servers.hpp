@@ -10,6 +10,7 @@
 #include "sotto/trainer/report_summary.hpp"
 #include "sotto/trainer/report_text.hpp"
 #include "sotto/trainer/run_log.hpp"
+#include "sotto/trainer/server_summary.hpp"
 
 namespace sotto::reporting {
 
@@ -108,14 +109,16 @@ inline std::string told_memory(const server_memory& memory) {
 inline std::string server_table(const server_report& server) {
     constexpr std::size_t rows_max = staleness_bars::workers_max;
     const staleness_bars bars(server);
+    const bool loses = std::any_of(server.workers.begin(), server.workers.end(),
+                                   [](const served_worker& w) { return w.lost > 0; });
     std::string out =
         "<div class=\"scroll\"><table><caption>The server on rank " + std::to_string(server.rank) +
         ", " + counted(static_cast<double>(server.version)) + " steps. A bar is " +
         (bars.each() == 1 ? std::string("a step") : std::to_string(bars.each()) + " steps") +
         " of lateness, from none on; its height is a share of the worker’s gradients, on one scale"
         "</caption><thead><tr><th>worker</th><th>gradients</th><th>dropped</th>"
-        "<th>steps late, mean</th><th>most</th><th>it waited</th><th>how late they came</th></tr>"
-        "</thead>";
+        "<th>steps late, mean</th><th>most</th><th>it waited</th><th>how late they came</th>" +
+        (loses ? "<th>lost</th>" : "") + "</tr></thead>";
     for (std::size_t i = 0; i < std::min(server.workers.size(), rows_max); ++i) {
         const served_worker& w = server.workers[i];
         out += "<tr><th>rank " + std::to_string(w.rank) + "</th>" +
@@ -123,7 +126,8 @@ inline std::string server_table(const server_report& server) {
                element("td", counted(static_cast<double>(w.dropped))) +
                element("td", digits(w.mean_late())) +
                element("td", w.most_late() < 0 ? "–" : std::to_string(w.most_late())) +
-               element("td", seconds(w.waited)) + element("td", bars.svg(w)) + "</tr>";
+               element("td", seconds(w.waited)) + element("td", bars.svg(w)) +
+               (loses ? element("td", counted(static_cast<double>(w.lost))) : "") + "</tr>";
     }
     if (server.workers.size() > rows_max)
         out +=
@@ -131,17 +135,29 @@ inline std::string server_table(const server_report& server) {
     return out + "</table></div>";
 }
 
-/// How late gradients were; nothing where no run has a server.
+/// Ranks that went while this one trained on, of many the first.
+inline std::string told_losses(const run_log& run) {
+    constexpr std::size_t losses_max = 8;
+    if (run.losses.empty()) return "";
+    std::string out;
+    for (std::size_t i = 0; i < std::min(run.losses.size(), losses_max); ++i)
+        out += (out.empty() ? "" : ". ") + escaped(summary_of(run.losses[i]), 300);
+    if (run.losses.size() > losses_max)
+        out += ", and " + std::to_string(run.losses.size() - losses_max) + " more";
+    return "<p>" + out + ".</p>";
+}
+
+/// How late gradients were, and who went; nothing where no run has a server or lost a rank.
 inline std::string servers_section(std::span<const run_log> runs) {
     constexpr std::size_t runs_max = 12, servers_max = 4;
     std::string out;
     std::size_t drawn = 0;
     for (std::size_t i = 0; i < runs.size(); ++i) {
         const run_log& run = runs[i];
-        if (run.servers.empty() || ++drawn > runs_max) continue;
+        if ((run.servers.empty() && run.losses.empty()) || ++drawn > runs_max) continue;
         out += "<p>" + key(i) + "<b>" + escaped(run.name, 80) + "</b>";
         if (run.about.serves) out += ": a server takes " + told_memory(*run.about.serves);
-        out += ".</p>";
+        out += ".</p>" + told_losses(run);
         for (std::size_t s = 0; s < std::min(run.servers.size(), servers_max); ++s)
             out += server_table(run.servers[s]);
         if (run.servers.size() > servers_max)

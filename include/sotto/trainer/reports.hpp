@@ -4,9 +4,11 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "sotto/core/clock.hpp"
 #include "sotto/core/layout.hpp"
+#include "sotto/strategies/rank_loss.hpp"
 #include "sotto/strategies/round_report.hpp"
 #include "sotto/strategies/server_memory.hpp"
 #include "sotto/strategies/server_report.hpp"
@@ -38,6 +40,7 @@ struct run_info {
     const layout* parameters = nullptr;
     std::string description{};              // every option of the run, a line each
     std::optional<server_memory> serves{};  // bytes that it takes that this rank serves others
+    bool servers_forget = false;            // one that fails begins anew: nothing of it is saved
 };
 
 /// One step of this rank.
@@ -86,6 +89,7 @@ struct fit_report {
     std::int64_t checkpoints_failed = 0;
     std::string checkpoint_failure{};       // why the last of these was not written
     std::optional<server_report> served{};  // where this rank serves
+    std::vector<rank_loss> losses{};        // while others trained on, by all calls
 };
 
 /// Adds up what was done and what it cost.

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "sotto/strategies/rank_loss.hpp"
 #include "sotto/strategies/server_memory.hpp"
 #include "sotto/strategies/server_report.hpp"
 #include "sotto/trainer/rank_timeline.hpp"
@@ -199,6 +200,7 @@ public:
     std::vector<run_epoch> epochs{};
     std::vector<run_remark> remarks{};
     std::vector<server_report> servers{};  // what each last told, by their ranks
+    std::vector<rank_loss> losses{};       // that this rank knew of when the last `fit` ended
     rank_timeline timeline{};
     std::vector<rank_timeline> others{};         // of other ranks, see joined_ranks
     std::optional<round_times> typical_round{};  // of the last epoch that tells of one

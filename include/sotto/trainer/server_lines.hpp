@@ -2,10 +2,12 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <utility>
 
 #include <nlohmann/json.hpp>
 
+#include "sotto/strategies/rank_loss.hpp"
 #include "sotto/strategies/server_memory.hpp"
 #include "sotto/strategies/server_report.hpp"
 
@@ -26,15 +28,25 @@ inline nlohmann::ordered_json fields_of_memory(const server_memory& memory) {
     return fields;
 }
 
+/// Ranks that went, as json_lines writes them.
+inline nlohmann::ordered_json fields_of_losses(std::span<const rank_loss> losses) {
+    auto fields = nlohmann::ordered_json::array();
+    for (const rank_loss& l : losses)
+        fields.push_back({{"rank", l.rank}, {"cause", l.cause}, {"lost_rounds", l.rounds}});
+    return fields;
+}
+
 /// What a server tells, as json_lines writes it.
 inline nlohmann::ordered_json line_of_server(const server_report& server) {
     auto workers = nlohmann::ordered_json::array();
-    for (const served_worker& w : server.workers)
+    for (const served_worker& w : server.workers) {
         workers.push_back({{"rank", w.rank},
                            {"rounds", w.rounds},
                            {"dropped", w.dropped},
                            {"waited_seconds", w.waited},
                            {"staleness", w.staleness}});
+        if (w.lost > 0) workers.back()["lost_rounds"] = w.lost;
+    }
     return {{"event", "server"},
             {"rank", server.rank},
             {"version", server.version},

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <string>
 
+#include "sotto/strategies/rank_loss.hpp"
 #include "sotto/strategies/server_memory.hpp"
 #include "sotto/strategies/server_report.hpp"
 
@@ -30,6 +31,19 @@ inline std::string summary_of(const server_memory& memory) {
            ", ring of steps " + size(memory.changes) + ", messages " + size(memory.messages);
 }
 
+inline std::string counted_rounds(std::int64_t count) {
+    return std::to_string(count) + (count == 1 ? " round" : " rounds");
+}
+
+/// A rank that went, and what became of it.
+inline std::string summary_of(const rank_loss& loss) {
+    std::string out = "rank " + std::to_string(loss.rank) + " went: " + loss.cause;
+    if (loss.rounds > 0)
+        out += "; it came again without " + counted_rounds(loss.rounds) +
+               " of this rank that it had acknowledged";
+    return out;
+}
+
 /// What it has seen: a line for each worker, of many the first ones.
 inline std::string summary_of(const server_report& server) {
     constexpr std::size_t workers_max = 16;
@@ -46,6 +60,9 @@ inline std::string summary_of(const server_report& server) {
                       w.mean_late(),
                       static_cast<long long>(std::max<std::int64_t>(w.most_late(), 0)), w.waited);
         out += text;
+        if (w.lost > 0)
+            out += "    " + counted_rounds(w.lost) +
+                   " of it had been acknowledged and were lost when the server failed\n";
     }
     if (server.workers.size() > workers_max)
         out += "  and " + std::to_string(server.workers.size() - workers_max) + " more workers\n";

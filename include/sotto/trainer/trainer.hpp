@@ -268,7 +268,8 @@ private:
                             .begins_anew = begins_anew,
                             .parameters = &tensors(),
                             .description = description_,
-                            .serves = conducting::memory_of_server(state_)};
+                            .serves = conducting::memory_of_server(state_),
+                            .servers_forget = conducting::servers_forget(state_)};
         (calling::begin(extras, info), ...);
 
         const time_point start = transport_.now();
@@ -347,6 +348,7 @@ private:
         whole.step = step_;
         whole.seconds = seconds();
         whole.served = conducting::report_of_server(state_);
+        whole.losses = conducting::losses(state_);
         (calling::end(extras, whole), ...);
         return whole;
     }

@@ -22,8 +22,10 @@ enum class push_kind : std::uint32_t { attach, gradient, done };
 struct push_header {
     push_kind kind = push_kind::gradient;
     std::uint32_t tensors = 0;  // of the server's range; their messages follow. 0 unless a gradient
-    std::uint64_t round = 0;    // rounds of the worker before this one, since its `fit` began
-    std::uint64_t read = 0;     // version of the parameters that the gradient was computed at
+    std::uint64_t round = 0;    // rounds of the worker before this one, since its `fit` began; of
+                                // one that begins anew: those that the server had acknowledged
+    std::uint64_t read = 0;     // version of the parameters that the gradient was computed at; of
+                                // one that begins anew: that it had last
     double epoch = 0.0;         // passes over the data of the worker
 };
 

@@ -105,9 +105,11 @@ struct by_hand {
 };
 
 /// Answers a push with the parameters.
-void answer(by_hand& t, server_link<by_hand>& link, std::span<const float> values) {
+void answer(by_hand& t, server_link<by_hand>& link, std::span<const float> values,
+            std::uint64_t rounds = 0, std::uint64_t version = 0) {
     std::array<std::byte, wire::parameters_header_bytes> head{};
-    wire::write_parameters_header({.size = values.size_bytes()}, head.data());
+    wire::write_parameters_header(
+        {.version = version, .size = values.size_bytes(), .rounds = rounds}, head.data());
     const auto head_due =
         std::find_if(t.all.rbegin(), t.all.rend(), [](const auto& one) { return !one.in.empty(); });
     std::copy(head.begin(), head.end(), head_due->in.begin());
@@ -164,4 +166,78 @@ TEST_CASE(
     for (const auto& one : t.all)
         if (one.in.empty()) said.push_back(one.says);
     CHECK(said == std::vector{wire::push_kind::attach});
+}
+
+namespace {
+
+/// A worker's link to a server by hand, whose pushes leave at once.
+struct worked {
+    by_hand t;
+    std::vector<float> values = std::vector<float>(4);
+    server_link<by_hand> link{t, 0, values, 10s};
+
+    worked() { link.message().resize(wire::push_head_bytes(0)); }
+    void push(wire::push_kind kind, std::uint64_t round = 0) {
+        link.push({.kind = kind, .round = round}, {});
+        leave();
+    }
+    void leave() {
+        for (auto& one : t.all)
+            if (one.in.empty()) one.done = true;
+    }
+    void get(std::uint64_t rounds, std::uint64_t version) {
+        answer(t, link, std::vector<float>(4), rounds, version);
+        leave();
+        link.advance();
+    }
+    /// A gradient that the server takes.
+    void round(std::uint64_t number, std::uint64_t version) {
+        push(wire::push_kind::gradient, number);
+        get(number + 1, version);
+        REQUIRE(link.advance());
+    }
+    /// The server fails with a push on its way, and comes again with fewer rounds.
+    void comes_again(std::uint64_t rounds, std::uint64_t version) {
+        link.went(false);
+        t.all.clear();
+        link.came();
+        leave();
+        get(rounds, version);
+    }
+};
+
+}  // namespace
+
+TEST_CASE("rounds that a server had acknowledged and has forgotten are counted, each once") {
+    worked w;
+    w.push(wire::push_kind::attach);
+    w.get(0, 0);
+    for (std::uint64_t round = 0; round < 15; ++round) w.round(round, round + 1);
+    w.push(wire::push_kind::gradient, 15);
+    w.comes_again(10, 10);
+    CHECK(w.link.take_lost() == 5);
+    CHECK(w.link.take_lost() == 0);
+    w.get(16, 11);  // what was on its way was pushed again
+    REQUIRE(w.link.advance());
+    w.push(wire::push_kind::gradient, 16);
+    w.comes_again(10, 10);  // still from the same checkpoint
+    CHECK(w.link.take_lost() == 1);
+    w.get(17, 11);
+    w.round(17, 12);
+    w.push(wire::push_kind::gradient, 18);
+    w.comes_again(18, 12);  // it had saved all
+    CHECK(w.link.take_lost() == 0);
+}
+
+TEST_CASE("a server that had no checkpoint has lost every round, and one that was done none") {
+    for (const bool was_done : {false, true}) {
+        worked w;
+        w.push(wire::push_kind::attach);
+        w.get(0, 0);
+        for (std::uint64_t round = 0; round < 3; ++round) w.round(round, round + 1);
+        w.push(wire::push_kind::done);
+        // What it saves when all are done counts no rounds any more.
+        w.comes_again(0, was_done ? 3 : 0);
+        CHECK(w.link.take_lost() == (was_done ? 0 : 3));
+    }
 }

@@ -346,6 +346,29 @@ TEST_CASE("a backup worker's late gradient is dropped, and it goes on with the o
     CHECK(server.parameters()[0] == -4.0f);
 }
 
+TEST_CASE("a worker that begins anew after its gradient was dropped hears that it was") {
+    const parameter_server options{sgd{.learning_rate = 1.0}, bulk_synchronous{.backups = 1}};
+    const scratch_folder folder("dropped_gradient");
+    served server(options, 3, {0.0f}), next(options, 3, {0.0f});
+    server.push(0, {2.0f});
+    server.push(1, {4.0f});
+    server.push(2, {100.0f});  // too late
+    checkpoint::own_state kept(folder.path(), "server", "same");
+    REQUIRE(kept.save(server.server(), 1));
+    REQUIRE(kept.restore(next.server()) == 1);
+    next.server().restored();
+    for (auto* const anew : {&server, &next})
+        for (int worker = 0; worker < 3; ++worker) {  // its answer is lost with the connection
+            auto& s = anew->server();
+            s.detach(worker);
+            s.attach(worker);
+            const auto answered = s.next_answer({});
+            REQUIRE(answered);
+            CHECK(answered->worker == worker);
+            CHECK(answered->head.taken == (worker != 2));
+        }
+}
+
 TEST_CASE("nobody waits for a worker that is gone, and what it gave counts") {
     const parameter_server options{sgd{.learning_rate = 1.0}, bulk_synchronous{}};
     served server(options, 3, {0.0f});
@@ -480,6 +503,29 @@ TEST_CASE("a server that begins from what another one showed goes on as it would
         second.push(worker, g);
         CHECK(of(first.parameters()) == of(second.parameters()));
         CHECK(first.read_by(worker) == second.read_by(worker));
+    }
+}
+
+TEST_CASE("two calls of fit are one, bit for bit, also for what is kept for each worker") {
+    const parameter_server options{momentum_sgd{.learning_rate = 0.01}, asynchronous{},
+                                   delay_compensation_adaptive{.per_worker = true}};
+    served once(options, 3, floats{1, 2, 3, 4}), twice(options, 3, floats{1, 2, 3, 4});
+    int step = 0;
+    for (const int worker : schedule) {
+        const floats g = gradient(worker, step++);
+        once.push(worker, g);
+        twice.push(worker, g);
+    }
+    for (int worker = 0; worker < 3; ++worker) {
+        once.attach(worker);  // reads anew, as after a call
+        twice.done(worker);
+    }
+    for (int worker = 0; worker < 3; ++worker) twice.attach(worker);
+    for (const int worker : schedule) {
+        const floats g = gradient(worker, step++);
+        once.push(worker, g);
+        twice.push(worker, g);
+        CHECK(of(once.parameters()) == of(twice.parameters()));
     }
 }
 

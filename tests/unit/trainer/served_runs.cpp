@@ -348,6 +348,46 @@ TEST_CASE("the report draws how late gradients came, a row of bars for each work
     CHECK(rows == 2);
 }
 
+TEST_CASE("ranks that went, and rounds that a server forgot, are told wherever a run is") {
+    const scratch_folder folder("lost_ranks");
+    const auto path = folder.path() / "run.jsonl";
+    const layout tensors = small_layout();
+    fit_report report;
+    report.served = made_up_server();
+    report.served->workers[1].lost = 7;
+    report.losses = {{.rank = 2, .cause = "silent"}, {.rank = 0, .cause = "reset", .rounds = 5}};
+    const run_info info{.parameters = &tensors, .servers_forget = true};
+    {
+        json_lines lines(path);
+        lines.on_begin(info);
+        lines.on_end(report);
+    }
+    run_recorder recorder;
+    recorder.on_begin(info);
+    recorder.on_end(report);
+    const run_log read = read_json_lines(path);
+    for (const run_log* const log : {&read, &recorder.log()}) {
+        CHECK(log->losses == report.losses);
+        REQUIRE(log->servers.size() == 1);
+        CHECK(log->servers.front() == *report.served);
+        const std::string text = reporting::servers_section({log, 1});
+        CHECK(has(text, "rank 2 went: silent. rank 0 went: reset; it came again without 5 rounds"));
+        CHECK(has(text, "<th>lost</th>"));
+        CHECK(has(text, "<td>7</td></tr>"));
+    }
+
+    static const fit_report* told = nullptr;
+    told = &report;
+    const std::string text = written_by([](progress_bar& bar) {
+        bar.on_begin({.epochs = 1, .servers_forget = true});
+        bar.on_end(*told);
+    });
+    CHECK(text.starts_with("a server that fails begins anew: "));
+    CHECK(has(text, "7 rounds of it had been acknowledged and were lost when the server failed"));
+    CHECK(has(text, "rank 2 went: silent\n"));
+    CHECK(has(text, "it came again without 5 rounds of this rank that it had acknowledged\n"));
+}
+
 TEST_CASE("bars stand for several steps where gradients came very late") {
     server_report server = made_up_server();
     server.workers[0].staleness.assign(4096, 1);

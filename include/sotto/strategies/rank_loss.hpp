@@ -1,0 +1,19 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace sotto {
+
+/// A rank that went while others trained on.
+struct rank_loss {
+    int rank = 0;
+    std::string cause{};  // why it went
+    /// It served, and came again without these rounds of this rank, which it had acknowledged
+    /// before: no parameters hold what they gave, and nobody remembers it.
+    std::int64_t rounds = 0;
+
+    friend bool operator==(const rank_loss&, const rank_loss&) = default;
+};
+
+}  // namespace sotto
