@@ -63,7 +63,8 @@ concept steps_in_one_pass = requires(bound_selector_of<S>& chooses, bound_memory
 ///   math    for each tensor: clip -> memory takes the gradient in -> the selector chooses k =
 ///           ceil(density * n) -> memory gives those up -> send. Gradients come in already divided
 ///           by the number of workers; messages are added up.
-///   wire    a wire::sparse_block a tensor; with dense_vectors, vectors are summed as they are
+///   wire    a wire::sparse_block a tensor; with dense_vectors, vectors are summed as they are, or
+///           sent to a server with the memory's momentum applied
 ///   cost    see the parts; encode and decode allocate nothing
 ///   errors  bind throws invalid_option: an option out of range, a tensor of more than 2^32
 ///           elements; decode throws malformed; begin_round throws invalid_option when the
@@ -161,6 +162,9 @@ public:
         if (dense(t)) {
             const auto values = std::span(values_).first(gradient.size());
             clip(t, gradient, weight_, values);
+            // Among ranks it is summed, see gathers: a message goes to a server, which adds up
+            // messages and has no memory to call after the sum.
+            memory_.after_sum(t, values);
             wire::encode_dense(values, wire::value_format::fp32, out);
             return;
         }
