@@ -95,6 +95,7 @@ struct sparsified {
 
     class state;
     state bind(const layout& tensors) const { return state(*this, tensors); }
+    state bind_decoder(const layout& tensors) const { return state(*this, tensors, false); }
 
     void describe(auto&& field) const {
         field("selector", selector);
@@ -118,10 +119,10 @@ sparsified(Selector, Memory, Schedule, local_clipping, sparse_message)
 template <class Selector, class Memory, class Schedule>
 class sparsified<Selector, Memory, Schedule>::state {
 public:
-    state(const sparsified& options, const layout& tensors)
+    state(const sparsified& options, const layout& tensors, bool encodes = true)
         : options_(checked(options, tensors)),
           selector_(options.selector.bind_selector(tensors)),
-          memory_(options.memory.bind_memory(tensors)),
+          memory_(options.memory.bind_memory(encodes ? tensors : compressing::no_tensors())),
           densest_(options.schedule.density(0.0, options.selector.density)),
           density_(densest_),
           squares_(tensors.tensors().size(), not_measured) {
@@ -129,6 +130,8 @@ public:
         for (const tensor& t : tensors) most = std::max(most, dense(t) ? t.size : entries_max(t));
         values_.resize(static_cast<std::size_t>(most));
         indices_.resize(static_cast<std::size_t>(most));
+        for (const tensor& t : tensors) largest_ = std::max(largest_, t.size);
+        if (!encodes) return;
         if constexpr (steps_at_once)
             if (options.message.values != wire::value_format::fp32)
                 rests_.resize(static_cast<std::size_t>(most));
@@ -206,6 +209,11 @@ public:
     std::int64_t message_bytes_max(const tensor& t) const {
         if (dense(t)) return wire::encoded_dense_bytes(t.size, wire::value_format::fp32);
         return wire::encoded_sparse_bytes_max(t.size, entries_max(t), options_.message.values);
+    }
+
+    /// What a selector takes when it is bound is at most some 4 bytes a value.
+    std::int64_t decoding_bytes() const noexcept {
+        return static_cast<std::int64_t>(8 * values_.size() + 8 * squares_.size()) + 4 * largest_;
     }
 
     std::int64_t entries_max(const tensor& t) const {
@@ -418,6 +426,7 @@ private:
     static constexpr double not_measured = -1.0;
     std::vector<double> squares_;  // of each tensor's gradient in this round
     double model_squares_ = not_measured;
+    std::int64_t largest_ = 0;
     std::vector<float> values_;
     std::vector<float> rests_;
     std::vector<std::uint32_t> indices_;

@@ -48,8 +48,9 @@ public:
           roles_(options.servers.servers, options.servers.dedicated, through.rank(),
                  through.size()),
           shards_(shards_of(tensors_, roles_.servers())),
-          compressor_(options.compressor.bind(tensors_)),
-          gradient_(static_cast<std::size_t>(tensors.size())),
+          worked_(roles_.works() ? tensors_ : layout{}),
+          compressor_(options.compressor.bind(worked_)),
+          gradient_(static_cast<std::size_t>(worked_.size())),
           read_(static_cast<std::size_t>(tensors.size())),
           tensor_bytes_(tensors.tensors().size()) {
         require_one_server_for_backups(options);
@@ -61,7 +62,7 @@ public:
                 patience);
         if (roles_.serves()) {
             serving_.emplace(options, tensors_, shards_[static_cast<std::size_t>(through.rank())],
-                             roles_, compressor_, through);
+                             roles_, through);
             if (survives_) serving_->survive();
         }
         through.reserve(4 * std::int64_t{roles_.servers()} + 2 * std::int64_t{through.size()} + 1);
@@ -325,6 +326,7 @@ private:
     Transport* through_;
     server_roles roles_;
     std::vector<shard> shards_;
+    layout worked_;  // what gradients are computed of: nothing where this rank only serves
     state_of<compressor_options> compressor_;
     large_vector<float> gradient_;
     large_vector<float> read_;  // the parameters as the servers sent them

@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "sotto/checkpoint/own_state.hpp"
-#include "sotto/compressors/compressor.hpp"
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/describe.hpp"
 #include "sotto/core/difference.hpp"
@@ -42,22 +41,16 @@ namespace sotto {
 template <class Options, class Transport>
 class serving_rank {
 public:
-    template <class Compressor>
     serving_rank(const Options& options, const layout& tensors, const shard& part,
-                 const server_roles& roles, const Compressor& compressor, Transport& through)
+                 const server_roles& roles, Transport& through)
         : through_(&through),
           roles_(roles),
           server_(options, tensors, part, roles.workers(), roles.rank_of(0)),
           seen_(roles.workers()),
           ranks_(static_cast<std::size_t>(through.size())),
           rounds_(static_cast<std::size_t>(roles.workers())) {
-        std::size_t largest = wire::push_head_bytes(part.tensors());
-        for (const tensor& t : part.of(tensors))
-            largest += static_cast<std::size_t>(compressing::message_bytes_max(compressor, t));
-        largest = std::max(largest, wire::push_head_bytes(1) + wire::configuration_bytes_max);
-        room_.resize(largest);
-        memory_ = memory_of(server_, options, tensors, part, roles.workers(),
-                            static_cast<std::int64_t>(largest));
+        room_.resize(static_cast<std::size_t>(push_bytes_max(server_)));
+        memory_ = memory_of(server_, options, roles.workers());
         if (!options.servers.checkpoints.empty()) {
             using optimizer_options = std::remove_cvref_t<decltype(options.optimizer)>;
             if constexpr (!optimizing::can_be_saved<optimizer_options>)
