@@ -15,8 +15,9 @@ namespace sotto {
 /// changed since it read.
 ///   shape   n parameters; steps are kept while they have moved n / 8 of them together, and are not
 ///           more than 4096, so that a worker that is further behind is better given all
-///   cost    4 bytes for each of n / 8 entries, taken once, and a bit a parameter; 24 bytes a step. The entries of
-///           some steps are united in one pass over these bits, ascending and each once
+///   cost    4 bytes for each of n / 8 entries, taken once, a bit a parameter, and 24 bytes a step.
+///           The entries of some steps are united in one pass over these bits, ascending and each
+///           once
 class changed_entries {
 public:
     static constexpr std::size_t steps_max = 4096;
