@@ -254,6 +254,33 @@ TEST_CASE("a worker that fails is named at all others, and the server's state is
     }
 }
 
+TEST_CASE("encoding, taking a push and the step have their time on a simulated network") {
+    layout tensors;
+    tensors.add("w", {64, 128});
+    const auto took = [&](const auto& compressor, double bytes_per_second) {
+        simulated_options options;
+        options.machine = {.flops = 1e15, .bytes = bytes_per_second};
+        return in_seconds(simulate(2, options, [&](simulated& transport) {
+                              number_model model(tensors);
+                              const parameter_server strategy{plain, asynchronous{},
+                                                              no_compensation{}, compressor,
+                                                              serving{.dedicated = true}};
+                              trainer trainer{model, strategy, transport, {.batch_size = 4}};
+                              trainer.fit(numbered{40}, epochs{1});
+                          }).took);
+    };
+    constexpr double rounds = 10.0, n = 64.0 * 128.0, slow = 1e6;
+    const auto costs = [&](const auto& compressor) {
+        return (took(compressor, slow) - took(compressor, 1e15)) * slow / rounds;
+    };
+    // The gradient weighed and encoded, its message written and read, parameters read and written.
+    CHECK(costs(none{}) == doctest::Approx(8.0 * n + 2.0 * 4.0 * n + 8.0 * n).epsilon(0.01));
+    // What is remembered is read and written too, and all else is less.
+    const double remembered = costs(sparsified{top_k{.density = 0.01}, residual{}});
+    CHECK(remembered > 16.0 * n);
+    CHECK(remembered < 20.0 * n);
+}
+
 TEST_CASE("a worker that comes when the job of its server is over hears so at once") {
     // The server is done after some 0.2 s, evaluates until 5 s, and leaves.
     for (const duration comes : {2s, 6s}) {

@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -54,6 +55,10 @@ public:
           read_(static_cast<std::size_t>(tensors.size())),
           tensor_bytes_(tensors.tensors().size()) {
         require_one_server_for_backups(options);
+        compressing::visit(compressor_, [this](std::string_view, auto&& value, auto...) {
+            if constexpr (requires { value.size_bytes(); })
+                remembered_ += static_cast<double>(value.size_bytes());
+        });
         const duration patience = survive(options.servers);
         for (int s = 0; s < roles_.servers(); ++s)
             links_.emplace_back(
@@ -269,6 +274,7 @@ private:
         bytes& message = links_[s].message();
         message.resize(wire::push_head_bytes(part.tensors()));
         sizes_.clear();
+        const auto share = static_cast<double>(part.size_of(tensors_));
         for (const tensor& t : part.of(tensors_)) {
             const std::size_t begin = message.size();
             compressor_.encode(t, t.of(std::span<const float>(gradient_)), message);
@@ -276,6 +282,10 @@ private:
             tensor_bytes_[static_cast<std::size_t>(t.index)] =
                 static_cast<std::int64_t>(sizes_.back());
         }
+        // The gradient is weighed and encoded, what is remembered of it read and written.
+        const double all = static_cast<double>(std::max<std::int64_t>(tensors_.size(), 1));
+        through_->charge({.bytes = 8.0 * share + 2.0 * remembered_ * share / all +
+                                   static_cast<double>(message.size())});
         links_[s].push({.kind = wire::push_kind::gradient,
                         .round = static_cast<std::uint64_t>(rounds_),
                         .epoch = epoch},
@@ -337,6 +347,7 @@ private:
     std::vector<rank_change> losses_;
     std::int64_t rounds_ = 0;  // of this rank, since `fit` began
     std::int64_t step_ = 0;
+    double remembered_ = 0.0;  // bytes, by the compressor
     bool survives_ = false;
 };
 

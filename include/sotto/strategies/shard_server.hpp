@@ -228,6 +228,7 @@ public:
     std::size_t kept_bytes() const noexcept { return versions_.memory(); }
     const layout& tensors() const noexcept { return tensors_; }  // its own
     const entry_room& room() const noexcept { return room_; }
+    std::size_t moved() const noexcept { return moved_.size(); }  // by its last step by entries
     const auto& decoder() const noexcept { return gradient_.compressor(); }
 
 private:
