@@ -176,6 +176,7 @@ set(sotto_headers
     include/sotto/strategies/arrival.hpp
     include/sotto/strategies/arrival_order.hpp
     include/sotto/strategies/changed_entries.hpp
+    include/sotto/strategies/entry_room.hpp
     include/sotto/strategies/entry_route.hpp
     include/sotto/strategies/host_lane.hpp
     include/sotto/strategies/kept_versions.hpp

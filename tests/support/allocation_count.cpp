@@ -1,5 +1,7 @@
 #include "support/allocation_count.hpp"
 
+#include <malloc.h>
+
 #include <atomic>
 #include <cstdlib>
 #include <new>
@@ -20,6 +22,7 @@ namespace support {
 namespace {
 // Constant-initialised, since operator new is called before any constructor of ours.
 constinit std::atomic<std::int64_t> process_count{0};
+constinit std::atomic<std::int64_t> process_bytes{0};
 constinit thread_local std::int64_t thread_count = 0;
 }  // namespace
 
@@ -33,9 +36,25 @@ std::int64_t allocation_count::of_process() noexcept {
     return process_count.load(std::memory_order_relaxed);
 }
 
+std::int64_t allocation_count::held() noexcept {
+    return process_bytes.load(std::memory_order_relaxed);
+}
+
 #if SOTTO_COUNTS_ALLOCATIONS
 
 namespace {
+void* held(void* memory) noexcept {
+    process_bytes.fetch_add(static_cast<std::int64_t>(malloc_usable_size(memory)),
+                            std::memory_order_relaxed);
+    return memory;
+}
+
+void give_back(void* memory) noexcept {
+    process_bytes.fetch_sub(static_cast<std::int64_t>(malloc_usable_size(memory)),
+                            std::memory_order_relaxed);
+    std::free(memory);
+}
+
 void count() noexcept {
     process_count.fetch_add(1, std::memory_order_relaxed);
     ++thread_count;
@@ -43,7 +62,7 @@ void count() noexcept {
 
 void* allocate(std::size_t size) noexcept {
     count();
-    return std::malloc(size != 0 ? size : 1);
+    return held(std::malloc(size != 0 ? size : 1));
 }
 
 void* allocate(std::size_t size, std::align_val_t alignment) noexcept {
@@ -52,7 +71,8 @@ void* allocate(std::size_t size, std::align_val_t alignment) noexcept {
     // aligned_alloc wants a multiple of the alignment; a size so large that rounding it up wraps
     // around could not be had anyway.
     const std::size_t rounded = (size + unit - 1) / unit * unit;
-    return rounded >= size ? std::aligned_alloc(unit, rounded != 0 ? rounded : unit) : nullptr;
+    return rounded >= size ? held(std::aligned_alloc(unit, rounded != 0 ? rounded : unit))
+                           : nullptr;
 }
 
 void* or_throw(void* memory) {
@@ -71,6 +91,7 @@ using std::align_val_t;
 using std::nothrow_t;
 using std::size_t;
 using support::allocate;
+using support::give_back;
 using support::or_throw;
 
 // clang-format off: a table of signatures reads best with one on each line
@@ -83,18 +104,18 @@ void* operator new[](size_t n, const nothrow_t&) noexcept { return allocate(n); 
 void* operator new(size_t n, align_val_t a, const nothrow_t&) noexcept { return allocate(n, a); }
 void* operator new[](size_t n, align_val_t a, const nothrow_t&) noexcept { return allocate(n, a); }
 
-void operator delete(void* p) noexcept { std::free(p); }
-void operator delete[](void* p) noexcept { std::free(p); }
-void operator delete(void* p, size_t) noexcept { std::free(p); }
-void operator delete[](void* p, size_t) noexcept { std::free(p); }
-void operator delete(void* p, align_val_t) noexcept { std::free(p); }
-void operator delete[](void* p, align_val_t) noexcept { std::free(p); }
-void operator delete(void* p, size_t, align_val_t) noexcept { std::free(p); }
-void operator delete[](void* p, size_t, align_val_t) noexcept { std::free(p); }
-void operator delete(void* p, const nothrow_t&) noexcept { std::free(p); }
-void operator delete[](void* p, const nothrow_t&) noexcept { std::free(p); }
-void operator delete(void* p, align_val_t, const nothrow_t&) noexcept { std::free(p); }
-void operator delete[](void* p, align_val_t, const nothrow_t&) noexcept { std::free(p); }
+void operator delete(void* p) noexcept { give_back(p); }
+void operator delete[](void* p) noexcept { give_back(p); }
+void operator delete(void* p, size_t) noexcept { give_back(p); }
+void operator delete[](void* p, size_t) noexcept { give_back(p); }
+void operator delete(void* p, align_val_t) noexcept { give_back(p); }
+void operator delete[](void* p, align_val_t) noexcept { give_back(p); }
+void operator delete(void* p, size_t, align_val_t) noexcept { give_back(p); }
+void operator delete[](void* p, size_t, align_val_t) noexcept { give_back(p); }
+void operator delete(void* p, const nothrow_t&) noexcept { give_back(p); }
+void operator delete[](void* p, const nothrow_t&) noexcept { give_back(p); }
+void operator delete(void* p, align_val_t, const nothrow_t&) noexcept { give_back(p); }
+void operator delete[](void* p, align_val_t, const nothrow_t&) noexcept { give_back(p); }
 // clang-format on
 
 #endif

@@ -21,12 +21,17 @@ public:
     /// By all threads together.
     std::int64_t on_all_threads() const noexcept { return of_process() - process_; }
 
+    /// Bytes that the process holds more than at its construction, as the system rounds them.
+    std::int64_t bytes_more() const noexcept { return held() - held_; }
+
 private:
     static std::int64_t of_thread() noexcept;
     static std::int64_t of_process() noexcept;
+    static std::int64_t held() noexcept;
 
     std::int64_t thread_;
     std::int64_t process_;
+    std::int64_t held_ = held();
 };
 
 }  // namespace support

@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "sotto/compressors/dgc.hpp"
 #include "sotto/compressors/residual.hpp"
 #include "sotto/compressors/sparsified.hpp"
 #include "sotto/compressors/top_k.hpp"
@@ -73,6 +74,28 @@ TEST_CASE("one worker is plain SGD, bit for bit, whatever would compensate for d
     CHECK(one(parameter_server{plain, stale_synchronous{.bound = 2}}));
 }
 
+TEST_CASE("one worker that sends its whole velocity is momentum at the server, vectors too") {
+    const dgc all{.density = 1.0, .mask = false, .warm_up_epochs = 0.0};
+    const auto sent = train(1, parameter_server{plain, asynchronous{}, no_compensation{}, all});
+    const auto at_server = train(1, parameter_server{momentum_sgd{.learning_rate = 0.125}});
+    CHECK(sent.front().same_parameters(at_server.front()));
+}
+
+TEST_CASE("velocities of all workers add up at a server as they do among ranks, vectors too") {
+    const dgc all{.density = 1.0, .momentum = 0.5, .mask = false, .warm_up_epochs = 0.0};
+    exercise work;
+    work.length = steps{5};  // few enough that no sum is rounded
+    const auto served =
+        train(4, parameter_server{plain, bulk_synchronous{}, no_compensation{}, all}, work);
+    const auto summed = train(4, all_reduce{plain, all}, work);
+    const auto gathered = train(4, all_reduce{plain, all, collectives::all_gather{}}, work);
+    const auto heavy =
+        train(4, all_reduce{momentum_sgd{.learning_rate = 0.125, .momentum = 0.5}}, work);
+    CHECK(served.front().same_parameters(summed.front()));
+    CHECK(served.front().same_parameters(gathered.front()));
+    CHECK(served.front().same_parameters(heavy.front()));
+}
+
 TEST_CASE("rounds of bulk synchrony lead where all-reduce leads, on every transport") {
     // Gradients are whole numbers, whose sums are exact in any order.
     const auto expected = train(4, all_reduce{plain});
@@ -103,6 +126,9 @@ TEST_CASE("without lambda delay compensation is asynchronous SGD with the same a
                c = train<over_uneven>(5, some, pulled());
     CHECK(a.front().same_parameters(b.front()));
     CHECK_FALSE(a.front().same_parameters(c.front()));
+    const parameter_server adaptive{plain, asynchronous{},
+                                    delay_compensation_adaptive{.lambda = 0.0}};
+    CHECK(a.front().same_parameters(train<over_uneven>(5, adaptive, pulled()).front()));
 }
 
 TEST_CASE("all ranks end with the same parameters, whoever serves") {
@@ -228,6 +254,33 @@ TEST_CASE("a worker that fails is named at all others, and the server's state is
     }
 }
 
+TEST_CASE("encoding, taking a push and the step have their time on a simulated network") {
+    layout tensors;
+    tensors.add("w", {64, 128});
+    const auto took = [&](const auto& compressor, double bytes_per_second) {
+        simulated_options options;
+        options.machine = {.flops = 1e15, .bytes = bytes_per_second};
+        return in_seconds(simulate(2, options, [&](simulated& transport) {
+                              number_model model(tensors);
+                              const parameter_server strategy{plain, asynchronous{},
+                                                              no_compensation{}, compressor,
+                                                              serving{.dedicated = true}};
+                              trainer trainer{model, strategy, transport, {.batch_size = 4}};
+                              trainer.fit(numbered{40}, epochs{1});
+                          }).took);
+    };
+    constexpr double rounds = 10.0, n = 64.0 * 128.0, slow = 1e6;
+    const auto costs = [&](const auto& compressor) {
+        return (took(compressor, slow) - took(compressor, 1e15)) * slow / rounds;
+    };
+    // The gradient weighed and encoded, its message written and read, parameters read and written.
+    CHECK(costs(none{}) == doctest::Approx(8.0 * n + 2.0 * 4.0 * n + 8.0 * n).epsilon(0.01));
+    // What is remembered is read and written too, and all else is less.
+    const double remembered = costs(sparsified{top_k{.density = 0.01}, residual{}});
+    CHECK(remembered > 16.0 * n);
+    CHECK(remembered < 20.0 * n);
+}
+
 TEST_CASE("a worker that comes when the job of its server is over hears so at once") {
     // The server is done after some 0.2 s, evaluates until 5 s, and leaves.
     for (const duration comes : {2s, 6s}) {
@@ -343,6 +396,5 @@ TEST_CASE("what cannot be is refused when it is bound") {
         "parameter_server: backup workers with 2 servers, each of which would drop the gradients "
         "of others; 1 is possible",
         invalid_option);
-    CHECK_THROWS_AS(bind({.servers = 2, .dedicated = true}), invalid_option);
     CHECK_THROWS_AS(bind({.checkpoints = "never_made", .every = 0}), invalid_option);
 }

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <algorithm>
 #include <concepts>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "sotto/core/bytes.hpp"
@@ -52,6 +54,10 @@ concept decodes = requires(state_of<C>& state, const tensor& t, byte_view messag
 /// had never been. One that says so, see `remembers`, gets a gradient of zeros of share 0 where a
 /// rank has no data in a round, so that what waits is sent all the same; others then send nothing.
 ///
+/// Options may have bind_decoder(layout) -> the same state without what encoding alone needs, such
+/// as what is remembered of each weight: only begin_round, decode_add, decode, decode_part and what
+/// asks for bounds are called on it; bind(layout).
+///
 /// That is all a compressor must have. It may have more, each with the default given:
 ///   message_bytes_max(tensor)   the longest message encode can append; 4 bytes an element and 64
 ///                               more
@@ -70,6 +76,8 @@ concept decodes = requires(state_of<C>& state, const tensor& t, byte_view messag
 ///                               that derives from it and encodes otherwise is as if without
 ///   waits_for_all()             whether every tensor is to be measured before the first is
 ///                               encoded; false
+///   decoding_bytes()            the memory that a state of bind_decoder takes, or more; twice what
+///                               visit shows and 16 bytes a value of the largest tensor
 ///   decode_part(tensor, message, first, values)
 ///                               overwrites `values` with what a message says of the elements from
 ///                               place `first` on; throws malformed. For messages of which any part
@@ -182,6 +190,21 @@ std::int64_t message_bytes_max(const State& state, const tensor& t) {
         return 4 * t.size + 64;
 }
 
+/// A state that only decodes.
+template <class Compressor>
+state_of<Compressor> bind_decoder(const Compressor& options, const layout& tensors) {
+    if constexpr (requires { options.bind_decoder(tensors); })
+        return options.bind_decoder(tensors);
+    else
+        return options.bind(tensors);
+}
+
+/// The layout to which a decoder binds what it does not need.
+inline const layout& no_tensors() {
+    static const layout none;
+    return none;
+}
+
 template <class State>
 bool gathers(const State& state, const tensor& t) {
     if constexpr (requires { state.gathers(t); })
@@ -287,6 +310,23 @@ void after_sum(State& state, const tensor& t, std::span<float> sum) {
 template <class State, class Field>
 void visit(State& state, Field&& field) {
     if constexpr (requires { state.visit(field); }) state.visit(field);
+}
+
+/// What decoding takes, of this layout.
+template <class State>
+std::int64_t decoding_bytes(const State& state, const layout& tensors) {
+    if constexpr (requires { state.decoding_bytes(); }) {
+        return state.decoding_bytes();
+    } else {
+        std::int64_t largest = 0, shown = 0;
+        for (const tensor& t : tensors) largest = std::max(largest, t.size);
+        if constexpr (visitable<State>)
+            visit(const_cast<State&>(state), [&](std::string_view, auto&& value, auto...) {
+                if constexpr (requires { value.size_bytes(); })
+                    shown += static_cast<std::int64_t>(value.size_bytes());
+            });
+        return 2 * shown + 16 * largest;
+    }
 }
 
 /// Whether a checkpoint has all that the state remembers: it shows it, or nothing takes part in

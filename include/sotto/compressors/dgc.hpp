@@ -35,6 +35,9 @@ struct dgc {
     }
 
     composition::state bind(const layout& tensors) const { return as_sparsified().bind(tensors); }
+    composition::state bind_decoder(const layout& tensors) const {
+        return as_sparsified().bind_decoder(tensors);
+    }
     void describe(auto&& field) const { as_sparsified().describe(field); }
 };
 

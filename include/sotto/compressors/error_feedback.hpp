@@ -39,6 +39,7 @@ struct error_feedback {
     static constexpr bool remembers = true;
     class state;
     state bind(const layout& tensors) const { return state(*this, tensors); }
+    state bind_decoder(const layout& tensors) const { return state(*this, tensors, false); }
     void describe(auto&& field) const { field("inner", inner); }
 };
 
@@ -54,8 +55,12 @@ class error_feedback<Inner>::state {
     };
 
 public:
-    state(const error_feedback& options, const layout& tensors)
-        : tensors_(tensors), inner_(options.inner.bind(tensors_)), error_(tensors) {
+    state(const error_feedback& options, const layout& tensors, bool encodes = true)
+        : tensors_(tensors),
+          inner_(encodes ? options.inner.bind(tensors_)
+                         : compressing::bind_decoder(options.inner, tensors_)),
+          error_(encodes ? tensors : compressing::no_tensors()) {
+        if (!encodes) return;
         if constexpr (!subtracts) {
             std::int64_t largest = 0;
             for (const tensor& t : tensors) largest = std::max(largest, t.size);
@@ -80,6 +85,8 @@ public:
     std::int64_t message_bytes_max(const tensor& t) const {
         return compressing::message_bytes_max(inner_, t);
     }
+
+    std::int64_t decoding_bytes() const { return compressing::decoding_bytes(inner_, tensors_); }
 
     void commit() noexcept {
         error_.commit();

@@ -28,7 +28,9 @@ struct none_summed {
 ///                                                   tensor; the values are what may be sent now
 ///   take(tensor, indices, sent, sparsity)           these entries are being sent, as these values
 ///   after_sum(tensor, sum)                          for tensors exchanged dense: what the
-///                                                   optimizer sees of the sum
+///                                                   optimizer sees of the sum. To a server go
+///                                                   terms of it: it is called with each worker's
+///                                                   own, once a round too, and must be linear
 ///   commit(), rollback()                            see compressor
 ///   visit(field, summed)                            field(name, values, kept) for everything to be
 ///                                                   saved; summed(tensor) tells which tensors are

@@ -25,7 +25,8 @@ namespace sotto {
 ///           carries g (T / (1 - m) - m (1 - m^T) / (1 - m)^2) with masking: at T = 4 and m = 0.9
 ///           that is 0.23 of dense momentum's step, at T = 1000 it is 0.99. `mask_from_sparsity`
 ///           keeps masking off while messages are denser than that. Tensors exchanged dense get u =
-///           m u + g after the sum, the same on all ranks.
+///           m u + g after the sum, the same on all ranks; on the way to a server each worker
+///           applies it to its own, which add up to the same.
 ///   cost    16 bytes a weight
 ///   errors  bind throws invalid_option unless 0 <= momentum < 1 and 0 <= mask_from_sparsity <= 1
 ///   source  Lin et al. 2018, Deep Gradient Compression, arXiv:1712.01887, sections 3.1 and 3.2

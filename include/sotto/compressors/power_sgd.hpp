@@ -51,6 +51,7 @@ struct power_sgd {
     static constexpr bool remembers = true;
     class state;
     state bind(const layout& tensors) const;
+    state bind_decoder(const layout& tensors) const;
     void describe(auto&& field) const {
         field("rank", rank);
         field("min_compression_rate", min_compression_rate);
@@ -60,12 +61,12 @@ struct power_sgd {
 
 class power_sgd::state {
 public:
-    state(const power_sgd& options, const layout& tensors)
+    state(const power_sgd& options, const layout& tensors, bool encodes = true)
         : tensors_(tensors),
           plan_(tensors, checked(options).rank, options.min_compression_rate),
-          error_(plan_.matrices()),
-          right_(plan_.right()),
-          left_(static_cast<std::size_t>(plan_.left().size())),
+          error_(encodes ? plan_.matrices() : compressing::no_tensors()),
+          right_(encodes ? plan_.right() : compressing::no_tensors()),
+          left_(static_cast<std::size_t>(encodes ? plan_.left().size() : 0)),
           packed_(tensors.tensors().size()),
           random_(options.seed),
           round_(random_.split("first")) {
@@ -75,6 +76,7 @@ public:
             widest = std::max({widest, left_of(t).size, right_of(t).size});
         }
         message_.resize(static_cast<std::size_t>(longest));
+        if (!encodes) return;
         wide_.resize(static_cast<std::size_t>(widest));
         for (const tensor& t : tensors)
             if (plan_.compresses(t)) renew(t, right_.committed(right_of(t)));
@@ -149,6 +151,10 @@ public:
         const auto shape = plan_.shape_of(t);
         kernels::add_product_of_factors(shape, 1.0f, values.first(shape.left_size()),
                                         values.last(shape.right_size()), sum);
+    }
+
+    std::int64_t decoding_bytes() const noexcept {
+        return static_cast<std::int64_t>(4 * message_.size());
     }
 
     std::int64_t message_bytes_max(const tensor& t) const noexcept {
@@ -244,6 +250,10 @@ private:
 
 inline power_sgd::state power_sgd::bind(const layout& tensors) const {
     return {*this, tensors};
+}
+
+inline power_sgd::state power_sgd::bind_decoder(const layout& tensors) const {
+    return {*this, tensors, false};
 }
 
 }  // namespace sotto

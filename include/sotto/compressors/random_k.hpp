@@ -30,6 +30,7 @@ struct random_k {
     class selector_state;
     selector_state bind_selector(const layout& tensors) const;
     auto bind(const layout& tensors) const;
+    auto bind_decoder(const layout& tensors) const;
     void describe(auto&& field) const {
         field("density", density);
         field("seed", seed);
@@ -81,6 +82,10 @@ inline random_k::selector_state random_k::bind_selector(const layout& tensors) c
 
 inline auto random_k::bind(const layout& tensors) const {
     return sparsified{*this, no_memory{}}.bind(tensors);
+}
+
+inline auto random_k::bind_decoder(const layout& tensors) const {
+    return sparsified{*this, no_memory{}}.bind_decoder(tensors);
 }
 
 }  // namespace sotto

@@ -36,6 +36,7 @@ struct sampled_top_k {
     class selector_state;
     selector_state bind_selector(const layout& tensors) const;
     auto bind(const layout& tensors) const;
+    auto bind_decoder(const layout& tensors) const;
     void describe(auto&& field) const {
         field("density", density);
         field("sample_share", sample_share);
@@ -120,6 +121,10 @@ inline sampled_top_k::selector_state sampled_top_k::bind_selector(const layout& 
 
 inline auto sampled_top_k::bind(const layout& tensors) const {
     return sparsified{*this, no_memory{}}.bind(tensors);
+}
+
+inline auto sampled_top_k::bind_decoder(const layout& tensors) const {
+    return sparsified{*this, no_memory{}}.bind_decoder(tensors);
 }
 
 }  // namespace sotto

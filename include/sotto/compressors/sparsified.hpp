@@ -63,7 +63,8 @@ concept steps_in_one_pass = requires(bound_selector_of<S>& chooses, bound_memory
 ///   math    for each tensor: clip -> memory takes the gradient in -> the selector chooses k =
 ///           ceil(density * n) -> memory gives those up -> send. Gradients come in already divided
 ///           by the number of workers; messages are added up.
-///   wire    a wire::sparse_block a tensor; with dense_vectors, vectors are summed as they are
+///   wire    a wire::sparse_block a tensor; with dense_vectors, vectors are summed as they are, or
+///           sent to a server with the memory's momentum applied
 ///   cost    see the parts; encode and decode allocate nothing
 ///   errors  bind throws invalid_option: an option out of range, a tensor of more than 2^32
 ///           elements; decode throws malformed; begin_round throws invalid_option when the
@@ -94,6 +95,7 @@ struct sparsified {
 
     class state;
     state bind(const layout& tensors) const { return state(*this, tensors); }
+    state bind_decoder(const layout& tensors) const { return state(*this, tensors, false); }
 
     void describe(auto&& field) const {
         field("selector", selector);
@@ -117,10 +119,10 @@ sparsified(Selector, Memory, Schedule, local_clipping, sparse_message)
 template <class Selector, class Memory, class Schedule>
 class sparsified<Selector, Memory, Schedule>::state {
 public:
-    state(const sparsified& options, const layout& tensors)
+    state(const sparsified& options, const layout& tensors, bool encodes = true)
         : options_(checked(options, tensors)),
           selector_(options.selector.bind_selector(tensors)),
-          memory_(options.memory.bind_memory(tensors)),
+          memory_(options.memory.bind_memory(encodes ? tensors : compressing::no_tensors())),
           densest_(options.schedule.density(0.0, options.selector.density)),
           density_(densest_),
           squares_(tensors.tensors().size(), not_measured) {
@@ -128,6 +130,8 @@ public:
         for (const tensor& t : tensors) most = std::max(most, dense(t) ? t.size : entries_max(t));
         values_.resize(static_cast<std::size_t>(most));
         indices_.resize(static_cast<std::size_t>(most));
+        for (const tensor& t : tensors) largest_ = std::max(largest_, t.size);
+        if (!encodes) return;
         if constexpr (steps_at_once)
             if (options.message.values != wire::value_format::fp32)
                 rests_.resize(static_cast<std::size_t>(most));
@@ -161,6 +165,9 @@ public:
         if (dense(t)) {
             const auto values = std::span(values_).first(gradient.size());
             clip(t, gradient, weight_, values);
+            // Among ranks it is summed, see gathers: a message goes to a server, which adds up
+            // messages and has no memory to call after the sum.
+            memory_.after_sum(t, values);
             wire::encode_dense(values, wire::value_format::fp32, out);
             return;
         }
@@ -202,6 +209,11 @@ public:
     std::int64_t message_bytes_max(const tensor& t) const {
         if (dense(t)) return wire::encoded_dense_bytes(t.size, wire::value_format::fp32);
         return wire::encoded_sparse_bytes_max(t.size, entries_max(t), options_.message.values);
+    }
+
+    /// What a selector takes when it is bound is at most some 4 bytes a value.
+    std::int64_t decoding_bytes() const noexcept {
+        return static_cast<std::int64_t>(8 * values_.size() + 8 * squares_.size()) + 4 * largest_;
     }
 
     std::int64_t entries_max(const tensor& t) const {
@@ -414,6 +426,7 @@ private:
     static constexpr double not_measured = -1.0;
     std::vector<double> squares_;  // of each tensor's gradient in this round
     double model_squares_ = not_measured;
+    std::int64_t largest_ = 0;
     std::vector<float> values_;
     std::vector<float> rests_;
     std::vector<std::uint32_t> indices_;

@@ -20,6 +20,7 @@ struct threshold {
     class selector_state;
     selector_state bind_selector(const layout& tensors) const;
     auto bind(const layout& tensors) const;
+    auto bind_decoder(const layout& tensors) const;
     void describe(auto&& field) const { field("limit", limit); }
 };
 
@@ -53,6 +54,10 @@ inline threshold::selector_state threshold::bind_selector(const layout& tensors)
 
 inline auto threshold::bind(const layout& tensors) const {
     return sparsified{*this, no_memory{}}.bind(tensors);
+}
+
+inline auto threshold::bind_decoder(const layout& tensors) const {
+    return sparsified{*this, no_memory{}}.bind_decoder(tensors);
 }
 
 }  // namespace sotto

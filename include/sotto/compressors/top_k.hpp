@@ -22,6 +22,7 @@ struct top_k {
     class selector_state;
     selector_state bind_selector(const layout& tensors) const;
     auto bind(const layout& tensors) const;
+    auto bind_decoder(const layout& tensors) const;
     void describe(auto&& field) const { field("density", density); }
 };
 
@@ -52,6 +53,10 @@ inline top_k::selector_state top_k::bind_selector(const layout& tensors) const {
 
 inline auto top_k::bind(const layout& tensors) const {
     return sparsified{*this, no_memory{}}.bind(tensors);
+}
+
+inline auto top_k::bind_decoder(const layout& tensors) const {
+    return sparsified{*this, no_memory{}}.bind_decoder(tensors);
 }
 
 }  // namespace sotto

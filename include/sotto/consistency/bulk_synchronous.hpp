@@ -14,10 +14,9 @@ namespace sotto {
 
 /// Rounds: the gradients of all workers, at the same parameters, make one step.
 ///   math    w -= rate * mean of the gradients, or their sum; added up in the order of the workers
-///   shape   with b backup workers a round takes the first n - b gradients of the n workers
-///           that are
-///           there, one at least. Who comes later goes on with the new parameters; its gradient is
-///           dropped, which it is told, and which is counted
+///   shape   with b backup workers a round takes the first n - b gradients of the n workers that
+///           are there, one at least. Who comes later goes on with the new parameters; its gradient
+///           is dropped, which it is told, and which is counted
 ///   source  backup workers: Chen, Monga, Bengio, Jozefowicz 2016, Revisiting Distributed
 ///           Synchronous SGD, arXiv:1604.00981
 struct bulk_synchronous {

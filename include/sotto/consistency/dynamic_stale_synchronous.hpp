@@ -14,9 +14,9 @@
 
 namespace sotto {
 
-/// The bound on how far a worker may be ahead is chosen anew, within a range, whenever the fastest
-/// reaches it: so that it waits as little as can be foreseen.
-///   math    at c - min c > lowest, the fast worker f and the slowest s: with the last push of each
+/// The bound on how far a worker may be ahead is chosen anew, within a range, whenever one gets
+/// beyond its lower end: so that it waits as little as can be foreseen.
+///   math    at c - min c > lowest, such a worker f and the slowest s: with the last push of each
 ///           at t and the time d that its last round took, without waiting, f would end its r-th
 ///           round from now at t_f + r d_f, and s its k-th at t_s + k d_s. f is let run those r
 ///           further rounds, up to highest ahead, after which it waits least for s's next; until

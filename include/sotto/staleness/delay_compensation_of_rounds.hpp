@@ -13,7 +13,8 @@ namespace sotto {
 /// as if each had been computed where those before have led; each is corrected by how far that is.
 ///   math    w_0 = w;  w_j = w_(j-1) - rate / M (g_j + lambda g_j^2 (w_(j-1) - w)), j = 1 .. M in
 ///           the order of the workers. With lambda = 0 the mean gradient's step, but for rounding
-///   shape   only under bulk_synchronous
+///   shape   only under bulk_synchronous, and with plain sgd: an optimizer that remembers would
+///           take M steps a round
 ///   source  Zheng et al. 2017, arXiv:1609.08326, appendix
 struct delay_compensation_of_rounds {
     double lambda = 0.04;

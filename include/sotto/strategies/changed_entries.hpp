@@ -1,43 +1,50 @@
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <span>
-#include <utility>
+#include <span>
 #include <vector>
 
 namespace sotto {
 
 /// Which parameters each of the last steps has moved, so that a worker can be given those that have
 /// changed since it read.
-///   shape   n parameters; steps are kept while they have moved n / 8 of them together, so that a
-///           worker that is further behind is better given all
-///   cost    4 bytes for each entry that is kept and a bit a parameter; the entries of some steps
-///           are united in one pass over these bits, ascending and each once
+///   shape   n parameters; steps are kept while they have moved n / 8 of them together, and are not
+///           more than 4096, so that a worker that is further behind is better given all
+///   cost    4 bytes for each of n / 8 entries, taken once, a bit a parameter, and 24 bytes a step.
+///           The entries of some steps are united in one pass over these bits, ascending and each
+///           once
 class changed_entries {
 public:
-    explicit changed_entries(std::size_t n) : n_(n), entries_max_(n / 8), marks_(n / 64 + 1) {}
+    static constexpr std::size_t steps_max = 4096;
 
-    /// What n parameters take here at most, and what an answer by changes then holds.
+    explicit changed_entries(std::size_t n) : ring_(n / 8), marks_(n / 64 + 1) {}
+
+    /// What n parameters take here.
     static std::int64_t bytes_max(std::int64_t n) noexcept { return 4 * (n / 8) + n / 8 + 8; }
-    static std::int64_t answer_bytes_max(std::int64_t n) noexcept { return 8 * (n / 8); }
+    /// How many an answer by changes can hold.
+    static std::int64_t entries_max(std::int64_t n) noexcept { return n / 8; }
 
-    /// The step to this version moved these. They are taken, not copied: what is left is memory of
-    /// a step that is forgotten, with anything in it.
-    void add(std::uint64_t version, std::vector<std::uint32_t>& indices) {
-        if (indices.size() > entries_max_) return add_all(version);
-        steps_.push_back({version, std::move(spare_)});
-        spare_ = {};
-        indices.swap(steps_.back().indices);
-        count_ += steps_.back().indices.size();
-        while (count_ > entries_max_) {
-            count_ -= steps_.front().indices.size();
+    /// The step to this version moved these.
+    void add(std::uint64_t version, std::span<const std::uint32_t> indices) {
+        if (indices.size() > ring_.size()) return add_all(version);
+        if (indices.empty()) return;
+        while (count_ + indices.size() > ring_.size() || steps_.size() == steps_max) {
+            count_ -= steps_.front().size;
             known_since_ = steps_.front().version;
-            spare_ = std::move(steps_.front().indices);
             steps_.pop_front();
         }
+        steps_.push_back({version, end_, indices.size()});
+        const std::size_t before_wrap = std::min(indices.size(), ring_.size() - end_);
+        const auto to = ring_.begin() + static_cast<std::ptrdiff_t>(end_);
+        std::copy_n(indices.begin(), before_wrap, to);
+        std::copy_n(indices.data() + before_wrap, indices.size() - before_wrap, ring_.begin());
+        end_ = (end_ + indices.size()) % ring_.size();
+        count_ += indices.size();
     }
 
     /// The step to this version moved all, or nobody knows which.
@@ -52,8 +59,11 @@ public:
         if (version < known_since_) return false;
         for (const step& s : steps_)
             if (s.version > version)
-                for (const std::uint32_t i : s.indices)
+                for (std::size_t k = 0, at = s.begin; k < s.size; ++k) {
+                    const std::uint32_t i = ring_[at];
                     marks_[i / 64] |= std::uint64_t{1} << i % 64;
+                    if (++at == ring_.size()) at = 0;
+                }
         for (std::size_t at = 0; at < marks_.size(); ++at) {
             for (std::uint64_t bits = marks_[at]; bits != 0; bits &= bits - 1)
                 out.push_back(static_cast<std::uint32_t>(
@@ -66,13 +76,12 @@ public:
 private:
     struct step {
         std::uint64_t version;
-        std::vector<std::uint32_t> indices;
+        std::size_t begin, size;  // in the ring
     };
 
-    std::size_t n_, entries_max_;
+    std::vector<std::uint32_t> ring_;
     std::deque<step> steps_;
-    std::vector<std::uint32_t> spare_;  // memory of a step that is forgotten
-    std::size_t count_ = 0;
+    std::size_t end_ = 0, count_ = 0;  // of the ring
     std::uint64_t known_since_ = 0;
     std::vector<std::uint64_t> marks_;
 };

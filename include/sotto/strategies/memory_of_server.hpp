@@ -1,16 +1,19 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string_view>
 
+#include "sotto/compressors/compressor.hpp"
 #include "sotto/consistency/consistency.hpp"
 #include "sotto/core/layout.hpp"
 #include "sotto/core/visit.hpp"
 #include "sotto/strategies/changed_entries.hpp"
+#include "sotto/strategies/entry_room.hpp"
 #include "sotto/strategies/server_memory.hpp"
-#include "sotto/strategies/shard.hpp"
+#include "sotto/wire/push.hpp"
 
 namespace sotto {
 
@@ -47,20 +50,36 @@ std::int64_t versions_max(const Consistency& options, std::int64_t workers) {
     return workers;
 }
 
-/// What a shard_server of these options will take, with `push_bytes_max` for a push.
+/// The longest push to a server.
+template <class Server>
+std::int64_t push_bytes_max(const Server& server) {
+    auto most = static_cast<std::int64_t>(wire::push_head_bytes(server.tensors().tensors().size()));
+    for (const tensor& t : server.tensors())
+        most += compressing::message_bytes_max(server.decoder(), t);
+    const std::size_t first = wire::push_head_bytes(1) + wire::configuration_bytes_max;
+    return std::max(most, static_cast<std::int64_t>(first));
+}
+
+/// What a shard_server of these options takes, with the memory in which pushes are received.
 template <class Options, class Server>
-server_memory memory_of(Server& server, const Options& options, const layout& tensors,
-                        const shard& part, int workers, std::int64_t push_bytes_max) {
-    const std::int64_t own = part.size_of(tensors);
-    server_memory found{.parameters = 4 * (own + tensors.size()),
-                        .versions = 4 * own * versions_max(options.consistency, workers),
-                        .messages = push_bytes_max};
+server_memory memory_of(Server& server, const Options& options, int workers) {
+    const std::int64_t own = server.tensors().size(), push = push_bytes_max(server);
+    server_memory found{
+        .parameters = 8 * own,
+        .versions = 4 * own * versions_max(options.consistency, workers),
+        .messages = push + compressing::decoding_bytes(server.decoder(), server.tensors())};
     server.visit(detail::shown_bytes{found});
+    if constexpr (Server::watches) {
+        std::int64_t largest = 0;
+        for (const tensor& t : server.tensors()) largest = std::max(largest, t.size);
+        found.compensator += 4 * largest;  // what a step has moved
+    }
     const auto state = options.consistency.bind(workers);
-    if (state.collects()) found.messages += workers * push_bytes_max;
-    if (Server::by_entries) {
-        found.changes = changed_entries::bytes_max(own);
-        found.messages += workers * changed_entries::answer_bytes_max(own);
+    if (state.collects()) found.messages += workers * push;
+    if constexpr (Server::by_entries) {
+        const entry_room& room = server.room();
+        found.changes = changed_entries::bytes_max(own) + 4 * room.moved;
+        found.messages += 8 * room.indices + workers * room.answer_bytes;
     }
     return found;
 }

@@ -60,10 +60,12 @@ struct serving {
 ///   shape   a round of a worker is one gradient. What ranks hold differs between rounds; after
 ///           `fit` all hold the same, what the servers have then
 ///   wire    a push to each server, see wire/push.hpp, with the compressor's messages; back come 64
-///           bytes, and the server's parameters as they are in memory
+///           bytes, and the server's parameters as they are in memory, or, where steps go by
+///           entries, those that have changed since the worker read: a wire::sparse_block
 ///   cost    a server: 4 bytes a parameter of its own for each version in use, see kept_versions, 4
-///           for a gradient, and what optimizer, compensator and compressor take; server_memory
-///           says how much in all. A worker: 8 bytes a parameter and the compressor's
+///           for a gradient, and what optimizer, compensator and decoding take of its own
+///           parameters; server_memory says how much in all. A worker: 8 bytes a parameter, its
+///           pushes, which are 4 more where they are dense, and the compressor's
 ///   errors  non_finite, on the rank whose gradient it is; malformed; peer_failure;
 ///           invalid_option, when it is bound: servers below 1 or beyond the ranks, no worker, or
 ///           backup workers with several servers; mismatch: an order of arrivals that cannot be
@@ -89,6 +91,12 @@ struct parameter_server {
         "parameter_server: this compensator corrects the gradients of one round by each other, so "
         "the consistency must be bulk_synchronous: with another one use delay_compensation or "
         "delay_compensation_adaptive");
+    static_assert(
+        !staleness_compensator<Compensator> || !only_for_rounds<Compensator> ||
+            linear_optimizer<Optimizer>,
+        "parameter_server: this compensator makes a step of every gradient of a round, so the "
+        "optimizer must be plain sgd (or a schedule of it): momentum or Adam would decay once for "
+        "each worker");
     static_assert(!adapts_rate<Compensator> || optimizing::tells_rate<Optimizer>,
                   "parameter_server: this compensator needs the learning rate of a step, which the "
                   "optimizer does not tell: give its state rate_at(round_info), or use "

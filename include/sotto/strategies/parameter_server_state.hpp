@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -49,11 +50,16 @@ public:
           roles_(options.servers.servers, options.servers.dedicated, through.rank(),
                  through.size()),
           shards_(shards_of(tensors_, roles_.servers())),
-          compressor_(options.compressor.bind(tensors_)),
-          gradient_(static_cast<std::size_t>(tensors.size())),
+          worked_(roles_.works() ? tensors_ : layout{}),
+          compressor_(options.compressor.bind(worked_)),
+          gradient_(static_cast<std::size_t>(worked_.size())),
           read_(static_cast<std::size_t>(tensors.size())),
           tensor_bytes_(tensors.tensors().size()) {
         require_one_server_for_backups(options);
+        compressing::visit(compressor_, [this](std::string_view, auto&& value, auto...) {
+            if constexpr (requires { value.size_bytes(); })
+                remembered_ += static_cast<double>(value.size_bytes());
+        });
         const duration patience = survive(options.servers);
         for (int s = 0; s < roles_.servers(); ++s)
             links_.emplace_back(
@@ -62,7 +68,7 @@ public:
                 patience);
         if (roles_.serves()) {
             serving_.emplace(options, tensors_, shards_[static_cast<std::size_t>(through.rank())],
-                             roles_, compressor_, through);
+                             roles_, through);
             if (survives_) serving_->survive(patience);
         }
         through.reserve(4 * std::int64_t{roles_.servers()} + 2 * std::int64_t{through.size()} + 1);
@@ -273,6 +279,7 @@ private:
         bytes& message = links_[s].message();
         message.resize(wire::push_head_bytes(part.tensors()));
         sizes_.clear();
+        const auto share = static_cast<double>(part.size_of(tensors_));
         for (const tensor& t : part.of(tensors_)) {
             const std::size_t begin = message.size();
             compressor_.encode(t, t.of(std::span<const float>(gradient_)), message);
@@ -280,6 +287,10 @@ private:
             tensor_bytes_[static_cast<std::size_t>(t.index)] =
                 static_cast<std::int64_t>(sizes_.back());
         }
+        // The gradient is weighed and encoded, what is remembered of it read and written.
+        const double all = static_cast<double>(std::max<std::int64_t>(tensors_.size(), 1));
+        through_->charge({.bytes = 8.0 * share + 2.0 * remembered_ * share / all +
+                                   static_cast<double>(message.size())});
         links_[s].push({.kind = wire::push_kind::gradient,
                         .round = static_cast<std::uint64_t>(rounds_),
                         .epoch = epoch},
@@ -345,6 +356,7 @@ private:
     Transport* through_;
     server_roles roles_;
     std::vector<shard> shards_;
+    layout worked_;  // what gradients are computed of: nothing where this rank only serves
     state_of<compressor_options> compressor_;
     large_vector<float> gradient_;
     large_vector<float> read_;  // the parameters as the servers sent them
@@ -355,6 +367,7 @@ private:
     std::vector<rank_loss> losses_;
     std::int64_t rounds_ = 0;  // of this rank, since `fit` began
     std::int64_t step_ = 0;
+    double remembered_ = 0.0;  // bytes, by the compressor
     bool survives_ = false;
     bool forgets_ = false;
 };

@@ -12,29 +12,27 @@
 #include "sotto/core/large_pages.hpp"
 #include "sotto/core/layout.hpp"
 #include "sotto/kernels/reductions.hpp"
-#include "sotto/strategies/shard.hpp"
 #include "sotto/wire/push.hpp"
 
 namespace sotto {
 
 /// The gradient that a server makes of one worker's messages, or of several workers' one after
 /// another: their sum.
-///   cost    4 bytes a parameter of the model, and what the compressor takes
+///   cost    4 bytes a parameter of the layout, the server's own, and what decoding takes
 ///   errors  non_finite, with the rank whose gradient it is; an error of the same code, without
 ///           one, where only the sum is no number
 template <class Compressor>
 class pushed_gradient {
 public:
     /// `first_rank`: of worker 0; the others follow.
-    pushed_gradient(const Compressor& options, const layout& tensors, const shard& part,
-                    int first_rank)
+    pushed_gradient(const Compressor& options, const layout& tensors, int first_rank)
         : tensors_(tensors),
-          part_(part),
           first_rank_(first_rank),
-          compressor_(options.bind(tensors_)),
+          compressor_(compressing::bind_decoder(options, tensors_)),
           values_(static_cast<std::size_t>(tensors.size())) {}
 
     state_of<Compressor>& compressor() noexcept { return compressor_; }
+    const state_of<Compressor>& compressor() const noexcept { return compressor_; }
     int rank_of(int worker) const noexcept { return first_rank_ + worker; }
 
     std::span<const float> all() const noexcept { return values_; }
@@ -52,7 +50,7 @@ public:
              bool is_first) {
         begin(worker, head);
         std::size_t i = 0;
-        for (const tensor& t : part_.of(tensors_)) add(worker, t, messages[i++], is_first);
+        for (const tensor& t : tensors_) add(worker, t, messages[i++], is_first);
     }
     void add(int worker, const tensor& t, byte_view message, bool is_first) {
         const auto sum = of(t);
@@ -80,7 +78,6 @@ private:
     }
 
     layout tensors_;
-    shard part_;
     int first_rank_;
     state_of<Compressor> compressor_;
     large_vector<float> values_;

@@ -30,14 +30,7 @@ struct served_worker {
         while (last >= 0 && staleness[static_cast<std::size_t>(last)] == 0) --last;
         return last;
     }
-    double mean_late() const noexcept {
-        double sum = 0.0, count = 0.0;
-        for (std::size_t s = 0; s < staleness.size(); ++s) {
-            sum += static_cast<double>(s) * static_cast<double>(staleness[s]);
-            count += static_cast<double>(staleness[s]);
-        }
-        return count > 0.0 ? sum / count : 0.0;
-    }
+    double mean_late() const noexcept { return staleness_counts::mean_of(staleness); }
 
     friend bool operator==(const served_worker&, const served_worker&) = default;
 };

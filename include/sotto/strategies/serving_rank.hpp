@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "sotto/checkpoint/own_state.hpp"
-#include "sotto/compressors/compressor.hpp"
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/clock.hpp"
 #include "sotto/core/describe.hpp"
@@ -36,29 +35,24 @@
 namespace sotto {
 
 /// A server among the ranks: receives pushes, hands them to its shard_server, and sends what that
-/// answers. Nothing of it happens but while it is called.
+/// answers. Nothing of it happens but while it is called, and it charges the memory that it touches
+/// to the transport.
 ///
 /// Every rank, working or not, says in the end that it is done; once all that are there have, all
 /// are sent the parameters once more.
 template <class Options, class Transport>
 class serving_rank {
 public:
-    template <class Compressor>
     serving_rank(const Options& options, const layout& tensors, const shard& part,
-                 const server_roles& roles, const Compressor& compressor, Transport& through)
+                 const server_roles& roles, Transport& through)
         : through_(&through),
           roles_(roles),
           server_(options, tensors, part, roles.workers(), roles.rank_of(0)),
           seen_(roles.workers()),
           ranks_(static_cast<std::size_t>(through.size())),
           rounds_(static_cast<std::size_t>(roles.workers())) {
-        std::size_t largest = wire::push_head_bytes(part.tensors());
-        for (const tensor& t : part.of(tensors))
-            largest += static_cast<std::size_t>(compressing::message_bytes_max(compressor, t));
-        largest = std::max(largest, wire::push_head_bytes(1) + wire::configuration_bytes_max);
-        room_.resize(largest);
-        memory_ = memory_of(server_, options, tensors, part, roles.workers(),
-                            static_cast<std::int64_t>(largest));
+        room_.resize(static_cast<std::size_t>(push_bytes_max(server_)));
+        memory_ = memory_of(server_, options, roles.workers());
         if (!options.servers.checkpoints.empty()) {
             using optimizer_options = std::remove_cvref_t<decltype(options.optimizer)>;
             if constexpr (!optimizing::can_be_saved<optimizer_options>)
@@ -189,6 +183,8 @@ public:
 
 private:
     static constexpr std::size_t log_max = 65536;
+    static constexpr bool compares =
+        compares_parameters<std::remove_cvref_t<decltype(std::declval<Options>().compensator)>>;
 
     struct rank_state {
         bool is_here = true;
@@ -297,11 +293,38 @@ private:
 
     void push(int worker, byte_view content, time_point now) {
         const std::int64_t dropped = server_.dropped();
+        const std::uint64_t before = server_.version();
+        const std::size_t gradients = server_.log().size();
         server_.push(worker, content, now);
+        if (server_.version() > before)
+            charge_step(static_cast<double>(content.size()),
+                        static_cast<double>(server_.log().size() - gradients));
         if (recorder_)
             recorder_->took(worker, content, server_.dropped() > dropped, server_.version(), now);
         seen_.pushed(worker, now);
         count_pushes();
+    }
+
+    /// The memory that gradients and their step pass through: messages; the parameters, and what
+    /// policies remember of each, read and written; what workers have read, where it is compared.
+    /// Gradients of a round are added up before. A step by entries fetches a cache line for each
+    /// place in place of all.
+    void charge_step(double message, double gradients) {
+        const auto own = static_cast<double>(server_.tensors().size());
+        const bool in_rounds = gradients > 1.0;
+        double touched = 8.0 * own;
+        touched += 2.0 * static_cast<double>(memory_.optimizer + memory_.compensator);
+        if (compares) touched += 4.0 * own;
+        const auto moved = static_cast<double>(server_.moved());
+        if (server_.moved() > 0) touched *= std::min(1.0, 16.0 * moved / own);
+        if (in_rounds) touched += gradients * 8.0 * own;
+        through_->charge({.bytes = gradients * message + touched});
+    }
+
+    /// What has changed is found in one pass over a bit a parameter; a cache line an entry.
+    void charge_changes(double message) {
+        const auto own = static_cast<double>(server_.tensors().size());
+        through_->charge({.bytes = own / 4.0 + 12.0 * message});
     }
 
     void count_pushes() {
@@ -339,6 +362,8 @@ private:
             answered_.push_back(due->worker);
             const auto had = rounds_[static_cast<std::size_t>(due->worker)];
             due->head.rounds = static_cast<std::uint64_t>(had);
+            if (due->head.kind == wire::parameters_kind::changed)
+                charge_changes(static_cast<double>(due->content.size()));
             answer(roles_.rank_of(due->worker), due->head, due->content);
         }
         if (recorder_) recorder_->answered(answered_, now);

@@ -33,6 +33,13 @@ struct shard {
                               static_cast<std::size_t>(size_of(all)));
     }
 
+    /// Its tensors as a layout of their own, by the same names.
+    layout alone(const layout& all) const {
+        layout made;
+        for (const tensor& t : of(all)) made.add(t.name, t.shape, t.kind);
+        return made;
+    }
+
     /// A tensor's part of values that are of this shard alone.
     template <class T>
     std::span<T> own(const layout& all, const tensor& t, std::span<T> values) const noexcept {

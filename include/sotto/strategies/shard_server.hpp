@@ -23,6 +23,7 @@
 #include "sotto/optimizers/optimizer.hpp"
 #include "sotto/staleness/staleness_compensator.hpp"
 #include "sotto/strategies/changed_entries.hpp"
+#include "sotto/strategies/entry_room.hpp"
 #include "sotto/strategies/kept_versions.hpp"
 #include "sotto/strategies/pushed_gradient.hpp"
 #include "sotto/strategies/served_push.hpp"
@@ -58,10 +59,10 @@ class shard_server {
 
     static constexpr bool compares = compares_parameters<compensator_options>;
     static constexpr bool in_turn = only_for_rounds<compensator_options>;  // DC-SSGD
-    static constexpr bool watches =
-        compensating::watches_moves<compensator_state<compensator_options>>;
 
 public:
+    static constexpr bool watches =
+        compensating::watches_moves<compensator_state<compensator_options>>;
     /// Whether entries can be applied without the whole gradient.
     static constexpr bool by_entries =
         sparse<compressor_options> && optimizing::updates_entries<optimizer_state> && !watches &&
@@ -72,27 +73,30 @@ public:
     /// `first_rank`: of the first worker; the others follow.
     shard_server(const Options& options, const layout& tensors, const shard& part, int workers,
                  int first_rank = 0)
-        : tensors_(tensors),
-          part_(part),
+        : tensors_(part.alone(tensors)),
+          first_float_(static_cast<std::size_t>(part.begin_of(tensors))),
           optimizer_(options.optimizer.bind(tensors_)),
           consistency_(options.consistency.bind(workers)),
           compensator_(options.compensator.bind(tensors_, workers)),
-          gradient_(options.compressor, tensors_, part, first_rank),
-          versions_(workers, static_cast<std::size_t>(part.size_of(tensors_))),
+          gradient_(options.compressor, tensors_, first_rank),
+          versions_(workers, static_cast<std::size_t>(tensors_.size())),
           counts_(workers),
           workers_(static_cast<std::size_t>(workers)),
-          changed_(static_cast<std::size_t>(part.size_of(tensors_))) {
+          changed_(by_entries ? static_cast<std::size_t>(tensors_.size()) : 0) {
         optimizing::follow_momentum(optimizer_, compressing::momentum(gradient_.compressor()));
-        if constexpr (watches) {
-            std::int64_t largest = 0;
-            for (const tensor& t : part_.of(tensors_)) largest = std::max(largest, t.size);
-            before_.resize(static_cast<std::size_t>(largest));
+        if constexpr (watches)
+            for (const tensor& t : tensors_) before_.reserve(static_cast<std::size_t>(t.size));
+        if constexpr (by_entries) {
+            room_ = entry_room::of(decoder(), tensors_);
+            indices_.reserve(static_cast<std::size_t>(room_.indices));
+            values_.reserve(static_cast<std::size_t>(room_.indices));
+            moved_.reserve(static_cast<std::size_t>(room_.moved));
         }
     }
 
     /// Before anything else: what training begins with. Only this server's part of it counts.
     void begin(std::span<const float> parameters) {
-        const auto mine = part_.of(tensors_, parameters);
+        const auto mine = parameters.subspan(first_float_, versions_.unread().size());
         std::copy(mine.begin(), mine.end(), versions_.unread().begin());
         has_begun_ = true;
     }
@@ -138,7 +142,7 @@ public:
     /// A push of a worker: it begins, a gradient, or that it is done.
     void push(int worker, byte_view content, time_point now) {
         std::vector<byte_view>& messages = messages_;
-        messages.resize(part_.tensors());
+        messages.resize(tensors_.tensors().size());
         const wire::push_header head = wire::read_push(content, messages).value([&] {
             return "what worker " + std::to_string(worker) + " sent to its server";
         });
@@ -224,6 +228,10 @@ public:
     std::span<const served_push> log() const noexcept { return log_; }
     void forget_log() noexcept { log_.clear(); }  // who serves for long reads it now and then
     std::size_t kept_bytes() const noexcept { return versions_.memory(); }
+    const layout& tensors() const noexcept { return tensors_; }  // its own
+    const entry_room& room() const noexcept { return room_; }
+    std::size_t moved() const noexcept { return moved_.size(); }  // by its last step by entries
+    const auto& decoder() const noexcept { return gradient_.compressor(); }
 
 private:
     struct entry {
@@ -250,6 +258,7 @@ private:
         values_.resize(indices_.size());
         for (std::size_t k = 0; k < indices_.size(); ++k) values_[k] = present[indices_[k]];
         w.changes.clear();
+        w.changes.reserve(static_cast<std::size_t>(room_.answer_bytes));
         wire::encode_sparse(static_cast<std::int64_t>(present.size()),
                             std::span<const std::uint32_t>(indices_), values_,
                             wire::value_format::fp32, w.changes);
@@ -292,7 +301,7 @@ private:
     void take_by_parts(int worker, const wire::push_header& head,
                        std::span<const byte_view> messages) {
         gradient_.begin(worker, head);
-        by_parts parts(tensors_, part_, gradient_.compressor(), compensator_, optimizer_);
+        by_parts parts(tensors_, gradient_.compressor(), compensator_, optimizer_);
         const int rank = gradient_.rank_of(worker);
         const auto weight = static_cast<float>(consistency_.weight());
         const std::span<const float> present = versions_.now();
@@ -300,7 +309,7 @@ private:
             compares ? versions_.of(worker) : std::span<const float>();
         const std::span<float> next = versions_.next(worker);
         begin_step(worker, head);
-        if (parts.steps_at_once(messages, present, read, next, weight)) {
+        if (parts.can_step_at_once(messages, present, read, next, weight)) {
             parts.step_at_once(messages, present, next, rank);
         } else {
             parts.check(messages, rank);
@@ -318,7 +327,7 @@ private:
         values_.clear();
         ends_.clear();
         std::size_t i = 0;
-        for (const tensor& t : part_.of(tensors_)) {  // all of it before anything changes
+        for (const tensor& t : tensors_) {  // all of it before anything changes
             const byte_view message = messages[i++];
             if (gradient_.compressor().sums(t)) {
                 gradient_.add(worker, t, message, true);
@@ -339,19 +348,19 @@ private:
         std::size_t begin = 0;
         i = 0;
         moved_.clear();
-        for (const tensor& t : part_.of(tensors_)) {
+        for (const tensor& t : tensors_) {
             const std::size_t end = ends_[i++];
             const auto at = std::span<const std::uint32_t>(indices_).subspan(begin, end - begin);
             const auto values = std::span<float>(values_).subspan(begin, end - begin);
-            const auto offset = static_cast<std::uint32_t>(t.offset - part_.begin_of(tensors_));
+            const auto offset = static_cast<std::uint32_t>(t.offset);
             if (gradient_.compressor().sums(t)) {
                 prepare(t, read, weight);
                 move(t, weights);
                 const std::span<std::uint32_t> moved = more_moved(static_cast<std::size_t>(t.size));
                 std::iota(moved.begin(), moved.end(), offset);
             } else {
-                step_by_entries(compensator_, optimizer_, t, of(t, weights), at, values,
-                                compares && !read.empty() ? of(t, read) : read.first(0), weight);
+                step_by_entries(compensator_, optimizer_, t, t.of(weights), at, values,
+                                compares && !read.empty() ? t.of(read) : read.first(0), weight);
                 const std::span<std::uint32_t> moved = more_moved(at.size());
                 for (std::size_t e = 0; e < at.size(); ++e) moved[e] = offset + at[e];
             }
@@ -400,7 +409,7 @@ private:
         for (int worker = 0; worker < static_cast<int>(workers_.size()); ++worker) {
             entry& w = of(worker);
             if (w.collected.empty()) continue;
-            messages_.resize(part_.tensors());
+            messages_.resize(tensors_.tensors().size());
             (void)wire::read_push(w.collected, messages_);  // as it was when it came
             visit(worker, w);
         }
@@ -424,10 +433,10 @@ private:
     void step(int worker, const wire::push_header& head, std::span<const float> read) {
         const auto weight = static_cast<float>(consistency_.weight());
         const double factor = begin_compensating(worker, head);
-        for (const tensor& t : part_.of(tensors_)) prepare(t, read, weight);
+        for (const tensor& t : tensors_) prepare(t, read, weight);
         optimizer_.begin_step({.where = where(head), .rate_factor = factor}, gradient_.all());
         const std::span<float> weights = versions_.change();
-        for (const tensor& t : part_.of(tensors_)) move(t, weights);
+        for (const tensor& t : tensors_) move(t, weights);
         optimizing::commit(optimizer_);
     }
 
@@ -452,29 +461,22 @@ private:
     void prepare(const tensor& t, std::span<const float> read, float weight) {
         const auto g = gradient_.of(t);
         if (compares && !read.empty())
-            compensating::compensate(compensator_, t, g, now(t), of(t, read));
+            compensating::compensate(compensator_, t, g, t.of(versions_.now()), t.of(read));
         if (weight != 1.0f) kernels::scale(g, weight);
     }
 
     void move(const tensor& t, std::span<float> weights) {
-        const std::span<float> w = of(t, weights);
-        if constexpr (watches) std::copy(w.begin(), w.end(), before_.begin());
+        const std::span<float> w = t.of(weights);
+        if constexpr (watches) before_.assign(w.begin(), w.end());
         optimizer_.update(t, w, gradient_.of(t));
         if constexpr (watches) {
-            const auto change = std::span<float>(before_).first(w.size());
-            for (std::size_t i = 0; i < w.size(); ++i) change[i] = w[i] - change[i];
-            compensator_.moved(t, change);
+            for (std::size_t i = 0; i < w.size(); ++i) before_[i] = w[i] - before_[i];
+            compensator_.moved(t, before_);
         }
     }
 
-    std::span<const float> now(const tensor& t) const noexcept { return of(t, versions_.now()); }
-    template <class T>
-    std::span<T> of(const tensor& t, std::span<T> own) const noexcept {
-        return part_.own(tensors_, t, own);
-    }
-
     layout tensors_;
-    shard part_;
+    std::size_t first_float_;  // of the model's
     optimizer_state optimizer_;
     consistency_state<consistency_options> consistency_;
     compensator_state<compensator_options> compensator_;
@@ -488,6 +490,7 @@ private:
     std::vector<std::size_t> ends_;  // of each tensor's entries
     std::vector<float> before_;
     changed_entries changed_;
+    entry_room room_;
     std::vector<served_push> log_;
     std::uint64_t version_ = 0;
     std::int64_t dropped_ = 0;

@@ -31,9 +31,11 @@ public:
         return of_[static_cast<std::size_t>(worker)];
     }
 
-    double mean(int worker) const noexcept {
+    double mean(int worker) const noexcept { return mean_of(of(worker)); }
+
+    /// Of counts by staleness, from 0 on; 0 where there are none.
+    static double mean_of(std::span<const std::int64_t> counts) noexcept {
         double sum = 0.0, count = 0.0;
-        const auto counts = of(worker);
         for (std::size_t s = 0; s < counts.size(); ++s) {
             sum += static_cast<double>(s) * static_cast<double>(counts[s]);
             count += static_cast<double>(counts[s]);

@@ -13,7 +13,6 @@
 #include "sotto/kernels/reductions.hpp"
 #include "sotto/optimizers/optimizer.hpp"
 #include "sotto/staleness/staleness_compensator.hpp"
-#include "sotto/strategies/shard.hpp"
 
 namespace sotto {
 
@@ -22,7 +21,7 @@ namespace sotto {
 /// once, and no gradient is written. The same bits as a step by whole tensors.
 ///   cost    beside the message read twice, first to see that all of it is finite, the memory that
 ///           must be touched: the parameters, where they go to, what the compensator reads. Once
-///           where `steps_at_once` says so
+///           where `can_step_at_once` says so
 template <class Compressor, class Compensator, class Optimizer>
 class steps_by_parts {
 public:
@@ -30,10 +29,9 @@ public:
         compressing::decodes_parts<Compressor> && compensating::works_by_parts<Compensator> &&
         !compensating::watches_moves<Compensator> && optimizing::updates_parts<Optimizer>;
 
-    steps_by_parts(const layout& tensors, const shard& of, Compressor& compressor,
-                   Compensator& compensator, Optimizer& optimizer)
+    steps_by_parts(const layout& tensors, Compressor& compressor, Compensator& compensator,
+                   Optimizer& optimizer)
         : tensors_(&tensors),
-          of_(of),
           compressor_(&compressor),
           compensator_(&compensator),
           optimizer_(&optimizer) {}
@@ -41,7 +39,7 @@ public:
     /// The messages of all tensors, from a rank. Throws what decoding throws, and non_finite;
     /// nothing has changed then.
     void check(std::span<const byte_view> messages, int rank) {
-        const auto tensors = of_.of(*tensors_);
+        const auto tensors = tensors_->tensors();
         // The last first: they came last, so they are in a cache.
         for (std::size_t t = tensors.size(); t-- > 0;) check(tensors[t], messages[t], rank);
     }
@@ -49,14 +47,14 @@ public:
     /// Whether all of it is plain SGD's step to memory that nobody reads yet: then `step_at_once`
     /// sees itself that all is finite, as what it has written until then is of no use to anybody.
     /// To be asked within a step of the optimizer. Throws what decoding throws.
-    bool steps_at_once(std::span<const byte_view> messages, std::span<const float> now,
-                       std::span<const float> read, std::span<const float> next, float weight) {
+    bool can_step_at_once(std::span<const byte_view> messages, std::span<const float> now,
+                          std::span<const float> read, std::span<const float> next, float weight) {
         if (next.data() == now.data() || !read.empty() || weight != 1.0f ||
             !compensating::descends(*compensator_, false))
             return false;
         std::size_t i = 0;
         bool all = true;
-        for (const tensor& t : of_.of(*tensors_))
+        for (const tensor& t : *tensors_)
             all = compressing::floats_in(*compressor_, t, messages[i++]).has_value() &&
                   optimizing::plain_rate(*optimizer_, t).has_value() && all;
         return all;
@@ -67,11 +65,11 @@ public:
                       std::span<float> next, int rank) {
         constexpr std::int64_t block = 16384;  // 64 KiB of each: read twice, but from a cache
         std::size_t i = 0;
-        for (const tensor& t : of_.of(*tensors_)) {
+        for (const tensor& t : *tensors_) {
             const auto floats = *compressing::floats_in(*compressor_, t, messages[i++]);
             const float rate = *optimizing::plain_rate(*optimizer_, t);
-            const auto from = of_.own(*tensors_, t, now);
-            const auto to = of_.own(*tensors_, t, next);
+            const auto from = t.of(now);
+            const auto to = t.of(next);
             for (std::int64_t first = 0; first < t.size; first += block) {
                 const auto at = static_cast<std::size_t>(first);
                 const auto size = static_cast<std::size_t>(std::min(block, t.size - first));
@@ -89,8 +87,8 @@ public:
     void step(std::span<const byte_view> messages, std::span<const float> now,
               std::span<const float> read, std::span<float> next, float weight) {
         std::size_t i = 0;
-        for (const tensor& t : of_.of(*tensors_)) {
-            const auto mine = [&](auto all) { return of_.own(*tensors_, t, all); };
+        for (const tensor& t : *tensors_) {
+            const auto mine = [&](auto all) { return t.of(all); };
             step(t, messages[i++], mine(now), read.empty() ? read : mine(read), mine(next), weight);
         }
     }
@@ -141,7 +139,6 @@ private:
     }
 
     const layout* tensors_;
-    shard of_;
     Compressor* compressor_;
     Compensator* compensator_;
     Optimizer* optimizer_;

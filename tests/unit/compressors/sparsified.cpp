@@ -297,6 +297,25 @@ TEST_CASE("vectors go dense, without memory, and get their momentum after the su
     CHECK(entries(sent(all_sparse, bias, testing::normal_values(12, 1))) == 2);
 }
 
+TEST_CASE("a vector's message to a server carries its momentum, and is undone with its round") {
+    const layout tensors = testing::small_layout();
+    const tensor& bias = tensors[1];
+    auto worker = dgc{.density = 0.01, .momentum = 0.5}.bind(tensors);
+    auto server = dgc{.density = 0.01, .momentum = 0.5}.bind(tensors);
+    const std::vector<float> ones(12, 1.0f);
+    for (const float velocity : {1.0f, 1.5f, 1.75f}) {
+        for (const bool counts : {false, true}) {
+            bytes message;
+            std::vector<float> came(12);
+            worker.begin_round({});
+            worker.encode(bias, ones, message);
+            server.decode_add(bias, message, came);
+            CHECK(came == std::vector<float>(12, velocity));
+            counts ? worker.commit() : worker.rollback();
+        }
+    }
+}
+
 TEST_CASE("N workers with one gradient send what one worker of N times the batch sends") {
     const layout tensors = testing::small_layout();
     const tensor& t = tensors[0];

@@ -120,6 +120,21 @@ struct only_by_parts {
     void describe(auto&& field) const { inner.describe(field); }
 };
 
+/// For w^2 / 2, of which the gradient is w: what was missed is known.
+struct exact_compensation {
+    static constexpr bool compares = true;
+
+    struct state {
+        double begin(const late_gradient&) const noexcept { return 1.0; }
+        void compensate(const tensor&, std::span<float> gradient, std::span<const float> now,
+                        std::span<const float> then) const noexcept {
+            for (std::size_t i = 0; i < gradient.size(); ++i) gradient[i] += now[i] - then[i];
+        }
+    };
+    state bind(const layout&, int) const { return {}; }
+    void describe(auto&&) const {}
+};
+
 constexpr int schedule[] = {0, 1, 1, 2, 0, 1, 2, 2, 2, 0, 1, 0, 0, 2, 1};
 
 /// The algorithms of the paper in as few lines as possible.
@@ -133,7 +148,12 @@ struct reference {
         : rate(r), lambda(l), w(start), backup(workers, start), square(start.size()) {}
 
     void push(int worker, const floats& g) {
-        floats& before = backup[static_cast<std::size_t>(worker)];
+        apply(worker, g);
+        read(worker);
+    }
+    void read(int worker) { backup[static_cast<std::size_t>(worker)] = w; }
+    void apply(int worker, const floats& g) {
+        const floats& before = backup[static_cast<std::size_t>(worker)];
         for (std::size_t i = 0; i < w.size(); ++i) {
             float by = lambda;
             if (decay >= 0.0f) {
@@ -142,7 +162,6 @@ struct reference {
             }
             w[i] -= rate * (g[i] + by * g[i] * g[i] * (w[i] - before[i]));
         }
-        before = w;
     }
 };
 
@@ -164,6 +183,33 @@ TEST_CASE("a schedule of pushes leads where the paper's algorithm leads") {
             for (int w = 0; w < 3; ++w)
                 REQUIRE(server.read_by(w) == expected.backup[static_cast<std::size_t>(w)]);
         }
+    }
+}
+
+TEST_CASE("what is compensated for is from when the parameters were sent, also if that was late") {
+    const floats start{1.0f, -2.0f, 3.0f, 0.5f};
+    const parameter_server options{sgd{.learning_rate = 0.125},
+                                   stale_synchronous{.bound = 1, .averaged = false},
+                                   delay_compensation{.lambda = 0.25}};
+    served server(options, 2, start);
+    reference expected(0.125f, 0.25f, start, 2);
+    struct event {
+        int pushes;
+        std::vector<int> read;  // at once, or by a push of the other
+    };
+    const event events[] = {{0, {0}},    {0, {}},  {1, {0, 1}}, {1, {1}}, {1, {1}},   {1, {}},
+                            {0, {0, 1}}, {0, {0}}, {0, {0}},    {0, {}},  {1, {0, 1}}};
+    int step = 0;
+    for (const event& e : events) {
+        CAPTURE(step);
+        server.push(e.pushes, gradient(e.pushes, step));
+        expected.apply(e.pushes, gradient(e.pushes, step));
+        for (const int worker : e.read) expected.read(worker);
+        REQUIRE(server.has_read() == e.read);
+        REQUIRE(of(server.parameters()) == expected.w);
+        for (int w = 0; w < 2; ++w)
+            REQUIRE(server.read_by(w) == expected.backup[static_cast<std::size_t>(w)]);
+        ++step;
     }
 }
 
@@ -277,8 +323,8 @@ TEST_CASE("staleness is counted by worker, and a log says who came when") {
 }
 
 TEST_CASE("asynchronous SGD on a quadratic is stable up to 2 sin(pi / (2 (2 tau + 1)))") {
-    const auto grows = [](int tau, double rate) {
-        const parameter_server options{sgd{.learning_rate = rate}, asynchronous{}};
+    const auto grows = [](int tau, double rate, const auto& compensator) {
+        const parameter_server options{sgd{.learning_rate = rate}, asynchronous{}, compensator};
         served server(options, tau + 1, {1.0f});
         // Workers take turns, so each gradient, of w^2 / 2, is tau steps old.
         double late = 0.0;
@@ -294,8 +340,11 @@ TEST_CASE("asynchronous SGD on a quadratic is stable up to 2 sin(pi / (2 (2 tau 
     for (const int tau : {0, 1, 2, 4, 8}) {
         const double bound = 2.0 * std::sin(std::numbers::pi / (2.0 * (2.0 * tau + 1.0)));
         CAPTURE(tau);
-        CHECK_FALSE(grows(tau, 0.98 * bound));
-        CHECK(grows(tau, 1.02 * bound));
+        CHECK_FALSE(grows(tau, 0.98 * bound, no_compensation{}));
+        CHECK(grows(tau, 1.02 * bound, no_compensation{}));
+        // Compensated exactly it is as if nothing were late.
+        CHECK_FALSE(grows(tau, 0.98 * 2.0, exact_compensation{}));
+        CHECK(grows(tau, 1.02 * 2.0, exact_compensation{}));
     }
 }
 
@@ -478,6 +527,9 @@ TEST_CASE("DC-SSGD without lambda is the step by the mean, in any order of worke
     // w1 = w - 0.25 a; w2 = w1 - 0.25 (b + lambda b^2 (w1 - w))
     CHECK(led_to(some, a, b) ==
           floats{1.0f - 1.0f - 0.25f * (12.0f + 0.25f * 144.0f * -1.0f), 3.0f});
+    // A correction is at most a half of its gradient: 6 in place of 36.
+    const delay_compensation_of_rounds bound{.lambda = 0.25, .bound = 0.5};
+    CHECK(led_to(bound, a, b) == floats{1.0f - 1.0f - 0.25f * (12.0f - 6.0f), 3.0f});
 }
 
 TEST_CASE("a server that begins from what another one showed goes on as it would, bit for bit") {
