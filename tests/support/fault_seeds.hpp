@@ -176,10 +176,13 @@ inline std::set<int> concerned_by(const simulated_options& options) {
 inline std::set<int> first_culprits(const simulated_options& options) {
     const auto is_noticed = [&](const network_fault& f) {
         if (!is_deadly(f)) return false;
-        // Who would notice it may have ended before.
+        // Who is dead dies unnoticed; and who would notice a damage may have ended before.
         return std::none_of(options.faults.begin(), options.faults.end(), [&](const auto& other) {
-            return f.is_of_connection() && (other.rank == f.rank || other.rank == f.peer) &&
-                   !other.is_of_connection() && other.at <= noticed_by(f, options);
+            if (&other == &f || other.is_of_connection()) return false;
+            if (!f.is_of_connection())
+                return is_deadly(other) && other.rank == f.rank && other.at <= f.at;
+            return (other.rank == f.rank || other.rank == f.peer) &&
+                   other.at <= noticed_by(f, options);
         });
     };
     duration noticed = duration::max();
