@@ -27,28 +27,45 @@ cmake --preset release -S "$root" -B "$build" > /dev/null
 cmake --build "$build" --target $(printf 'system_%s ' $tests) > /dev/null
 
 # shellcheck disable=SC2317  # it is called by xargs
-# slice TEST FIRST: its seeds from FIRST on; a line of figures in the test's `slices` when they are done.
+# slice TEST FIRST: its seeds from FIRST on; a line of figures in the test's `slices` when they are done. A seed that
+# crashes or hangs ends the program, which says so; the seeds behind it then have a run of their own.
 slice() {
-    local folder=$build/faults/$1 count=$((seeds - $2 < size ? seeds - $2 : size)) spent failed=0
+    local folder=$build/faults/$1 count=$((seeds - $2 < size ? seeds - $2 : size)) spent=0 failed=0 completed=0
+    local next=$2 end ended took log
     grep -q "^$2 " "$folder/slices" && return
+    end=$((next + count))
     TIMEFORMAT=%R
-    spent=$({ time SOTTO_FAULT_SEED=$2 SOTTO_FAULT_SEEDS=$count "$folder/program" \
-        --test-case='whatever goes wrong*' > "$folder/$2.log" 2>&1; } 2>&1) || failed=1
-    if [ "$failed" -eq 0 ]; then
-        rm "$folder/$2.log"
-    else
-        sed -nE 's/.*(again: .*); faults:.*/\1/p' "$folder/$2.log" | sort -u >> "$folder/failed"
-        echo "$1: see $folder/$2.log" >&2
-    fi
-    echo "$2 $count $spent $failed" >> "$folder/slices"
-    echo "$1 $(($2 + count)) of $seeds"
+    while [ "$next" -lt "$end" ]; do
+        log=$folder/$next.log
+        local broken=0
+        took=$({ time SOTTO_FAULT_SEED=$next SOTTO_FAULT_SEEDS=$((end - next)) "$folder/program" \
+            --test-case='whatever goes wrong*' > "$log" 2>&1; } 2>&1) || broken=1
+        spent=$(awk -v a="$spent" -v b="${took##*$'\n'}" 'BEGIN { print a + b }')
+        ended=$(sed -nE 's/.*seeds completed: ([0-9]+).*/\1/p' "$log" | tail -n 1)
+        ended=${ended:-0}
+        completed=$((completed + ended))
+        if [ "$broken" -eq 0 ]; then
+            rm "$log"
+        else
+            failed=1
+            sed -nE "s/.*again: (SOTTO[^']*'[^']*').*/\1/p" "$log" | sort -u >> "$folder/failed"
+            # Killed from outside it could not say so.
+            if [ "$ended" -lt $((end - next)) ] && ! grep -q "^seed .* crashed or hung" "$log"; then
+                echo "SOTTO_FAULT_SEED=$((next + ended)): it ended without a word" >> "$folder/failed"
+            fi
+            echo "$1: see $log" >&2
+        fi
+        next=$((next + ended + 1))
+    done
+    echo "$2 $count $spent $failed $completed" >> "$folder/slices"
+    echo "$1 $end of $seeds"
 }
 
 work=()
 for test in $tests; do
     folder=$build/faults/$test
     mkdir -p "$folder"
-    if [ -s "$results/$test.json" ] && jq -e ".seeds >= $seeds" "$results/$test.json" > /dev/null; then
+    if [ -s "$results/$test.json" ] && jq -e "(.tried // .seeds) >= $seeds" "$results/$test.json" > /dev/null; then
         echo "$test: done, see $results/$test.json"
         continue
     fi
@@ -76,7 +93,7 @@ for test in $tests; do
         --arg processor "$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)" --arg cores "$(nproc --all)" \
         --arg command "$command" --rawfile failed "$folder/failed" '
         split("\n") | map(select(length > 0) | split(" ") | map(tonumber))
-        | {test: $test, seeds: map(.[1]) | add, seconds: map(.[2]) | add, broken_slices: map(.[3]) | add,
+        | {test: $test, seeds: map(.[4]) | add, tried: map(.[1]) | add, seconds: map(.[2]) | add, broken_slices: map(.[3]) | add,
             failed: ($failed | split("\n") | map(select(length > 0))), date: $date, commit: $commit,
             processor: $processor, cores: $cores, command: $command}' "$folder/slices" > "$folder/result.json"
     mv "$folder/result.json" "$results/$test.json"
@@ -87,7 +104,7 @@ done
     echo "# Seeds of mixed faults on the simulated network"
     echo
     echo "Every seed draws a strategy, 2 to 16 ranks and what goes wrong; what is checked stands in the tests of these"
-    echo "names in tests/system. Seconds are summed over processes, whatever ran beside them."
+    echo "names in tests/system. Seeds count that ran to their end. Seconds are summed over processes, whatever ran beside them."
     echo
     echo "| test | seeds | seeds that failed | seconds | date | commit |"
     echo "|---|---|---|---|---|---|"
