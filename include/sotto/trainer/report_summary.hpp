@@ -199,7 +199,7 @@ inline std::string card(const run_log& run, std::size_t colour) {
                 " a step in the last epoch");
         if (run.by_server()) {
             number(bytes(run.total.bytes_received),
-                   "received by it: the server’s parameters, which messages do not shorten");
+                   "received by it: the server’s answers, of which no ratio here tells");
             if (!look_alike(ratio, 1.0))
                 number(times(ratio), "fewer bytes sent than whole gradients; " + times(later) +
                                          " in the last epoch");
