@@ -246,9 +246,8 @@ inline std::string totals(std::span<const run_log> runs) {
     std::string why = "<p class=\"soft\">";
     if (served > 0)
         why +=
-            "To a server a message goes once. Back come the server’s parameters, whole unless few "
-            "of "
-            "them have changed: both ratios are of what was sent alone. ";
+            "To a server a message goes once. Back come the server’s parameters, whole "
+            "unless few of them have changed: both ratios are of what was sent alone. ";
     if (served < std::ssize(runs))
         why +=
             "The two ratios differ: a sum of whole gradients over N workers costs each "
