@@ -86,7 +86,7 @@ inline std::string step_times(std::span<const run_log> runs) {
             "<span><i class=\"key " + std::string(part.colour) + "\"></i>" + part.name + "</span>";
         head += element("th", part.name);
     }
-    return "<h2>Where a step’s time goes</h2><p class=\"soft\">One worker’s mean step in the last "
+    return "<h2>Where a step’s time goes</h2><p class=\"soft\">A worker’s mean step in its last "
            "complete epoch. <b>wait</b> is the network and slower workers; <b>compress</b> is what "
            "saying less costs.</p>" +
            legend + "</p><div class=\"rows\">" + bars +

@@ -29,6 +29,13 @@ inline bool has_others(const run_log& run) noexcept {
     return run.workers() > 1 || run.by_server();
 }
 
+/// Until the last rank had ended whose log is known: the first need not be the last.
+inline double seconds_of_all(const run_log& run) noexcept {
+    double took = run.seconds;
+    for (const rank_total& r : run.ranks) took = std::max(took, r.seconds);
+    return took;
+}
+
 /// Whether two amounts are told alike, as so many times each other.
 inline bool look_alike(double a, double b) noexcept {
     return std::abs(a - b) < 0.05 * b;
@@ -142,7 +149,8 @@ inline std::string told_beside(const run_log& run, const run_log& dense) {
         out += ", ended at a loss of <b>" + digits(a->evaluated->loss) +
                "</b> on unseen data instead of " + digits(b->evaluated->loss);
     }
-    out += " and took <b>" + seconds(run.seconds) + "</b> instead of " + seconds(dense.seconds);
+    out += " and took <b>" + seconds(seconds_of_all(run)) + "</b> instead of " +
+           seconds(seconds_of_all(dense));
     if (run.steps != dense.steps)
         out += ", in " + counted(static_cast<double>(run.steps)) + " steps instead of " +
                counted(static_cast<double>(dense.steps));
@@ -181,8 +189,7 @@ inline std::string card(const run_log& run, std::size_t colour) {
         number(digits(tested->evaluated->loss), "loss on unseen data");
     else
         number(run.epochs.empty() ? "–" : digits(run.epochs.back().loss), "loss while training");
-    double took = run.seconds;  // of all: the first rank may have ended before the others
-    for (const rank_total& r : run.ranks) took = std::max(took, r.seconds);
+    const double took = seconds_of_all(run);
     number(seconds(took),
            counted(static_cast<double>(run.steps)) + " steps, " +
                counted(run.total.examples_of_all / std::max(took, 1e-9)) +

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -15,12 +16,14 @@
 #include "sotto/trainer/run_recorder.hpp"
 #include "sotto/trainer/trainer.hpp"
 #include "sotto/transports/run_simulated.hpp"
+#include "support/fault_seeds.hpp"
 #include "support/folders.hpp"
 #include "support/made_up_run.hpp"
 #include "support/numbers.hpp"
 
 using namespace sotto;
 using namespace sotto::testing;
+using namespace std::chrono_literals;
 
 namespace {
 
@@ -169,6 +172,30 @@ TEST_CASE("a worker that came again is joined with the others, with all it did")
     CHECK(run.ranks[1].rank == 2);
     CHECK(run.ranks[1].steps == 6);
     CHECK(run.total.examples_of_all == 48.0);
+}
+
+TEST_CASE("a worker that is killed and comes again has one log of all its steps") {
+    const scratch_folder folder("joined_killed");
+    const auto path = folder.path() / "run.jsonl";
+    const parameter_server strategy{sgd{.learning_rate = 0.125}, asynchronous{}, no_compensation{},
+                                    none{}, serving{.dedicated = true, .survives = true}};
+    simulated_options network = usual(3);
+    network.lines.assign(3, network.line);
+    network.lines[0] = {.out = 2e6, .in = 2e5, .latency = 5ms};
+    network.faults = {network_fault::crash(2, 800ms), network_fault::restart(2, 880ms)};
+    simulate(3, network, [&](simulated& transport) {
+        number_model model;
+        trainer trainer{model, strategy, transport, {.batch_size = 4, .seed = 1}};
+        trainer.fit(numbered{96}, epochs{1}, json_lines{path, {.every_rank = true}});
+    }).require_success();
+    const run_log again = read_json_lines(path.string() + ".rank2");
+    CHECK(again.fits == 2);
+    CHECK(again.interruptions == 1);
+    CHECK(again.steps_missing <= 1);  // one that it was pushing when it died
+    CHECK(again.last_step == 12);
+    const run_log run = read_json_lines_of_ranks(path);
+    CHECK(run.workers() == 2);
+    CHECK(run.ranks.size() == 2);
 }
 
 TEST_CASE("the server of a real run is told apart from its workers") {
