@@ -114,10 +114,8 @@ inline std::string server_table(const server_report& server, const run_log& run)
         (bars.each() == 1 ? std::string("a step") : std::to_string(bars.each()) + " steps") +
         " of lateness, from none on; its height is a share of the worker’s gradients, on one scale"
         "</caption><thead><tr><th>worker</th><th>gradients</th><th>of them dropped</th>"
-        "<th>steps late, mean</th><th>most</th><th>held back by the server</th><th>waited, by its "
-        "own "
-        "log</th><th>how late they came</th></tr>"
-        "</thead>";
+        "<th>steps late, mean</th><th>most</th><th>held back by the server</th>"
+        "<th>waited, by its own log</th><th>how late they came</th></tr></thead>";
     for (std::size_t i = 0; i < std::min(server.workers.size(), rows_max); ++i) {
         const served_worker& w = server.workers[i];
         out += "<tr><th>rank " + std::to_string(w.rank) + "</th>" +
