@@ -248,9 +248,11 @@ set(sotto_headers
     include/sotto/trainer/resuming.hpp
     include/sotto/trainer/round_times.hpp
     include/sotto/trainer/run_chance.hpp
+    include/sotto/trainer/run_costs.hpp
     include/sotto/trainer/run_keeper.hpp
     include/sotto/trainer/run_log.hpp
     include/sotto/trainer/run_place.hpp
+    include/sotto/trainer/run_ranks.hpp
     include/sotto/trainer/run_recorder.hpp
     include/sotto/trainer/saved_state.hpp
     include/sotto/trainer/saving.hpp

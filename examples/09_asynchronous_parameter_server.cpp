@@ -14,30 +14,31 @@
 #include <cstdio>
 #include <filesystem>
 #include <string>
+#include <type_traits>
 
 #include "transport.hpp"
 
 namespace {
 
 struct settings {
-    std::string consistency = "asynchronous", compensator = "adaptive";
+    std::string consistency = "asynchronous", compensator = "adaptive", compressor = "none";
     std::string log = "asynchronous_parameter_server.jsonl", checkpoints;
     std::string report = "asynchronous_parameter_server.html", trace;
-    double rate = 0.1, lambda = 2.0;
+    double rate = 0.1, lambda = 2.0, density = 0.05;
     std::int64_t passes = 5;
-    int bound = 3;
+    int bound = 3, backups = 0;
     sotto::serving servers{.dedicated = true};
     sotto::training_options training{};
     examples::transport_options transport{};
     bool quick = false;
 };
 
-void train(const settings& s, auto consistency, auto compensator) {
+void train(const settings& s, auto consistency, auto compensator, auto compressor) {
     using namespace sotto;
     const auto digits = data::digits(s.quick ? 2'000 : 10'000, random_stream{1});
     const auto unseen = data::digits(2'000, random_stream{2});
-    const parameter_server strategy{sgd{.learning_rate = s.rate}, consistency, compensator, none{},
-                                    s.servers};
+    const parameter_server strategy{sgd{.learning_rate = s.rate}, consistency, compensator,
+                                    compressor, s.servers};
     examples::with_transport(s.transport, [&](auto& transport) {
         models::mlp model{784, 256, 10};
         trainer trainer{model, strategy, transport, s.training};
@@ -50,20 +51,46 @@ void train(const settings& s, auto consistency, auto compensator) {
         transport.agree(true);  // all ranks have written their logs
         if (transport.rank() != 0) return;
         const evaluation found = trainer.evaluate(unseen);
+        const auto version = trainer.state().server()->version();
         std::printf("accuracy %.2f %% after %llu steps of the server, %.2f s\n",
-                    100.0 * found.accuracy,
-                    static_cast<unsigned long long>(trainer.state().server()->version()),
+                    100.0 * found.accuracy, static_cast<unsigned long long>(version),
                     in_seconds(transport.now() - began));
         write_report(read_json_lines_of_ranks(s.log), s.report,
                      {.title = "A parameter server and its workers"});
         std::printf("Who computed, waited and sent, and how late gradients came: %s\n",
                     std::filesystem::absolute(s.report).c_str());
+        if (s.servers.checkpoints.empty())
+            std::puts("Nothing of the model was saved: --checkpoints FOLDER has the servers save");
+        else if (version < static_cast<std::uint64_t>(s.servers.every))
+            std::printf("Nothing of the model was saved: that is due every %lld steps (--every)\n",
+                        static_cast<long long>(s.servers.every));
+        else
+            std::printf("Servers saved what they hold every %lld of their steps in %s\n",
+                        static_cast<long long>(s.servers.every),
+                        std::filesystem::absolute(s.servers.checkpoints).c_str());
     });
 }
 
+/// Each pair is a program of its own: not all are compiled, what is not is refused.
 void with_compensator(const settings& s, auto consistency) {
-    if (s.compensator == "none") return train(s, consistency, sotto::no_compensation{});
-    train(s, consistency, sotto::delay_compensation_adaptive{.lambda = s.lambda});
+    using namespace sotto;
+    if (s.compressor == "dgc") {
+        if (s.compensator != "none")
+            throw invalid_option("--compressor dgc goes with --compensator none in this example");
+        return train(s, consistency, no_compensation{}, dgc{.density = s.density});
+    }
+    if (s.compensator == "none") return train(s, consistency, no_compensation{}, none{});
+    if (s.compensator == "adaptive")
+        return train(s, consistency, delay_compensation_adaptive{.lambda = s.lambda}, none{});
+    if constexpr (std::is_same_v<decltype(consistency), asynchronous>) {
+        if (s.compensator == "constant")
+            return train(s, consistency, delay_compensation{.lambda = s.lambda}, none{});
+        if (s.compensator == "inverse") return train(s, consistency, inverse_staleness{}, none{});
+        if (s.compensator == "ada-delay") return train(s, consistency, ada_delay{}, none{});
+        return train(s, consistency, gap_aware{}, none{});
+    }
+    throw invalid_option("--compensator " + s.compensator +
+                         " goes with --consistency asynchronous in this example");
 }
 
 }  // namespace
@@ -74,16 +101,26 @@ int main(int argc, char** argv) {
     CLI::App app{"Trains by a parameter server", "asynchronous_parameter_server"};
     app.option_defaults()->always_capture_default();
     app.add_option("--consistency", s.consistency, "How far ranks may be apart")
-        ->check(CLI::IsMember({"asynchronous", "stale", "bulk"}));
-    app.add_option("--compensator", s.compensator, "What is done about late gradients")
-        ->check(CLI::IsMember({"none", "adaptive"}));
-    app.add_option("--lambda", s.lambda, "Of the compensator");
-    app.add_option("--bound", s.bound, "stale: rounds that a worker may be ahead");
+        ->check(CLI::IsMember({"asynchronous", "stale", "dynamic", "bulk"}));
+    CLI::Option* const compensator =
+        app.add_option("--compensator", s.compensator, "What is done about late gradients")
+            ->check(CLI::IsMember(
+                {"none", "adaptive", "constant", "inverse", "ada-delay", "gap-aware"}));
+    app.add_option("--lambda", s.lambda, "Of the compensators adaptive and constant");
+    app.add_option("--compressor", s.compressor, "How gradients are sent; dgc without compensator")
+        ->check(CLI::IsMember({"none", "dgc"}));
+    app.add_option("--density", s.density, "dgc: the share of a gradient that is sent");
+    app.add_option("--bound", s.bound,
+                   "stale, dynamic: rounds that a worker may be ahead, at most");
+    app.add_option("--backups", s.backups, "bulk: workers that a round does not wait for");
+    app.add_flag("--survives", s.servers.survives,
+                 "Workers and servers may die and come again, where the transport can");
     app.add_option("--servers", s.servers.servers, "Ranks that serve");
     app.add_flag(
         "--servers-work", [&](std::int64_t) { s.servers.dedicated = false; },
         "Those that serve also work");
     app.add_option("--checkpoints", s.checkpoints, "Folder in which servers save what they hold");
+    app.add_option("--every", s.servers.every, "Steps of a server from one save to the next");
     app.add_option("--learning-rate", s.rate, "Of a step of the server");
     app.add_option("--batch-size", s.training.batch_size, "Of one worker");
     app.add_option("--seed", s.training.seed, "Of starting values and the order of data");
@@ -97,6 +134,7 @@ int main(int argc, char** argv) {
     examples::add_transport(app, s.transport);
     return examples::run(app, argc, argv, [&] {
         if (s.quick) s.passes = std::min<std::int64_t>(s.passes, 2);
+        if (s.compressor == "dgc" && compensator->count() == 0) s.compensator = "none";
         s.servers.checkpoints = s.checkpoints;
         s.servers.record_arrivals = record;
         s.servers.replay_arrivals = replay;
@@ -105,8 +143,11 @@ int main(int argc, char** argv) {
             with_compensator(s, sotto::asynchronous{});
         else if (s.consistency == "stale")
             with_compensator(s, sotto::stale_synchronous{.bound = s.bound});
+        else if (s.consistency == "dynamic")
+            with_compensator(s, sotto::dynamic_stale_synchronous{.lowest = std::min(2, s.bound),
+                                                                 .highest = s.bound});
         else
-            with_compensator(s, sotto::bulk_synchronous{});
+            with_compensator(s, sotto::bulk_synchronous{.backups = s.backups});
         return 0;
     });
 }

@@ -1,6 +1,6 @@
-// One worker is slow. The same job on a simulated network by rounds that wait for it, by rounds
-// that wait no longer than a bound, and by workers that never wait: how long each takes to a
-// target loss.
+// One worker is slow. The same job on a simulated network in five ways: by rounds that wait for it
+// or do without the last gradient, by workers that are ahead by no more than a bound, and by
+// workers that never wait, without and with a correction: how long each takes to a target loss.
 
 #include <sotto/sotto.hpp>
 #include <sotto/trainer/joined_ranks.hpp>
@@ -100,17 +100,17 @@ outcome train(const settings& s, const auto& strategy) {
 
 int main(int argc, char** argv) {
     settings s;
-    CLI::App app{"One slow worker, and three ways to live with it", "stragglers"};
+    CLI::App app{"One slow worker, and five ways to live with it", "stragglers"};
     app.option_defaults()->always_capture_default();
-    app.add_option("--workers", s.transport.workers, "Ranks, the one that serves among them")
+    app.add_option("--ranks", s.transport.workers, "One of them serves, the others are workers")
         ->check(CLI::Range(3, 1000));
     app.add_option("--slow", s.transport.slow, "How much slower the last rank computes")
         ->check(CLI::Range(1.0, 1e6));
     app.add_option("--megabits", s.transport.megabits, "Of every rank's line, a second")
         ->check(CLI::Range(0.001, 1e6));
-    app.add_option("--learning-rate", s.rate, "Of a step of the server");
+    app.add_option("--learning-rate", s.rate, "By which each gradient moves, in rounds too");
     app.add_option("--target", s.target, "Test loss at which the clock stops");
-    app.add_option("--epochs", s.passes, "Passes over the data, at most")
+    app.add_option("--epochs", s.passes, "Passes of each worker over its share, at most")
         ->check(examples::at_least_one);
     app.add_option("--batch-size", s.training.batch_size, "Of one worker");
     app.add_option("--seed", s.transport.seed, "Of speeds");
@@ -124,15 +124,27 @@ int main(int argc, char** argv) {
         const serving servers{.dedicated = true};
         std::printf("%d workers, the last %.3g times slower than the others\n",
                     s.transport.workers - 1, s.transport.slow);
-        std::printf("%-44s %12s %10s %16s\n", "", "to the loss", "steps", "worker 1 waited");
+        std::puts(
+            "Seconds are the simulated network's, steps the server's. Every gradient moves by the\n"
+            "whole rate: gradients of a round are added (averaged = false). The default of rounds\n"
+            "and bounds is their mean, at which each moves by the rate / workers.");
+        char target[32];
+        std::snprintf(target, sizeof target, "to loss %.3g", s.target);
+        std::printf("%-44s %16s %10s %16s\n", "", target, "steps", "worker 1 waited");
         std::vector<run_log> runs;
         const auto row = [&](const char* name, const auto& strategy) {
             outcome found = train(s, strategy);
+            char seconds[48];
+            if (found.seconds)
+                std::snprintf(seconds, sizeof seconds, "%.2f s", *found.seconds);
+            else
+                std::snprintf(seconds, sizeof seconds, "not in %lld epochs",
+                              static_cast<long long>(s.passes));
             found.log.name = name;
+            found.log.remarks.push_back(
+                {0, std::string(target) + " of unseen data: " + seconds, false});
             runs.push_back(std::move(found.log));
-            char seconds[32] = "never";
-            if (found.seconds) std::snprintf(seconds, sizeof seconds, "%.2f s", *found.seconds);
-            std::printf("%-44s %12s %10llu %14.0f %%\n", name, seconds,
+            std::printf("%-44s %16s %10llu %14.0f %%\n", name, seconds,
                         static_cast<unsigned long long>(found.steps), 100.0 * found.waited);
         };
         row("bulk synchronous", parameter_server{by, bulk_synchronous{.averaged = false},

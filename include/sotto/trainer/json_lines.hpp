@@ -62,7 +62,8 @@ struct json_lines_options {
 ///           acknowledged as a server and came again without. Last
 /// `step` counts those completed over all calls of `fit`. A log that is given to `fit` again
 /// goes on in its file, with a run line; so does that of a run which goes on with an earlier
-/// process's, after `resume`: what a crash left of a last line is cut off. A call of `fit` that
+/// process's, after `resume` or where servers had its rank's rounds: what a crash left of a last
+/// line is cut off. A call of `fit` that
 /// an earlier process had completed adds nothing. All but the run, round and skipped lines have
 /// seconds_since_start. Costs are this rank's: examples; load_, compute_, compress_, wait_ and
 /// apply_seconds; exchange_seconds, in which something was under way, and hidden_seconds, of
@@ -92,7 +93,8 @@ public:
             if (info.rank != 0)
                 file_ =
                     detail::line_file(file_.path().string() + ".rank" + std::to_string(info.rank));
-            const bool goes_on = options_.append || info.steps_before > 0;
+            const bool goes_on =
+                options_.append || info.steps_before > 0 || info.steps_at_servers > 0;
             const std::error_code reason = goes_on ? file_.open_at_end() : file_.open_empty();
             if (reason) fail("opened for writing", reason);
         }
@@ -107,7 +109,7 @@ public:
                     {"epochs", info.epochs},
                     {"examples", info.examples},
                     {"steps_an_epoch", info.steps_an_epoch},
-                    {"step", info.steps_before},
+                    {"step", info.steps_before + info.steps_at_servers},
                     {"options", fields_of(info.description)},
                     {"tensors", std::move(tensors)}};
         if (info.serves) line["server_memory"] = detail::fields_of_memory(*info.serves);

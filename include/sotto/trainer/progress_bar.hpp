@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "sotto/trainer/callback.hpp"
+#include "sotto/trainer/run_ranks.hpp"
 #include "sotto/trainer/server_summary.hpp"
 
 namespace sotto {
@@ -18,33 +19,42 @@ namespace sotto {
 /// terminal: no line is redrawn, the lines for epochs are written. A run that was resumed says
 /// first where it goes on. Where rank 0 serves others, it says in the beginning what memory that
 /// takes, and whether a server that fails forgets, and in the end how late their gradients came and
-/// which ranks went. Other ranks write nothing.
+/// which ranks went; where it does nothing else, the first rank that trains shows how it is doing in
+/// its place. Other ranks write nothing.
 class progress_bar {
 public:
     explicit progress_bar(std::FILE* out = stderr) noexcept : out_(out) {}
 
     void on_begin(const run_info& info) {
-        shown_ = info.rank == 0;
+        const int alone = serving_ranks_of(info.description).alone();
+        const bool serves_alone = info.rank == 0 && alone > 0;
+        shown_ = info.rank == 0 || info.rank == alone;
         live_ = shown_ && ::isatty(::fileno(out_)) == 1;
-        world_size_ = info.world_size;
+        workers_ = std::max(info.world_size - alone, 1);
         bounded_ = info.epochs < std::numeric_limits<std::int64_t>::max();
         epochs_ = bounded_ ? info.epochs_before + info.epochs : 0;
-        before_ = info.steps_before;
+        before_ = info.steps_before + info.steps_at_servers;
         steps_ = static_cast<double>(info.steps_max);
         if (bounded_)
             steps_ = std::min(steps_, static_cast<double>(info.epochs) *
                                               static_cast<double>(info.steps_an_epoch) -
                                           static_cast<double>(info.rounds_before));
+        steps_ -= static_cast<double>(info.steps_at_servers);
         next_ = 0.0;
         rest_after_ = info.resumed && info.rounds_before > 0 ? info.steps_before : 0;
         if (shown_ && info.resumed) tell_of_resuming(info);
+        if (shown_ && info.steps_at_servers > 0)
+            std::fprintf(out_, "goes on after step %lld, which the servers have\n",
+                         static_cast<long long>(before_));
         if (shown_ && info.serves && !info.over)
             std::fprintf(out_, "%s\n", summary_of(*info.serves).c_str());
-        if (shown_ && info.servers_forget && !info.over)
+        if (info.rank == 0 && info.servers_forget && !info.over)
             std::fputs(
                 "a server that fails begins anew: give serving::checkpoints to keep what it "
                 "learnt\n",
                 out_);
+        if (serves_alone && !info.over)
+            std::fprintf(out_, "progress is shown on rank %d, the first worker\n", alone);
     }
 
     void on_step(const step_report& report) noexcept {
@@ -52,7 +62,7 @@ public:
         next_ = report.seconds + 0.1;
         const auto steps = static_cast<double>(report.step - before_);
         const double done = steps_ > 0.0 ? std::min(steps / steps_, 1.0) : 0.0;
-        const double rate = static_cast<double>(report.round.examples) * world_size_ * steps /
+        const double rate = static_cast<double>(report.round.examples) * workers_ * steps /
                             std::max(report.seconds, 1e-9);
         const double left = done > 0.0 ? report.seconds * (1.0 - done) / done : 0.0;
         constexpr int width = 24;
@@ -148,7 +158,7 @@ private:
     std::FILE* out_;
     bool shown_ = false;
     bool live_ = false;
-    int world_size_ = 1;
+    int workers_ = 1;
     bool bounded_ = false;  // whether the number of epochs is
     std::int64_t epochs_ = 0;
     std::int64_t before_ = 0;  // steps of earlier calls of fit

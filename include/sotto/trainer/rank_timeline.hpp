@@ -71,7 +71,7 @@ public:
         steps.push_back(s);
     }
 
-    /// Of its time, what it spent waiting; 0 before there is any.
+    /// Of its steps' time, what it spent waiting; 0 before there is any.
     double waiting_share() const noexcept { return seconds > 0.0 ? waited / seconds : 0.0; }
 
     friend bool operator==(const rank_timeline&, const rank_timeline&) = default;

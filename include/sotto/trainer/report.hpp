@@ -58,7 +58,7 @@ inline std::string configuration(std::span<const run_log> runs) {
         row->second[run] = std::move(value);
     };
     for (std::size_t i = 0; i < runs.size(); ++i) {
-        set("workers", i, std::to_string(runs[i].about.world_size));
+        set("workers", i, std::to_string(runs[i].workers()));
         for (const auto& [name, value] : runs[i].about.options)
             if (!name.starts_with("tensor ")) set(name, i, value);
     }

@@ -24,11 +24,12 @@
 namespace sotto::reporting {
 
 /// The run whose steps other ways to send are compared with: the first of several workers that sent
-/// whole gradients; without one, the first of several workers.
+/// whole gradients; without one, the first of several workers. What is predicted is of all-reduces,
+/// so not one whose gradients go to a server.
 inline const run_log* compared_run(std::span<const run_log> runs) noexcept {
     const run_log* first = nullptr;
     for (const run_log& run : runs) {
-        if (run.about.world_size < 2 || run.steps == 0) continue;
+        if (run.about.world_size < 2 || run.by_server() || run.steps == 0) continue;
         if (sends_whole_gradients(run)) return &run;
         if (!first) first = &run;
     }
@@ -84,7 +85,7 @@ inline std::optional<advice> advice_from(std::span<const run_log> runs, const ne
     std::vector<way_to_send> ways;
     bool has_dense = false;
     for (std::size_t i = 0; i < runs.size(); ++i) {
-        if (runs[i].about.world_size != world || runs[i].steps == 0 ||
+        if (runs[i].about.world_size != world || runs[i].by_server() || runs[i].steps == 0 ||
             !same_tensors(runs[i].about.tensors, first->about.tensors) ||
             (sends_whole_gradients(runs[i]) && has_dense))
             continue;
@@ -113,7 +114,7 @@ inline std::string not_compared(std::span<const run_log> runs, const advice& fou
             names += (names.empty() ? "" : ", ") + escaped(runs[i].name, 40);
     if (names.empty()) return names;
     return " (without " + names +
-           ": other tensors, another number of workers or whole gradients again)";
+           ": other tensors, another number of workers, a server or whole gradients again)";
 }
 
 /// Where nothing can be compared: why, and what is known nevertheless.
@@ -125,6 +126,11 @@ inline std::string nothing_to_compare(std::span<const run_log> runs,
     std::string out = "<h2>Does it pay here?</h2><p class=\"soft\">";
     if (!several)
         return out + "There is nothing to compare: one worker has nobody to send gradients to.</p>";
+    const auto is_served = [](const run_log& r) { return r.by_server(); };
+    if (!run && std::any_of(runs.begin(), runs.end(), is_served))
+        return out +
+               "What is predicted here is of sums over all workers: of gradients that go to "
+               "a server nothing is.</p>";
     if (!run) return out + "There is nothing to compare yet: no step was measured.</p>";
     out +=
         "There is nothing to compare: only whole gradients were sent. With its option calibrate "

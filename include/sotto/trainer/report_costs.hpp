@@ -30,33 +30,55 @@ inline constexpr part_of_step parts_of_step[] = {{"load", "f4", &run_costs::load
                                                  {"wait", "fw", &run_costs::wait},
                                                  {"apply", "f2", &run_costs::apply}};
 
+/// A rank's mean step.
+struct mean_step {
+    std::string name;
+    run_costs costs;
+};
+
+/// A row for each run, and where several ranks' logs are known for each of those, up to a number.
+inline std::vector<mean_step> mean_steps(std::span<const run_log> runs) {
+    constexpr std::size_t ranks_max = 16;
+    std::vector<mean_step> rows;
+    const auto add = [&](std::string name, const run_costs& costs, std::int64_t steps) {
+        run_costs each;
+        each.add(costs, 1.0 / static_cast<double>(std::max<std::int64_t>(steps, 1)));
+        rows.push_back({std::move(name), each});
+    };
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+        const run_log& run = runs[i];
+        const std::string name = key(i) + escaped(run.name, 60);
+        const auto of_rank = [&](int rank) { return name + ", rank " + std::to_string(rank); };
+        const std::size_t shown = std::min(run.ranks.size(), ranks_max);
+        for (const rank_total& r : std::span(run.ranks).first(shown))
+            add(of_rank(r.rank), r.steady, r.steady_steps);
+        if (shown > 0) continue;
+        const auto [costs, steps] = run.steady();
+        add(run.by_server() ? of_rank(run.about.rank) : name, costs, steps);
+    }
+    return rows;
+}
+
 /// Where a step's time goes, as bars of one scale and as numbers.
 inline std::string step_times(std::span<const run_log> runs) {
     double longest = 0.0;
-    std::vector<run_costs> mean;
-    for (const run_log& run : runs) {
-        const auto [costs, steps] = run.steady();
-        run_costs each;
-        each.add(costs, 1.0 / static_cast<double>(std::max<std::int64_t>(steps, 1)));
-        longest = std::max(longest, each.seconds());
-        mean.push_back(each);
-    }
+    const std::vector<mean_step> mean = mean_steps(runs);
+    for (const mean_step& each : mean) longest = std::max(longest, each.costs.seconds());
     if (!(longest > 0.0)) return {};
     std::string bars, table;
-    for (std::size_t i = 0; i < runs.size(); ++i) {
-        const std::string name = key(i) + escaped(runs[i].name, 60);
+    for (const auto& [name, each] : mean) {
         bars += "<div><div>" + name + "</div><div class=\"bar\">";
         table += "<tr><th>" + name + "</th>";
         for (const part_of_step& part : parts_of_step) {
-            const double took = mean[i].*part.seconds, share = took / longest;
+            const double took = each.*part.seconds, share = took / longest;
             table += element("td", seconds(took));
             if (share < 0.001) continue;
             bars += "<span class=\"" + std::string(part.colour) +
                     "\" style=\"width:" + fixed(100.0 * share, 2) + "%\" title=\"" + part.name +
                     " " + seconds(took) + "\">" + (share > 0.09 ? part.name : "") + "</span>";
         }
-        bars += "</div><div>" + seconds(mean[i].seconds()) + "</div></div>";
-        table += element("td", seconds(mean[i].seconds())) + "</tr>";
+        bars += "</div><div>" + seconds(each.seconds()) + "</div></div>";
+        table += element("td", seconds(each.seconds())) + "</tr>";
     }
     std::string legend = "<p class=\"keys soft\">", head = "<tr><th>a step</th>";
     for (const part_of_step& part : parts_of_step) {
@@ -64,7 +86,7 @@ inline std::string step_times(std::span<const run_log> runs) {
             "<span><i class=\"key " + std::string(part.colour) + "\"></i>" + part.name + "</span>";
         head += element("th", part.name);
     }
-    return "<h2>Where a step’s time goes</h2><p class=\"soft\">One worker’s mean step in the last "
+    return "<h2>Where a step’s time goes</h2><p class=\"soft\">A worker’s mean step in its last "
            "complete epoch. <b>wait</b> is the network and slower workers; <b>compress</b> is what "
            "saying less costs.</p>" +
            legend + "</p><div class=\"rows\">" + bars +
@@ -184,9 +206,13 @@ inline std::string tensor_bytes(std::span<const run_log> runs) {
 
 /// Wire and memory totals, and why the two ratios differ.
 inline std::string totals(std::span<const run_log> runs) {
+    const auto served =
+        std::count_if(runs.begin(), runs.end(), [](const run_log& run) { return run.by_server(); });
     std::string head = "<tr><th>one worker, whole run</th>";
     for (std::size_t i = 0; i < runs.size(); ++i)
-        head += "<th>" + key(i) + escaped(runs[i].name, 40) + "</th>";
+        head += "<th>" + key(i) + escaped(runs[i].name, 40) +
+                (runs[i].by_server() ? ", rank " + std::to_string(runs[i].about.rank) : "") +
+                "</th>";
     std::string rows;
     const auto row = [&](const char* name, auto value) {
         rows += "<tr><th>" + std::string(name) + "</th>";
@@ -201,7 +227,9 @@ inline std::string totals(std::span<const run_log> runs) {
         [](const run_log& r) { return bytes(r.total.message_bytes); });
     row("message ratio",
         [&](const run_log& r) { return ratio(r.total.dense_bytes, r.total.message_bytes); });
-    row("whole gradients by a ring would send",
+    row(served == 0                  ? "whole gradients by a ring would send"
+        : served == std::ssize(runs) ? "whole gradients to a server would send"
+                                     : "whole gradients by a ring, or to a server, would send",
         [](const run_log& r) { return bytes(r.total.ring_bytes); });
     row("sent on the wire, all copies", [](const run_log& r) { return bytes(r.total.bytes_sent); });
     row("wire ratio",
@@ -215,15 +243,21 @@ inline std::string totals(std::span<const run_log> runs) {
     row("most memory the process had", [](const run_log& r) {
         return r.peak_memory_bytes > 0.0 ? bytes(r.peak_memory_bytes) : std::string("–");
     });
-    std::string why =
-        "<p class=\"soft\">The two ratios differ: a sum of whole gradients over N workers costs "
-        "each "
-        "of them only 2 (N − 1) / N gradients, because partial sums travel; compressed messages "
-        "cannot be added on the way, so an all-gather delivers each of them to the N − 1 other "
-        "workers.";
+    std::string why = "<p class=\"soft\">";
+    if (served > 0)
+        why +=
+            "To a server a message goes once. Back come the server’s parameters, whole "
+            "unless few of them have changed: both ratios are of what was sent alone. ";
+    if (served < std::ssize(runs))
+        why +=
+            "The two ratios differ: a sum of whole gradients over N workers costs each "
+            "of them only 2 (N − 1) / N gradients, because partial sums travel; compressed "
+            "messages "
+            "cannot be added on the way, so an all-gather delivers each of them to the N − 1 other "
+            "workers.";
     for (const run_log& run : runs) {
-        const double n = run.about.world_size;
-        if (n < 2.0 || run.changed_world || sends_whole_gradients(run) ||
+        const double n = run.workers();
+        if (n < 2.0 || run.by_server() || run.changed_world || sends_whole_gradients(run) ||
             !(run.total.message_bytes > 0.0))
             continue;
         const double ring = 2.0 * (n - 1.0) / n;

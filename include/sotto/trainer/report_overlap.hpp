@@ -25,6 +25,9 @@ struct drawn_span {
     std::string says{};
 };
 
+/// What a span says that is put together.
+inline constexpr const char* several_spans = "several";
+
 /// Spans in order, those too short to be seen put together with what they touch: as many at most
 /// as there are such lengths, twice. Of two put together the longer one gives the colour.
 inline std::vector<drawn_span> visible(const std::vector<drawn_span>& spans, double shortest) {
@@ -38,7 +41,7 @@ inline std::vector<drawn_span> visible(const std::vector<drawn_span>& spans, dou
             if (length > longest) out.back().colour = s.colour;
             longest = std::max(longest, length);
             out.back().end = std::max(out.back().end, s.end);
-            out.back().says = "several";
+            out.back().says = several_spans;
             continue;
         }
         out.push_back(s);

@@ -91,22 +91,21 @@ private:
 
 /// What a server takes: the sum, and its parts that are not nothing.
 inline std::string told_memory(const server_memory& memory) {
-    std::string parts;
-    const auto add = [&](std::int64_t size, const char* what) {
-        if (size > 0)
-            parts += (parts.empty() ? "" : ", ") + std::string(what) + " " +
-                     bytes(static_cast<double>(size));
-    };
-    add(memory.parameters, "parameters and a gradient");
-    add(memory.optimizer, "the optimizer");
-    add(memory.compensator, "the compensator");
-    add(memory.versions, "copies of versions at most");
-    add(memory.changes, "the ring of last steps at most");
-    add(memory.messages, "messages at most");
-    return bytes(static_cast<double>(memory.together())) + " of memory at most: " + parts;
+    const std::string parts =
+        parts_of(memory, [](std::int64_t size) { return bytes(static_cast<double>(size)); });
+    return bytes(static_cast<double>(memory.together())) + " of memory at most" +
+           (parts.empty() ? "" : ": ") + parts;
 }
 
-inline std::string server_table(const server_report& server) {
+/// What a rank waited by its own log, of all its steps; where that is not known, a dash.
+inline std::string own_waiting(const run_log& run, int rank) {
+    for (const rank_total& r : run.ranks)
+        if (r.rank == rank) return seconds(r.total.wait);
+    if (run.about.rank == rank && run.steps > 0) return seconds(run.total.wait);
+    return "–";
+}
+
+inline std::string server_table(const server_report& server, const run_log& run) {
     constexpr std::size_t rows_max = staleness_bars::workers_max;
     const staleness_bars bars(server);
     const bool loses = std::any_of(server.workers.begin(), server.workers.end(),
@@ -116,8 +115,9 @@ inline std::string server_table(const server_report& server) {
         ", " + counted(static_cast<double>(server.version)) + " steps. A bar is " +
         (bars.each() == 1 ? std::string("a step") : std::to_string(bars.each()) + " steps") +
         " of lateness, from none on; its height is a share of the worker’s gradients, on one scale"
-        "</caption><thead><tr><th>worker</th><th>gradients</th><th>dropped</th>"
-        "<th>steps late, mean</th><th>most</th><th>it waited</th><th>how late they came</th>" +
+        "</caption><thead><tr><th>worker</th><th>gradients</th><th>of them dropped</th>"
+        "<th>steps late, mean</th><th>most</th><th>held back by the server</th>"
+        "<th>waited, by its own log</th><th>how late they came</th>" +
         (loses ? "<th>lost</th>" : "") + "</tr></thead>";
     for (std::size_t i = 0; i < std::min(server.workers.size(), rows_max); ++i) {
         const served_worker& w = server.workers[i];
@@ -126,7 +126,8 @@ inline std::string server_table(const server_report& server) {
                element("td", counted(static_cast<double>(w.dropped))) +
                element("td", digits(w.mean_late())) +
                element("td", w.most_late() < 0 ? "–" : std::to_string(w.most_late())) +
-               element("td", seconds(w.waited)) + element("td", bars.svg(w)) +
+               element("td", seconds(w.waited)) + element("td", own_waiting(run, w.rank)) +
+               element("td", bars.svg(w)) +
                (loses ? element("td", counted(static_cast<double>(w.lost))) : "") + "</tr>";
     }
     if (server.workers.size() > rows_max)
@@ -159,15 +160,16 @@ inline std::string servers_section(std::span<const run_log> runs) {
         if (run.about.serves) out += ": a server takes " + told_memory(*run.about.serves);
         out += ".</p>" + told_losses(run);
         for (std::size_t s = 0; s < std::min(run.servers.size(), servers_max); ++s)
-            out += server_table(run.servers[s]);
+            out += server_table(run.servers[s], run);
         if (run.servers.size() > servers_max)
             out += "<p class=\"soft\">and " + std::to_string(run.servers.size() - servers_max) +
                    " more servers</p>";
     }
     if (out.empty()) return out;
     return "<h2>How late gradients came</h2><p class=\"soft\">Steps that the server took between a "
-           "worker’s reading of the parameters and its gradient’s arrival. What a worker waited is "
-           "the time between its push and the server’s answer, without the network.</p>" +
+           "worker’s reading of the parameters and its gradient’s arrival. A server holds "
+           "a worker back from its push’s arrival to the answer; what the worker waited is that "
+           "and the network, and what is under way at the server for others.</p>" +
            out;
 }
 

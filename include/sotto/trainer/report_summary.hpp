@@ -14,10 +14,31 @@
 
 namespace sotto::reporting {
 
-/// "each of N workers", and where there were not always so many, that.
+/// "each of N workers", and where there were not always so many, that. Workers of a server need
+/// not do as many steps as each other: then which one it is.
 inline std::string each_worker(const run_log& run) {
-    return "each of " + std::to_string(run.about.world_size) + " workers" +
-           (run.changed_world ? " (in the end)" : "");
+    const std::string in_the_end = run.changed_world ? " (in the end)" : "";
+    const std::string all = std::to_string(run.workers()) + " workers";
+    if (!run.by_server()) return "each of " + all + in_the_end;
+    return "rank " + std::to_string(run.about.rank) +
+           (run.workers() == 1 ? ", the only worker" : ", one of " + all) + in_the_end + ",";
+}
+
+/// Whether there was somebody to send gradients to.
+inline bool has_others(const run_log& run) noexcept {
+    return run.workers() > 1 || run.by_server();
+}
+
+/// Until the last rank had ended whose log is known: the first need not be the last.
+inline double seconds_of_all(const run_log& run) noexcept {
+    double took = run.seconds;
+    for (const rank_total& r : run.ranks) took = std::max(took, r.seconds);
+    return took;
+}
+
+/// Whether two amounts are told alike, as so many times each other.
+inline bool look_alike(double a, double b) noexcept {
+    return std::abs(a - b) < 0.05 * b;
 }
 
 /// Whether messages are the gradients themselves: what others are compared with.
@@ -29,9 +50,9 @@ inline bool sends_whole_gradients(const run_log& run) noexcept {
 /// the same tensors, that sent whole gradients; itself, perhaps. Both must be known whole.
 inline const run_log* dense_beside(std::span<const run_log> runs, const run_log& run) noexcept {
     const auto is_known = [](const run_log& r) { return r.steps_missing == 0 && !r.changed_world; };
-    if (run.about.world_size < 2 || !is_known(run)) return nullptr;
+    if (!has_others(run) || !is_known(run)) return nullptr;
     for (const run_log& other : runs)
-        if (is_known(other) && other.about.world_size == run.about.world_size &&
+        if (is_known(other) && has_others(other) && other.workers() == run.workers() &&
             sends_whole_gradients(other) && same_tensors(other.about.tensors, run.about.tensors))
             return &other;
     return nullptr;
@@ -65,18 +86,33 @@ inline std::string key(std::size_t colour) {
     return "<i class=\"key f" + chart::place(colour) + "\"></i>";
 }
 
+/// What all workers did together whose logs are there.
+inline std::string all_workers(const run_log& run) {
+    double steps = 0.0, sent = 0.0;
+    for (const rank_total& r : run.ranks) {
+        steps += static_cast<double>(r.steps);
+        sent += r.total.bytes_sent;
+    }
+    const std::size_t known = run.ranks.size();
+    return " (" + (std::ssize(run.ranks) < run.workers() ? "the " : std::string("all ")) +
+           std::to_string(known) + (std::ssize(run.ranks) < run.workers() ? " with a log" : "") +
+           " together " + bytes(sent) + " in " + counted(steps) + " steps)";
+}
+
 /// One run in the words that somebody would tell it in.
 inline std::string told_alone(const run_log& run) {
     const double dense = run.total.ring_bytes;
     std::string out = "<b>" + escaped(run.name, 80) + "</b>: ";
     if (run.steps == 0) return out + "no step was measured yet.";
-    if (run.about.world_size < 2)
+    if (!has_others(run))
         out += "one worker, which had nothing to send, took " + seconds(run.seconds) + " for " +
                counted(static_cast<double>(run.steps)) + " steps";
     else
-        out += each_worker(run) + " sent <b>" + bytes(run.total.bytes_sent) + "</b> in " +
-               counted(static_cast<double>(run.steps)) + " steps";
-    if (run.about.world_size > 1)
+        out += each_worker(run) + " sent <b>" + bytes(run.total.bytes_sent) + "</b>" +
+               (run.by_server() ? " and received " + bytes(run.total.bytes_received) : "") +
+               " in " + counted(static_cast<double>(run.steps)) + " steps";
+    if (run.ranks.size() > 1) out += all_workers(run);
+    if (has_others(run) && !look_alike(dense, run.total.bytes_sent))
         out += "; whole gradients would have been " + bytes(dense) + ", <b>" +
                times(dense / std::max(run.total.bytes_sent, 1.0)) + "</b> as much";
     if (const run_epoch* e = run.last_evaluated()) {
@@ -93,9 +129,16 @@ inline std::string told_beside(const run_log& run, const run_log& dense) {
     const double fewer = dense.total.bytes_sent / std::max(run.total.bytes_sent, 1.0);
     std::string out =
         "<b>" + escaped(run.name, 80) + "</b> sent <b>" +
-        (fewer >= 1.0 ? times(fewer) + " fewer bytes" : times(1.0 / fewer) + " as much") +
-        "</b> than <b>" + escaped(dense.name, 80) + "</b> (" + bytes(run.total.bytes_sent) +
-        " instead of " + bytes(dense.total.bytes_sent) + " a worker)";
+        (look_alike(fewer, 1.0) ? std::string("as much</b> as")
+         : fewer > 1.0          ? times(fewer) + " fewer bytes</b> than"
+                                : times(1.0 / fewer) + " as much</b> as") +
+        " <b>" + escaped(dense.name, 80) + "</b> (" + bytes(run.total.bytes_sent) +
+        (bytes(run.total.bytes_sent) != bytes(dense.total.bytes_sent)
+             ? " instead of " + bytes(dense.total.bytes_sent)
+             : "") +
+        (run.by_server() ? ", by rank " + std::to_string(run.about.rank) + ", which received " +
+                               bytes(run.total.bytes_received) + ")"
+                         : " a worker)");
     const run_epoch *a = run.last_evaluated(), *b = dense.last_evaluated();
     if (a && b && std::isfinite(a->evaluated->accuracy) && std::isfinite(b->evaluated->accuracy)) {
         const double points = 100.0 * (a->evaluated->accuracy - b->evaluated->accuracy);
@@ -106,7 +149,8 @@ inline std::string told_beside(const run_log& run, const run_log& dense) {
         out += ", ended at a loss of <b>" + digits(a->evaluated->loss) +
                "</b> on unseen data instead of " + digits(b->evaluated->loss);
     }
-    out += " and took <b>" + seconds(run.seconds) + "</b> instead of " + seconds(dense.seconds);
+    out += " and took <b>" + seconds(seconds_of_all(run)) + "</b> instead of " +
+           seconds(seconds_of_all(dense));
     if (run.steps != dense.steps)
         out += ", in " + counted(static_cast<double>(run.steps)) + " steps instead of " +
                counted(static_cast<double>(dense.steps));
@@ -145,19 +189,28 @@ inline std::string card(const run_log& run, std::size_t colour) {
         number(digits(tested->evaluated->loss), "loss on unseen data");
     else
         number(run.epochs.empty() ? "–" : digits(run.epochs.back().loss), "loss while training");
-    number(seconds(run.seconds),
+    const double took = seconds_of_all(run);
+    number(seconds(took),
            counted(static_cast<double>(run.steps)) + " steps, " +
-               counted(run.total.examples_of_all / std::max(run.seconds, 1e-9)) + " examples/s");
-    if (run.about.world_size > 1 && run.steps > 0) {
+               counted(run.total.examples_of_all / std::max(took, 1e-9)) +
+               (run.workers() > 1 ? " examples/s of " + std::to_string(run.workers()) + " workers"
+                                  : std::string(" examples/s")));
+    if (has_others(run) && run.steps > 0) {
         const auto [steady, steps] = run.steady();
         const double ratio = run.total.ring_bytes / std::max(run.total.bytes_sent, 1.0);
         const double later = steady.ring_bytes / std::max(steady.bytes_sent, 1.0);
         number(
             bytes(run.total.bytes_sent),
-            "sent by " + each_worker(run) + ", " +
+            "sent by " + each_worker(run) + (run.by_server() ? " " : ", ") +
                 bytes(steady.bytes_sent / static_cast<double>(std::max<std::int64_t>(steps, 1))) +
                 " a step in the last epoch");
-        if (sends_whole_gradients(run))
+        if (run.by_server()) {
+            number(bytes(run.total.bytes_received),
+                   "received by it: the server’s answers, of which no ratio here tells");
+            if (!look_alike(ratio, 1.0))
+                number(times(ratio), "fewer bytes sent than whole gradients; " + times(later) +
+                                         " in the last epoch");
+        } else if (sends_whole_gradients(run))
             number(times(ratio), "whole gradients, as a ring all-reduce sends them");
         else
             number(times(ratio), "fewer bytes than whole gradients by a ring; " + times(later) +

@@ -59,7 +59,7 @@ public:
 
 private:
     static constexpr double width = 860.0, top = 8.0, row_height = 19.0, bar_height = 13.0,
-                            left = 130.0, right = width - 14.0;
+                            left = 180.0, right = width - 14.0;
 
     struct row {
         const rank_timeline* of;
@@ -70,26 +70,42 @@ private:
         if (!of.steps.empty()) rows_.push_back({&of, of.steps.front().began});
     }
 
-    /// From when all were at work until the first ended, and no longer than the fastest takes for
-    /// some rounds and the slowest for a few. Clocks that have no time in common are of different
-    /// machines: then each rank's time is since its own first step.
+    /// Where in a row the drawing may begin after so many of its steps, or of fewer if it has not
+    /// twice as many.
+    static double begin_after(const row& r, std::size_t steps) {
+        return r.of->steps[std::min(steps, (r.of->steps.size() - 1) / 2)].began;
+    }
+
+    struct stretch {
+        double begin, end;
+    };
+    /// In which all are at work, the first of them gone by.
+    stretch together_after(std::size_t steps) const {
+        stretch found{std::numeric_limits<double>::lowest(), std::numeric_limits<double>::max()};
+        for (const row& r : rows_) {
+            found.begin = std::max(found.begin, begin_after(r, steps));
+            found.end = std::min(found.end, r.of->steps.back().ended());
+        }
+        return found;
+    }
+
+    /// Until when it is known what all do: a row that holds all that it can goes on unseen, one
+    /// that does not has ended, or its rank has.
+    double known_until() const {
+        double first = std::numeric_limits<double>::max(), last = 0.0;
+        for (const row& r : rows_) {
+            const double ended = r.of->steps.back().ended() - r.origin;
+            last = std::max(last, ended);
+            if (r.of->steps.size() == rank_timeline::steps_max) first = std::min(first, ended);
+        }
+        return std::min(first, last);
+    }
+
+    /// From when all were at work, the first steps past, which are of starting up, and no longer
+    /// than the fastest takes for some rounds and the slowest for a few. Clocks that have no time
+    /// in common are of different machines: then each rank's time is since its own.
     void align() {
         if (rows_.empty()) return;
-        constexpr double lowest = std::numeric_limits<double>::lowest();
-        double begin = lowest, end = std::numeric_limits<double>::max();
-        const bool by_clock =
-            std::all_of(rows_.begin(), rows_.end(), [](const row& r) { return r.of->by_clock; });
-        for (const row& r : rows_) {
-            begin = std::max(begin, r.of->steps.front().began);
-            end = std::min(end, r.of->steps.back().ended());
-        }
-        if (by_clock && begin < end) {
-            for (row& r : rows_) r.origin = begin;
-        } else {
-            begin = 0.0;
-            end = std::numeric_limits<double>::max();
-            for (const row& r : rows_) end = std::min(end, r.of->steps.back().ended() - r.origin);
-        }
         double fastest = std::numeric_limits<double>::max(), slowest = 0.0;
         for (const row& r : rows_) {
             const auto& steps = r.of->steps;
@@ -98,7 +114,18 @@ private:
             fastest = std::min(fastest, each);
             slowest = std::max(slowest, each);
         }
-        length_ = std::min(end - begin, std::max(24.0 * fastest, 4.0 * slowest));
+        const double wanted = std::max(24.0 * fastest, 4.0 * slowest);
+        constexpr std::size_t leading = 3;
+        double origin = 0.0;
+        if (std::all_of(rows_.begin(), rows_.end(), [](const row& r) { return r.of->by_clock; }))
+            for (std::size_t steps = leading + 1; steps-- > 0 && length_ < wanted;) {
+                const auto [begin, end] = together_after(steps);
+                const double length = std::min(known_until() - begin, wanted);
+                if (begin < end && length > length_) length_ = length, origin = begin;
+            }
+        const bool in_common = length_ > 0.0;
+        for (row& r : rows_) r.origin = in_common ? origin : begin_after(r, leading);
+        if (!in_common) length_ = std::min(known_until(), wanted);
         if (!std::isfinite(length_)) length_ = 0.0;
     }
 
@@ -114,9 +141,9 @@ private:
                              end = std::min(now + part.seconds, length_);
                 now += part.seconds;
                 if (end > begin)
-                    spans.push_back(
-                        {begin, end, number,
-                         std::string(part.name) + " of step " + std::to_string(s.number)});
+                    spans.push_back({begin, end, number,
+                                     std::string(part.name) + " of step " +
+                                         std::to_string(s.number) + ": " + seconds(part.seconds)});
                 ++number;
             }
         }
@@ -124,16 +151,19 @@ private:
     }
 
     void draw(const row& r, double y, auto px, std::string& out) const {
-        out += "<text class=\"h\" x=\"" + at(left - 8.0) + "\" y=\"" + at(y + 10.5) +
-               "\" text-anchor=\"end\">rank " + std::to_string(r.of->rank) + "</text>";
+        out += "<text class=\"h\" x=\"" + at(left - 96.0) + "\" y=\"" + at(y + 10.5) +
+               "\" text-anchor=\"end\">rank " + std::to_string(r.of->rank) +
+               "</text><text class=\"t\" x=\"" + at(left - 8.0) + "\" y=\"" + at(y + 10.5) +
+               "\" text-anchor=\"end\">waited " + percent(r.of->waiting_share(), 0) + "</text>";
         for (const drawn_span& s : spans_of(r)) {
             const double x = px(s.begin);
             // The colours of step_times, by their name in the page: f4 is the fill c4.
             const std::string colour = std::string("c") + (parts_of_step[s.colour].colour + 1);
             out += "<rect class=\"" + colour + "\" x=\"" + at(x) + "\" y=\"" + at(y) +
                    "\" width=\"" + at(std::max(px(s.end) - x, 0.3)) + "\" height=\"" +
-                   at(bar_height) + "\"><title>" + escaped(s.says, 80) + ": " +
-                   seconds(s.end - s.begin) + "</title></rect>";
+                   at(bar_height) + "\"><title>" + escaped(s.says, 80) +
+                   (s.says == several_spans ? ": " + seconds(s.end - s.begin) : std::string()) +
+                   "</title></rect>";
         }
         for (const timed_step& s : r.of->steps) {
             const double when = s.sent() - r.origin;
@@ -150,7 +180,7 @@ private:
     double length_ = 0.0;
 };
 
-/// What the rank that waited most spent waiting of its time, and the one that waited least.
+/// What the rank that waited most spent waiting of its steps' time, and the one that waited least.
 inline std::string told_waiting(const run_log& run) {
     std::vector<const rank_timeline*> ranks{&run.timeline};
     for (const rank_timeline& other : run.others) ranks.push_back(&other);
@@ -162,8 +192,8 @@ inline std::string told_waiting(const run_log& run) {
     const auto [least, most] = std::minmax_element(ranks.begin(), ranks.end(), by_share);
     const auto share = [](const rank_timeline* r) { return percent(r->waiting_share(), 0); };
     const auto rank = [](const rank_timeline* r) { return std::to_string(r->rank); };
-    return "rank " + rank(*most) + " spent " + share(*most) + " of its time waiting" +
-           (*least == *most ? "." : ", rank " + rank(*least) + " " + share(*least) + ".");
+    return "rank " + rank(*most) + " waited for " + share(*most) + " of its steps’ time" +
+           (*least == *most ? "." : ", rank " + rank(*least) + " for " + share(*least) + ".");
 }
 
 /// Runs of which several ranks' logs are known, or that have servers; nothing where none is.
@@ -181,7 +211,7 @@ inline std::string timeline_section(std::span<const run_log> runs) {
             out += " " + std::to_string(chart.left_out()) + " more ranks are not drawn.";
         out += "</p><div class=\"scroll\">" +
                chart.svg("What each rank of " + run.name + " did in " + seconds(chart.length()) +
-                         " of its first rounds") +
+                         " near the beginning") +
                "</div>";
     }
     if (out.empty()) return out;
@@ -189,9 +219,11 @@ inline std::string timeline_section(std::span<const run_log> runs) {
     for (const part_of_step& part : parts_of_step)
         legend +=
             "<span><i class=\"key " + std::string(part.colour) + "\"></i>" + part.name + "</span>";
-    return "<h2>Who computed, waited and sent</h2><p class=\"soft\">The first rounds of each rank "
-           "that trains; a line across its row is where it had sent its gradient. Steps that a log "
-           "leaves out are blank.</p><p class=\"keys soft\">" +
+    return "<h2>Who computed, waited and sent</h2><p class=\"soft\">Some rounds of each rank "
+           "that trains, soon after all had begun; a line across its row is where it had sent its "
+           "gradient. What it waited is a share of the time of all its steps, starting up and "
+           "ending left out. Steps that a log leaves out, and what came after a rank’s end, are "
+           "blank.</p><p class=\"keys soft\">" +
            legend + "</p>" + out;
 }
 

@@ -26,6 +26,8 @@ struct evaluation {
 struct run_info {
     int rank = 0;
     int world_size = 1;
+    /// Steps of an earlier process of this rank that servers have: they come before the first one.
+    std::int64_t steps_at_servers = 0;
     std::int64_t epochs = 0;     // at most
     std::int64_t steps_max = 0;  // at most; the largest number where only epochs bound the run
     std::int64_t examples = 0;   // in this rank's share of the data

@@ -17,62 +17,10 @@
 #include "sotto/trainer/rank_timeline.hpp"
 #include "sotto/trainer/reports.hpp"
 #include "sotto/trainer/round_times.hpp"
+#include "sotto/trainer/run_costs.hpp"
+#include "sotto/trainer/run_ranks.hpp"
 
 namespace sotto {
-
-/// What some steps cost one rank: seconds, and bytes as round_report counts them. In doubles, which
-/// no sum overflows; whole numbers up to 2^53 are exact.
-struct run_costs {
-    double examples = 0.0;
-    double load = 0.0, compute = 0.0, compress = 0.0, wait = 0.0, apply = 0.0;
-    double exchange = 0.0, hidden = 0.0;  // while those passed: see round_report
-    double dense_bytes = 0.0, message_bytes = 0.0, bytes_sent = 0.0, bytes_received = 0.0;
-    // With the ranks that there were: examples of all of them, and what one would have sent by
-    // whole gradients, the least that any all-reduce can: 2 (N - 1) / N of them as floats.
-    double examples_of_all = 0.0, ring_bytes = 0.0;
-
-    double seconds() const noexcept { return load + compute + compress + wait + apply; }
-
-    /// Adds what other steps cost; `times` when they stand for more of their kind.
-    void add(const run_costs& other, double times = 1.0) noexcept {
-        each(other, [times](double& sum, double part) { sum += times * part; });
-    }
-
-    friend bool operator==(const run_costs&, const run_costs&) = default;
-
-private:
-    void each(const run_costs& other, auto&& change) noexcept {
-        change(examples, other.examples);
-        change(load, other.load);
-        change(compute, other.compute);
-        change(compress, other.compress);
-        change(wait, other.wait);
-        change(apply, other.apply);
-        change(exchange, other.exchange);
-        change(hidden, other.hidden);
-        change(dense_bytes, other.dense_bytes);
-        change(message_bytes, other.message_bytes);
-        change(bytes_sent, other.bytes_sent);
-        change(bytes_received, other.bytes_received);
-        change(examples_of_all, other.examples_of_all);
-        change(ring_bytes, other.ring_bytes);
-    }
-};
-
-inline run_costs costs_of(const round_report& round) noexcept {
-    return {.examples = static_cast<double>(round.examples),
-            .load = in_seconds(round.load),
-            .compute = in_seconds(round.compute),
-            .compress = in_seconds(round.compress),
-            .wait = in_seconds(round.wait),
-            .apply = in_seconds(round.apply),
-            .exchange = in_seconds(round.exchange),
-            .hidden = in_seconds(round.hidden),
-            .dense_bytes = static_cast<double>(round.dense_bytes),
-            .message_bytes = static_cast<double>(round.message_bytes),
-            .bytes_sent = static_cast<double>(round.bytes_sent),
-            .bytes_received = static_cast<double>(round.bytes_received)};
-}
 
 /// When a round's rank began to read its batch, by the transport's clock; NaN where nobody tells.
 inline double clock_of(const round_report& round) noexcept {
@@ -203,6 +151,8 @@ public:
     std::vector<rank_loss> losses{};       // that this rank knew of when the last `fit` ended
     rank_timeline timeline{};
     std::vector<rank_timeline> others{};         // of other ranks, see joined_ranks
+    std::vector<rank_total> ranks{};             // that trained, this one too, see joined_ranks
+    int trained = 0;                             // ranks that did, see joined_ranks; 0: unknown
     std::optional<round_times> typical_round{};  // of the last epoch that tells of one
     run_costs total{};
     std::int64_t steps = 0;      // done and paid for, repeated ones too
@@ -231,6 +181,8 @@ public:
         tensor_epoch_ = -1.0;  // the next step's begins anew
         keep_bytes_of(before);
         timeline.begin(about.rank);
+        serving_ = {};
+        for (const auto& [option, value] : about.options) serving_.read(option, value);
         begun_ = seconds;
         pending_ = {};                                // paid for, though no epoch tells of it
         if (about.steps_before < last_step) ++part_;  // taken up again at an earlier state
@@ -319,6 +271,19 @@ public:
             servers.insert(at, std::move(told));
     }
 
+    /// Ranks that train: those that only serve do not, nor, where it is known, who never came.
+    int workers() const noexcept {
+        if (trained > 0) return trained;
+        if (servers.empty()) return std::max(about.world_size - serving_.alone(), 1);
+        const auto& told = servers.front().workers;
+        const auto came = std::count_if(told.begin(), told.end(),
+                                        [](const served_worker& w) { return w.rounds > 0; });
+        return static_cast<int>(came > 0 ? came : std::ssize(told));
+    }
+
+    /// Whether gradients go to a server.
+    bool by_server() const noexcept { return serving_.servers > 0 || !servers.empty(); }
+
     /// The last evaluation, if there was one.
     const run_epoch* last_evaluated() const noexcept {
         for (auto e = epochs.rbegin(); e != epochs.rend(); ++e)
@@ -339,9 +304,10 @@ public:
 
 private:
     void complete(run_costs& costs) const noexcept {
-        const double ranks = about.world_size;
-        costs.examples_of_all = ranks * costs.examples;
-        costs.ring_bytes = 2.0 * (ranks - 1.0) / ranks * costs.dense_bytes;
+        const double n = std::max(about.world_size - serving_.alone(), 1);
+        costs.examples_of_all = n * costs.examples;
+        costs.ring_bytes =
+            by_server() ? costs.dense_bytes : 2.0 * (n - 1.0) / n * costs.dense_bytes;
     }
 
     /// Another call of `fit`: worth a word unless it does what the last one left to be done.
@@ -433,6 +399,7 @@ private:
         }
     }
 
+    serving_ranks serving_;
     double begun_ = 0.0;           // seconds of the run before this `fit`
     run_costs pending_;            // of steps since the last epoch's line
     std::int64_t epoch_from_ = 0;  // steps before the epoch that is under way

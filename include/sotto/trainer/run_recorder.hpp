@@ -31,7 +31,7 @@ public:
     void on_begin(const run_info& info) {
         run_log::start start{.rank = info.rank,
                              .world_size = info.world_size,
-                             .steps_before = info.steps_before,
+                             .steps_before = info.steps_before + info.steps_at_servers,
                              .steps_an_epoch = info.steps_an_epoch,
                              .examples = info.examples,
                              .serves = info.serves};

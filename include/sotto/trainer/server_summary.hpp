@@ -12,6 +12,21 @@
 
 namespace sotto {
 
+/// The parts of what a server takes that are not nothing, in words for people, with their sizes.
+inline std::string parts_of(const server_memory& memory, auto&& size) {
+    std::string parts;
+    const auto add = [&](std::int64_t part, const char* what) {
+        if (part > 0) parts += (parts.empty() ? "" : ", ") + std::string(what) + " " + size(part);
+    };
+    add(memory.parameters, "parameters and a gradient");
+    add(memory.optimizer, "what the optimizer remembers");
+    add(memory.compensator, "what the compensator remembers");
+    add(memory.versions, "copies of parameters that workers have read");
+    add(memory.changes, "what the last steps changed");
+    add(memory.messages, "messages");
+    return parts;
+}
+
 /// What a server will take, in a line for people.
 inline std::string summary_of(const server_memory& memory) {
     const auto size = [](std::int64_t count) {
@@ -25,10 +40,9 @@ inline std::string summary_of(const server_memory& memory) {
             std::snprintf(text, sizeof text, "%.1f GiB", value / (1024.0 * 1024.0 * 1024.0));
         return std::string(text);
     };
-    return "the server takes at most " + size(memory.together()) + ": parameters " +
-           size(memory.parameters) + ", optimizer " + size(memory.optimizer) + ", compensator " +
-           size(memory.compensator) + ", copies of versions " + size(memory.versions) +
-           ", ring of steps " + size(memory.changes) + ", messages " + size(memory.messages);
+    const std::string parts = parts_of(memory, size);
+    return "the server takes at most " + size(memory.together()) + " of memory" +
+           (parts.empty() ? "" : ": ") + parts;
 }
 
 inline std::string counted_rounds(std::int64_t count) {
@@ -44,7 +58,8 @@ inline std::string summary_of(const rank_loss& loss) {
     return out;
 }
 
-/// What it has seen: a line for each worker, of many the first ones.
+/// What it has seen: a line for each worker, of many the first ones. A worker is held back between
+/// its push and the answer; what it waits itself, for the network too, is in its own log.
 inline std::string summary_of(const server_report& server) {
     constexpr std::size_t workers_max = 16;
     char text[200];
@@ -54,8 +69,8 @@ inline std::string summary_of(const server_report& server) {
     for (std::size_t i = 0; i < std::min(server.workers.size(), workers_max); ++i) {
         const served_worker& w = server.workers[i];
         std::snprintf(text, sizeof text,
-                      "  rank %d: %lld gradients, %lld dropped, %.2f steps late on the mean, %lld "
-                      "at most, waited %.2f s\n",
+                      "  rank %d: %lld gradients, %lld of them dropped, %.2f steps late on the "
+                      "mean, %lld at most, held back by the server %.2f s\n",
                       w.rank, static_cast<long long>(w.rounds), static_cast<long long>(w.dropped),
                       w.mean_late(),
                       static_cast<long long>(std::max<std::int64_t>(w.most_late(), 0)), w.waited);

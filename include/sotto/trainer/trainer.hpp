@@ -253,8 +253,12 @@ private:
             begins_anew = !goes_on_with({data.size(), sampler.examples(), own});
         }
         keeper_.begin_fit(fit_);
+        const time_point start = transport_.now();
+        std::int64_t done_before =
+            fit_.ends(length) ? 0 : conducting::begin(state_, std::span<float>(parameters_));
         const run_info info{.rank = transport_.rank(),
                             .world_size = transport_.size(),
+                            .steps_at_servers = done_before,
                             .epochs = fit_.epochs_left(length),
                             .steps_max = fit_.steps_left(length),
                             .examples = sampler.examples(),
@@ -272,13 +276,10 @@ private:
                             .servers_forget = conducting::servers_forget(state_)};
         (calling::begin(extras, info), ...);
 
-        const time_point start = transport_.now();
         const auto seconds = [&] { return in_seconds(transport_.now() - start); };
         fit_report whole;
         whole.stopped_early = fit_.stopped && !fit_.complete(length);
         bool stop = false;
-        std::int64_t done_before =
-            fit_.ends(length) ? 0 : conducting::begin(state_, std::span<float>(parameters_));
         const auto save = [&]([[maybe_unused]] std::optional<std::int64_t> completed,
                               [[maybe_unused]] bool last) {
             if constexpr (saveable)

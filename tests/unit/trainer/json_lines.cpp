@@ -323,6 +323,24 @@ TEST_CASE("the log of a run that goes on after a crash goes on too, wherever it 
     CHECK(file.lines().size() == 1);
 }
 
+TEST_CASE("the log of a worker that comes again goes on where servers had its steps") {
+    const layout nothing;
+    const scratch_file file;
+    for (const std::int64_t had : {0, 2}) {
+        json_lines log(file.path);
+        log.on_begin({.steps_at_servers = had, .parameters = &nothing});
+        log.on_step({.step = had + 1});
+        log.on_step({.step = had + 2});
+    }
+    const auto lines = file.lines();
+    REQUIRE(lines.size() == 6);
+    CHECK(lines[3]["event"] == "run");
+    CHECK(lines[3]["step"] == 2);
+    CHECK(lines.back()["step"] == 4);
+    json_lines(file.path).on_begin({.parameters = &nothing});  // nobody had any: another run
+    CHECK(file.lines().size() == 1);
+}
+
 TEST_CASE("a run that was over when its program began again adds nothing to its log") {
     const scratch_file file;
     const layout nothing;

@@ -32,13 +32,12 @@ std::string written(F tell) {
     return text;
 }
 
-constexpr epoch_report first_epoch{.epoch = 1,
-                                   .step = 10,
-                                   .seconds = 2.0,
-                                   .loss = 1.5,
-                                   .total = {.dense_bytes = 4096,
-                                             .message_bytes = 1024,
-                                             .bytes_sent = 3072}};
+constexpr epoch_report first_epoch{
+    .epoch = 1,
+    .step = 10,
+    .seconds = 2.0,
+    .loss = 1.5,
+    .total = {.dense_bytes = 4096, .message_bytes = 1024, .bytes_sent = 3072}};
 
 }  // namespace
 
@@ -91,8 +90,9 @@ TEST_CASE("a run that was resumed says where it goes on, or that it is over") {
     info.world_size_before = 1;
     CHECK(said(info) == "goes on after step 20\n");
     info.begins_anew = true;
-    CHECK(said(info) == "goes on after step 20, with a new epoch: the one that was under way was "
-                        "of other data\n");
+    CHECK(said(info) ==
+          "goes on after step 20, with a new epoch: the one that was under way was "
+          "of other data\n");
     info.begins_anew = false;
     info.world_size = 4;
     CHECK(said(info) == "goes on after step 20, with 4 workers instead of 1\n");
@@ -159,6 +159,26 @@ TEST_CASE("on a terminal one line is redrawn, ten times a second, until an epoch
           "\r\033[K[####################### ]  95 %  loss 2e+04  0 examples/s  0 B a step  "
           "<1 s left"
           "\r\033[Kepoch  1/2  loss 1.5000  sent 3.0 KiB (gradient / 4.0)  2.0 s\r\n");
+}
+
+TEST_CASE("where the first rank only serves, the first worker shows how it is doing") {
+    const std::string options =
+        "strategy.servers = serving\nstrategy.servers.servers = 1\n"
+        "strategy.servers.dedicated = true\n";
+    const auto told_by = [&](int rank) {
+        return written([&](progress_bar& bar) {
+            bar.on_begin({.rank = rank, .world_size = 4, .epochs = 1, .description = options});
+            if (rank != 0) bar.on_epoch(first_epoch);
+        });
+    };
+    CHECK(told_by(0) == "progress is shown on rank 1, the first worker\n");
+    CHECK(told_by(1) == "epoch  1/1  loss 1.5000  sent 3.0 KiB (gradient / 4.0)  2.0 s\n");
+    CHECK(told_by(2).empty());
+}
+
+TEST_CASE("a worker that comes again says after which of its steps it goes on") {
+    CHECK(written([](progress_bar& bar) { bar.on_begin({.steps_at_servers = 7, .epochs = 1}); }) ==
+          "goes on after step 7, which the servers have\n");
 }
 
 TEST_CASE("other ranks than the first stay silent") {

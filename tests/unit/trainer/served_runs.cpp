@@ -313,13 +313,13 @@ TEST_CASE("the progress bar tells a server's memory first, and what it saw in th
               report.served = made_up_server();
               bar.on_end(report);
           }) ==
-          "the server takes at most 3.0 MiB: parameters 2.0 KiB, optimizer 0.0 KiB, compensator "
-          "0.0 KiB, copies of versions 3.0 MiB, ring of steps 0.0 KiB, messages 0.0 KiB\n"
+          "the server takes at most 3.0 MiB of memory: parameters and a gradient 2.0 KiB, copies "
+          "of parameters that workers have read 3.0 MiB\n"
           "the server on rank 0 took 40 steps\n"
-          "  rank 1: 30 gradients, 0 dropped, 0.67 steps late on the mean, 1 at most, waited 0.50 "
-          "s\n"
-          "  rank 2: 12 gradients, 2 dropped, 3.20 steps late on the mean, 4 at most, waited 0.25 "
-          "s\n");
+          "  rank 1: 30 gradients, 0 of them dropped, 0.67 steps late on the mean, 1 at most, "
+          "held back by the server 0.50 s\n"
+          "  rank 2: 12 gradients, 2 of them dropped, 3.20 steps late on the mean, 4 at most, "
+          "held back by the server 0.25 s\n");
     CHECK(written_by([](progress_bar& bar) {
               bar.on_begin({.rank = 1, .serves = server_memory{}});
               fit_report report;
@@ -342,7 +342,7 @@ TEST_CASE("the report draws how late gradients came, a row of bars for each work
     CHECK(has(text, "1 step late: 66.7"));
     CHECK(has(text, "4 steps late: 60.0"));
     CHECK_FALSE(has(text, "3 steps late"));
-    CHECK(has(text, "copies of versions at most 1\u202fKiB"));
+    CHECK(has(text, "copies of parameters that workers have read 1\u202fKiB"));
     std::size_t rows = 0;
     for (std::size_t at = 0; (at = text.find("<svg class=\"bars\"", at)) != text.npos; ++at) ++rows;
     CHECK(rows == 2);
