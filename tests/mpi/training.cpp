@@ -4,15 +4,22 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "mpi/over_mpi.hpp"
+#include "sotto/collectives/broadcast.hpp"
+#include "sotto/collectives/operation.hpp"
 #include "sotto/compressors/dgc.hpp"
+#include "sotto/consistency/asynchronous.hpp"
+#include "sotto/consistency/bulk_synchronous.hpp"
 #include "sotto/data/digits.hpp"
 #include "sotto/models/mlp.hpp"
 #include "sotto/optimizers/momentum_sgd.hpp"
 #include "sotto/optimizers/sgd.hpp"
+#include "sotto/staleness/delay_compensation_adaptive.hpp"
 #include "sotto/strategies/all_reduce.hpp"
+#include "sotto/strategies/parameter_server.hpp"
 #include "sotto/trainer/trainer.hpp"
 #include "sotto/transports/run_in_process.hpp"
 #include "sotto/wire/value_format.hpp"
@@ -52,7 +59,43 @@ void same_between_threads_and_processes(const auto& strategy) {
     }
 }
 
+/// What a rank holds after training by a server, which is what the server holds.
+std::vector<float> train_by_server(auto& transport, const auto& strategy) {
+    const auto digits = data::digits(500, random_stream{1});
+    models::mlp model{784, 32, 10};
+    trainer trainer{model, strategy, transport};
+    trainer.fit(digits, epochs{2});
+    return {trainer.parameters().begin(), trainer.parameters().end()};
+}
+
 }  // namespace
+
+TEST_CASE("a parameter server in rounds: the same parameters as between threads, bit for bit") {
+    const parameter_server strategy{sgd{.learning_rate = 0.1}, bulk_synchronous{}};
+    std::vector<float> expected;
+    run_in_process(world_size(), [&](in_process& t) {
+        const auto held = train_by_server(t, strategy);
+        if (t.rank() == 0) expected = held;
+    });
+    CHECK(run_over_mpi(world_size(), [&](mpi& t) {
+              CHECK(train_by_server(t, strategy) == expected);
+          }) == ending::none);
+}
+
+TEST_CASE("an asynchronous parameter server of its own ends, and all ranks hold what it holds") {
+    if (world_size() < 2) return;
+    const parameter_server strategy{
+        sgd{.learning_rate = 0.1}, asynchronous{}, delay_compensation_adaptive{},
+        dgc{.density = 0.01, .warm_up_epochs = 0}, serving{.dedicated = true}};
+    CHECK(run_over_mpi(world_size(), [&](mpi& t) {
+              auto held = train_by_server(t, strategy);
+              auto of_server = held;
+              collectives::broadcast<mpi> same(t, static_cast<std::int64_t>(held.size()), 0);
+              same.start(std::span<float>(of_server), {40, 0, 0});
+              collectives::run(t, same);
+              CHECK(held == of_server);
+          }) == ending::none);
+}
 
 TEST_CASE("quickstart with whole gradients: the same parameters, bit for bit") {
     same_between_threads_and_processes(all_reduce{momentum_sgd{.learning_rate = 0.1}});
