@@ -167,6 +167,30 @@ TEST_CASE("a worker that comes again repeats no round at any of several servers"
     }
 }
 
+TEST_CASE("either of two servers that comes again is waited for by workers and by the other") {
+    for (const bool dedicated : {true, false})
+        for (const int server : {0, 1}) {
+            CAPTURE(dedicated);
+            CAPTURE(server);
+            simulated_options options = usual(3);
+            options.faults = {network_fault::crash(server, 100ms),
+                              network_fault::restart(server, 130ms)};
+            serving servers = surviving(3.0, 2);
+            servers.dedicated = dedicated;
+            std::vector<std::vector<float>> left(5);
+            simulate(5, options, [&](simulated& transport) {
+                train(transport, served_by(servers), [&](auto& trainer) {
+                    left[static_cast<std::size_t>(transport.rank())].assign(
+                        trainer.parameters().begin(), trainer.parameters().end());
+                });
+            }).require_success();
+            for (const auto& held : left) {
+                CHECK_FALSE(held.empty());
+                CHECK(held == left[0]);
+            }
+        }
+}
+
 TEST_CASE("a server whose workers all failed waits for one, and names the last where none comes") {
     simulated_options options = usual(3);
     options.faults = {network_fault::crash(1, 100ms), network_fault::crash(2, 120ms)};

@@ -24,6 +24,7 @@ namespace sotto {
 /// A worker's talk with one server: it pushes, and gets parameters; one push at a time. Where ranks
 /// may come and go, a server that failed is waited for; once it is there again the worker begins
 /// anew, and what it was pushing is pushed again; rounds that the server has forgotten are counted.
+/// A rank that only serves says to each server that it is done, and no more.
 /// One that has left is not waited for: its job is over.
 ///   errors  peer_failure: the server left before it answered, or was away for too long; mismatch:
 ///           it refuses this rank; malformed
@@ -50,6 +51,7 @@ public:
     void push(const wire::push_header& head, std::span<const std::uint64_t> sizes) {
         head_ = head;
         head_.read = answer_.version;
+        works_ = works_ || head.kind != wire::push_kind::done;
         if (head.kind == wire::push_kind::attach) known_ = {};
         sizes_.assign(sizes.begin(), sizes.end());
         if (head.kind != wire::push_kind::gradient) push_.resize(wire::push_head_bytes(0));
@@ -100,8 +102,9 @@ public:
     void came() {
         has_left_ = false;
         if (!std::exchange(is_away_, false)) return;
-        // It knows nothing of this worker: first it is to say where it stands.
-        is_greeting_ = !is_answered_ || head_.kind != wire::push_kind::done;
+        // It knows nothing of this worker: first it is to say where it stands. A server that only
+        // serves has no rounds, and says no more than that it is done.
+        is_greeting_ = works_ && (!is_answered_ || head_.kind != wire::push_kind::done);
         answer_ = {};
         if (!is_answered_) send();
     }
@@ -260,6 +263,7 @@ private:
     bool is_answered_ = true;
     bool is_away_ = false;
     bool has_left_ = false;
+    bool works_ = false;  // it has said more than that it is done
     bool is_greeting_ = false;
     bool resends_ = false;
     time_point went_at_{};

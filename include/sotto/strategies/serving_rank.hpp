@@ -260,9 +260,6 @@ private:
             if (begins) count_lost(worker, head);
             if (is_done) was_done_ = true;
             if (begins && refuse(rank, wire::configuration_of(content))) return;
-            if (head.kind == wire::push_kind::gradient)  // taken, or dropped
-                rounds_[static_cast<std::size_t>(worker)] =
-                    static_cast<std::int64_t>(head.round) + 1;
         } else if (!is_done) {
             throw malformed("what rank " + std::to_string(rank) + " sent to its server",
                             {0, "2, that it is done: it does not work", 0});
@@ -280,6 +277,7 @@ private:
         bytes& refusal = of(rank).refusal;  // nothing of it is under way: the rank has pushed since
         refusal.assign(std::as_bytes(std::span(why)).begin(), std::as_bytes(std::span(why)).end());
         server_.detach(roles_.worker_of(rank));
+        count_pushes();
         answer(rank, {.kind = wire::parameters_kind::refused, .size = refusal.size()}, refusal);
         return true;
     }
@@ -327,9 +325,13 @@ private:
         through_->charge({.bytes = own / 4.0 + 12.0 * message});
     }
 
+    /// Of gradients that were taken or dropped. One that waits for the others of its round has led
+    /// to nothing: who goes on from a checkpoint without it must get it again.
     void count_pushes() {
-        for (const served_push& p : server_.log().subspan(counted_))
+        for (const served_push& p : server_.log().subspan(counted_)) {
             seen_.took(p.worker, p.applied == 0);
+            rounds_[static_cast<std::size_t>(p.worker)] = static_cast<std::int64_t>(p.round) + 1;
+        }
         counted_ = server_.log().size();
         if (counted_ < log_max) return;
         server_.forget_log();

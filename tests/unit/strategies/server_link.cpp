@@ -241,3 +241,22 @@ TEST_CASE("a server that had no checkpoint has lost every round, and one that wa
         CHECK(w.link.take_lost() == (was_done ? 0 : 3));
     }
 }
+
+TEST_CASE("a server that comes again hears from a rank that only serves that it is done") {
+    for (const bool was_answered : {false, true}) {
+        worked w;
+        w.push(wire::push_kind::done);
+        if (was_answered) w.get(0, 3);
+        w.link.went(false);
+        w.t.all.clear();
+        w.link.came();
+        std::vector<wire::push_kind> said;
+        for (const auto& one : w.t.all)
+            if (one.in.empty()) said.push_back(one.says);
+        CHECK(said.size() == (was_answered ? 0 : 1));
+        for (const wire::push_kind kind : said) CHECK(kind == wire::push_kind::done);
+        if (!was_answered) w.get(0, 3);
+        CHECK(w.link.advance());
+        CHECK(w.link.take_lost() == 0);
+    }
+}

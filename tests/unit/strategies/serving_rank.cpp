@@ -1,0 +1,121 @@
+#include "sotto/strategies/serving_rank.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "sotto/consistency/bulk_synchronous.hpp"
+#include "sotto/core/bytes.hpp"
+#include "sotto/core/clock.hpp"
+#include "sotto/core/layout.hpp"
+#include "sotto/strategies/parameter_server.hpp"
+#include "sotto/strategies/server_roles.hpp"
+#include "sotto/strategies/shard.hpp"
+#include "sotto/transports/transport.hpp"
+#include "sotto/wire/push.hpp"
+
+using namespace sotto;
+
+namespace {
+
+/// The transport of rank 0 of three: what comes is handed in, and what is sent has left at once.
+struct handed_in {
+    std::deque<std::pair<int, bytes>> pushes;  // of which rank
+    mutable_byte_view room{};
+
+    int rank() const { return 0; }
+    int size() const { return 3; }
+    time_point now() const { return {}; }
+    void charge(work) {}
+    request send(int, tag, byte_view) { return {.slot = 0}; }
+    request receive(int, tag, mutable_byte_view in) {
+        room = in;
+        return {.slot = 1};
+    }
+    std::optional<completion> poll(request r) {
+        if (r.slot == 0) return completion{};
+        if (pushes.empty()) return std::nullopt;
+        const auto [source, content] = std::move(pushes.front());
+        pushes.pop_front();
+        std::copy(content.begin(), content.end(), room.begin());
+        return completion{.source = source, .bytes = static_cast<std::int64_t>(content.size())};
+    }
+    completion wait(request) { return {}; }
+};
+
+layout one_number() {
+    layout made;
+    made.add("w", {1});
+    return made;
+}
+
+bytes attaching() {
+    bytes out(wire::push_head_bytes(0));
+    wire::write_push_head({.kind = wire::push_kind::attach}, {}, out.data());
+    wire::append_configuration(wire::summary_of({}), out);
+    return out;
+}
+
+bytes gradient(std::uint64_t round, std::uint64_t read) {
+    const layout tensors = one_number();
+    const float one = 1.0f;
+    bytes out(wire::push_head_bytes(1));
+    none{}.bind(tensors).encode(*tensors.begin(), std::span(&one, 1), out);
+    const std::uint64_t size = out.size() - wire::push_head_bytes(1);
+    wire::write_push_head({.round = round, .read = read}, std::span(&size, 1), out.data());
+    return out;
+}
+
+/// The rounds of both workers in what it would save.
+template <class Server>
+std::vector<std::int64_t> saved_rounds(Server& server) {
+    std::vector<std::int64_t> found;
+    server.visit([&](std::string_view name, auto&& value, auto...) {
+        if constexpr (std::is_same_v<std::remove_cvref_t<decltype(value)>, std::int64_t>)
+            if (name.starts_with("rounds of worker ")) found.push_back(value);
+    });
+    return found;
+}
+
+}  // namespace
+
+TEST_CASE("a gradient that waits for the others of its round is no round of what a server saves") {
+    const layout tensors = one_number();
+    const parameter_server options{sgd{}, bulk_synchronous{}, no_compensation{}, none{},
+                                   serving{.dedicated = true}};
+    handed_in t;
+    serving_rank server(options, tensors, shards_of(tensors, 1)[0], server_roles(1, true, 0, 3), t);
+    server.survive({});
+    using rounds = std::vector<std::int64_t>;
+    const float start = 0.0f;
+    server.begin(std::span(&start, 1));
+    t.pushes = {{1, attaching()}, {2, attaching()}};
+    server.serve();
+
+    t.pushes = {{1, gradient(0, 0)}};
+    server.serve();
+    CHECK(server.server().version() == 0);
+    CHECK(saved_rounds(server) == rounds{0, 0});
+    t.pushes = {{2, gradient(0, 0)}};
+    server.serve();
+    CHECK(server.server().version() == 1);
+    CHECK(saved_rounds(server) == rounds{1, 1});
+
+    // Nor where the round is complete because another worker goes.
+    t.pushes = {{1, gradient(1, 1)}};
+    server.serve();
+    CHECK(saved_rounds(server) == rounds{1, 1});
+    server.went(2);
+    CHECK(server.server().version() == 2);
+    CHECK(saved_rounds(server) == rounds{2, 1});
+}
