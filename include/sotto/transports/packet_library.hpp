@@ -51,7 +51,8 @@ struct packet_loss {
 ///   pause(waited, moves, until)     a short while, since something is awaited, for `waited` so
 ///                       far; `moves`: bytes are on their way
 ///   next_loss()         a rank whose connections have ended, and how
-///   next_arrival()      a rank that another process is now
+///   next_arrival()      a rank that another process is now: what comes of that one is there once
+///                       this is called again
 ///   served_by(f)        f is to be called while the rank computes, now and then and when there is
 ///                       something about the membership; an empty one: no more. Some cannot
 ///   require_caller()    throws unless the calling thread may call the library

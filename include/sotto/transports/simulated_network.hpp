@@ -144,11 +144,13 @@ public:
     }
 
     std::optional<int> next_arrival(int rank) {
-        auto& came = of(rank).came;
-        if (came.empty()) return std::nullopt;
-        const int first = came.front();
-        came.pop_front();
-        return first;
+        host& own = of(rank);
+        if (const auto peer = std::exchange(own.hears_of, std::nullopt))
+            if (!is_to_hear_of(own, *peer)) let_in(own, *peer);
+        if (own.came.empty()) return std::nullopt;
+        own.hears_of = own.came.front();
+        own.came.pop_front();
+        return own.hears_of;
     }
 
     /// When the process of a rank that ended is started again, if it is.
@@ -295,11 +297,31 @@ private:
             p.from_life != known_life(p.to, p.from))
             return drop(at);
         note(simulated_event::kind::arrived, p.from, p.to, static_cast<std::int64_t>(p.size));
-        receiver.inbox[static_cast<std::size_t>(p.kind)].push(at);
+        if (is_to_hear_of(receiver, p.from))
+            receiver.ahead.push_back(at);
+        else
+            receiver.inbox[static_cast<std::size_t>(p.kind)].push(at);
         const bool breaks = std::exchange(p.is_last, false);
         const int from = p.from, to = p.to;
         tell_system(to, p.kind == packet_kind::membership);
         if (breaks) cut(from, to);
+    }
+
+    /// Who hangs does not hear at once of a process that is there anew. What comes of that one is
+    /// not to be taken for what the process before had sent.
+    static bool is_to_hear_of(const host& rank, int peer) noexcept {
+        return std::find(rank.came.begin(), rank.came.end(), peer) != rank.came.end();
+    }
+    void let_in(host& receiver, int peer) {
+        std::erase_if(receiver.ahead, [&](place at) {
+            const packet& p = packets_[at];
+            if (p.from != peer) return false;
+            if (p.from_life == known_life(p.to, peer))
+                receiver.inbox[static_cast<std::size_t>(p.kind)].push(at);
+            else
+                drop(at);  // there has been another process since
+            return true;
+        });
     }
 
     /// The rank has something to hear: its system does at once, if it is about the membership.
@@ -416,6 +438,7 @@ private:
         own.known.clear();
         own.lost.clear();
         own.came.clear();
+        own.hears_of.reset();
         empty_inbox(own);
         for (int other = 0; other < size(); ++other) {
             if (other == rank) continue;
@@ -432,6 +455,7 @@ private:
     void empty_inbox(host& of_rank) noexcept {
         for (auto& inbox : of_rank.inbox)
             for (; !inbox.empty(); inbox.pop()) release(inbox.front());
+        for (const place at : std::exchange(of_rank.ahead, {})) release(at);
     }
 
     void come(const coming& c) {

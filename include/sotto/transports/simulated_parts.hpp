@@ -6,6 +6,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "sotto/core/bytes.hpp"
@@ -48,7 +49,9 @@ struct host {
     time_point served_at{};              // the next time
     std::uint64_t life = 0;              // processes that were this rank
     std::map<int, std::uint64_t> known;  // of others, where not the present one
-    std::deque<int> came;
+    std::deque<int> came;                // others that are there anew, of which it has not heard
+    std::vector<packet::place> ahead;    // what has come from these already
+    std::optional<int> hears_of;         // now
 };
 
 /// What is wrong with the way from one rank to another.

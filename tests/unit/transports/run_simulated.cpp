@@ -261,6 +261,25 @@ TEST_CASE("a rank that dies while it pauses is gone at once, and may come again"
     }
 }
 
+TEST_CASE("what a process says that came while another rank paused is heard") {
+    // The first was not missed yet: what it had sent is read before the next one is.
+    simulated_options options;
+    options.faults = {network_fault::power_loss(1, 1s), network_fault::pause(0, 1500ms, 1s),
+                      network_fault::restart(1, 2s)};
+    lines heard;
+    simulate(2, options, [&](simulated& t) {
+        t.tolerate();
+        if (t.rank() == 0) {
+            heard = heard_until(t, 4s);
+            return;
+        }
+        if (t.life() == 1) work_until(t, 1400ms);
+        say(t, 0, 7);
+        work_until(t, 5s);
+    }).require_success();
+    CHECK(heard == lines{"1 went: another process took its place", "1 came", "1 says 7"});
+}
+
 TEST_CASE("a rank whose process ends before it began never runs, unless it is started again") {
     for (const bool comes : {false, true})
         for (const duration latency : {0us, 50us}) {
