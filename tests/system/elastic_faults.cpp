@@ -1,10 +1,10 @@
 // Mixed faults that seeds draw, while ranks may come and go: a server and its workers, some of
 // which die, and some of those come again. Whatever goes wrong: every round ends by its deadline;
 // what each process of a server holds is what it began with, or restored, less every message that
-// its log names; there each worker's rounds follow each other without gap or repetition; after every
-// round a worker remembers what it has not sent; whom no fault concerned, and who came again while
-// the servers served, has given all its gradients and ends with what the servers hold. Some models
-// are long and some budgets small, so that faults fall inside messages, announced ones included.
+// its log names; there each worker's rounds follow each other without gap or repetition; after
+// every round a worker remembers what it has not sent; whom no fault concerned, and who came again
+// while the servers served, has given all its gradients and ends with what the servers hold. Some
+// models are long and some budgets small, so that faults fall inside messages, announced ones too.
 //
 //   SOTTO_FAULT_SEEDS       how many seeds; 1000
 //   SOTTO_FAULT_SEED        the first of them

@@ -28,7 +28,7 @@ struct serving {
     /// ended it pushes again, as a gradient at the parameters that it then reads. What a server had
     /// taken since its last checkpoint is lost; fit_report::losses says how many rounds of a rank
     /// that were. A server whose workers have all failed waits `patience` for one of them, too. A
-    /// worker that is started again goes on in the call of `fit` under way with what its own program
+    /// worker that is started again goes on in the call of `fit` under way with what its program
     /// gives to its first call: in a later call, leave the earlier ones out of that program.
     bool survives = false;
     double patience = 60.0;

@@ -19,8 +19,8 @@ namespace sotto {
 /// terminal: no line is redrawn, the lines for epochs are written. A run that was resumed says
 /// first where it goes on. Where rank 0 serves others, it says in the beginning what memory that
 /// takes, and whether a server that fails forgets, and in the end how late their gradients came and
-/// which ranks went; where it does nothing else, the first rank that trains shows how it is doing in
-/// its place. Other ranks write nothing.
+/// which ranks went; where it does nothing else, the first rank that trains shows how it is doing
+/// in its place. Other ranks write nothing.
 class progress_bar {
 public:
     explicit progress_bar(std::FILE* out = stderr) noexcept : out_(out) {}

@@ -19,8 +19,8 @@ struct simulated_event {
     time_point when{};
     int rank = 0;  // whose, or from whom
     int peer = 0;  // to whom
-    /// Bytes of `sent`, `arrived` and `dropped`; of `worked` nanoseconds, of `harmed` which fault, of
-    /// `began` which process of this rank. Others have none.
+    /// Bytes of `sent`, `arrived` and `dropped`; of `worked` nanoseconds, of `harmed` which fault,
+    /// of `began` which process of this rank. Others have none.
     std::int64_t size = 0;
 
     friend bool operator==(const simulated_event&, const simulated_event&) = default;
