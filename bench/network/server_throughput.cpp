@@ -109,8 +109,7 @@ void serve(const settings& s, const Options& options, sotto::tcp& through, int t
     const sotto::layout tensors = bench::equal_tensors(s.weights, s.tensors);
     const sotto::server_roles roles(1, true, 0, s.workers + 1);
     const sotto::shard all = sotto::shards_of(tensors, 1).front();
-    const auto compressor = options.compressor.bind(tensors);
-    sotto::serving_rank serving(options, tensors, all, roles, compressor, through);
+    sotto::serving_rank serving(options, tensors, all, roles, through);
     const std::vector<float> start = bench::starting_parameters(s.weights);
     through.reserve(4 + 2 * (s.workers + 1) + 1);
     through.agree(true);  // everybody has recorded
