@@ -59,7 +59,7 @@ account account_of(const Options& options, int servers) {
     const shard part = shards_of(tensors, servers).front();
     auto worker = options.compressor.bind(tensors);
     const auto n = static_cast<std::size_t>(tensors.size());
-    const std::vector<float> start(n, 0.5f), gradient = normal_values(n, 1);
+    const std::vector<float> start(n, 0.5f), gradient = normal_values(tensors.size(), 1);
     std::vector<std::uint64_t> read(workers), rounds(workers);
 
     bytes push;
