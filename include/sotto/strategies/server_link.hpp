@@ -24,8 +24,8 @@ namespace sotto {
 /// A worker's talk with one server: it pushes, and gets parameters; one push at a time. Where ranks
 /// may come and go, a server that failed is waited for; once it is there again the worker begins
 /// anew, and what it was pushing is pushed again; rounds that the server has forgotten are counted.
-/// A rank that only serves says to each server that it is done, and no more.
-/// One that has left is not waited for: its job is over.
+/// A server that has left is not waited for: its job is over. A rank that only serves says to each
+/// server that it is done, and no more.
 ///   errors  peer_failure: the server left before it answered, or was away for too long; mismatch:
 ///           it refuses this rank; malformed
 template <class Transport>
@@ -102,7 +102,7 @@ public:
     void came() {
         has_left_ = false;
         if (!std::exchange(is_away_, false)) return;
-        // It knows nothing of this worker: first it is to say where it stands. A server that only
+        // It knows nothing of this worker: first it is to say where it stands. A rank that only
         // serves has no rounds, and says no more than that it is done.
         is_greeting_ = works_ && (!is_answered_ || head_.kind != wire::push_kind::done);
         answer_ = {};
