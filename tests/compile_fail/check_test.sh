@@ -7,11 +7,12 @@ folder=$(cd "$(dirname "$0")" && pwd)
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 failures=0
+beginning=
 
 # answers STATUS SENTENCE: check.sh, given the file on standard input, ends so and says so.
 answers() {
     cat > "$scratch/misuse.cpp"
-    said=$(sh "$folder/check.sh" "$scratch/misuse.cpp" "$compiler" 2>&1)
+    said=$(sh "$folder/check.sh" "$scratch/misuse.cpp" "$beginning" "$compiler" 2>&1)
     status=$?
     if [ "$status" -ne "$1" ] || ! printf '%s' "$said" | grep -q -- "$2"; then
         printf 'expected status %s and "%s", got status %s and:\n%s\n' "$1" "$2" "$status" "$said"
@@ -52,12 +53,24 @@ static_assert(sizeof(char) == 2, "another sentence");
 CPP
 
 answers 1 'do not match' <<'CPP'
-// expect-error: the sixth line
+// expect-error: the second error
 int a = nowhere_1;
-int b = nowhere_2;
-int c = nowhere_3;
-static_assert(sizeof(char) == 2, "the sixth line");
+static_assert(sizeof(char) == 2, "the second error");
 CPP
+
+beginning=$scratch/beginning.hpp
+echo 'inline constexpr int begun = 1;' > "$beginning"
+answers 0 'it has begun' <<'CPP'
+// expect-error: it has begun
+static_assert(begun == 2, "it has " "begun");
+CPP
+
+answers 1 'do not match' <<'CPP'
+// expect-error: it has begun
+// flags: -DOTHER
+static_assert(begun == 2, "it has " "begun");
+CPP
+beginning=
 
 answers 1 'the first line must be' <<'CPP'
 static_assert(sizeof(char) == 2, "a sentence for the reader");

@@ -1,14 +1,15 @@
 #!/bin/sh
-# headers_alone_test.sh COMPILER
-# Proves that headers_alone.sh refuses a header that lacks an include, wherever it stands, and leaves
-# out none but those that a source has compiled.
+# headers_alone_test.sh PYTHON COMPILER
+# Proves that headers_alone.py refuses a header that lacks an include, wherever it stands and whatever of it is
+# precompiled.
 
 folder=$(cd "$(dirname "$0")" && pwd)
-compiler=$1
+python=$1
+compiler=$2
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 failures=0
-mkdir -p "$scratch/include/sotto/core" "$scratch/tests/unit"
+mkdir -p "$scratch/include/sotto/core"
 
 # header NAME: written from standard input after a #pragma once.
 header() {
@@ -23,12 +24,10 @@ says() {
     fi
 }
 
-# check FOLDERS HEADER...
+# check HEADER...
 check() {
-    folders=$1
-    shift
     printf 'include/sotto/core/%s.hpp\n' "$@" > "$scratch/list"
-    said=$(sh "$folder/headers_alone.sh" "$scratch" "$scratch/list" "$folders" 2 \
+    said=$("$python" -B "$folder/headers_alone.py" "$scratch" "$scratch/list" 2 \
         "$compiler" -std=c++20 "-I$scratch/include" 2>&1)
 }
 
@@ -47,35 +46,49 @@ CPP
 header lacking <<'CPP'
 inline std::vector<int> lacking() { return {}; }
 CPP
-header before <<'CPP'
-// What it includes first is compiled alone as well.
-
+header after <<'CPP'
 #include "sotto/core/whole.hpp"
 #include "sotto/core/lacking.hpp"
 CPP
 
-accepted '' whole
-says '1 of 1 headers to compile'
-refused '' lacking whole
+accepted whole
+says '1 of 1 headers compile alone'
+refused lacking whole
 says 'include/sotto/core/lacking.hpp: does not compile alone'
-says '2 of 2 headers to compile'
-accepted '' before
+says '1 of 2 headers compile alone'
+accepted after
+refused after lacking whole
+says 'include/sotto/core/lacking.hpp: does not compile alone'
+says '2 of 3 headers compile alone'
 
-# A source that includes it first; then one that includes it after something, or inside a condition.
-echo '#include "sotto/core/before.hpp"' > "$scratch/tests/unit/before.cpp"
-accepted tests/unit before whole
-says '0 of 2 headers to compile'
-refused tests/unit before whole lacking
-says 'include/sotto/core/lacking.hpp: does not compile alone'
-says '1 of 3 headers to compile'
-for line in '#include <vector>' '#define LACKING' '#if 0' 'int before;' '/* a comment'; do
-    printf '%s\n#include "sotto/core/lacking.hpp"\n' "$line" > "$scratch/tests/unit/lacking.cpp"
-    refused tests/unit lacking
-    says 'include/sotto/core/lacking.hpp: does not compile alone'
+# Enough headers begin with `whole` for it to be precompiled, for which it must not help `lacking`; and with
+# `broken`, which does not compile itself, as none of those then does.
+names=
+for each in 1 2 3 4 5 6 7 8; do
+    header "user_$each" << CPP
+#include "sotto/core/whole.hpp"
+inline std::vector<int> user_$each() { return whole(); }
+CPP
+    header "victim_$each" << 'CPP'
+#include "sotto/core/broken.hpp"
+CPP
+    names="$names user_$each"
+    victims="${victims:-} victim_$each"
 done
+# shellcheck disable=SC2086 # several names
+refused whole lacking after $names
+says 'include/sotto/core/lacking.hpp: does not compile alone'
+says '10 of 11 headers compile alone'
+header broken <<'CPP'
+#include <string>
+std::vector<int> broken();
+CPP
+# shellcheck disable=SC2086 # several names
+refused whole broken $victims
+says '1 of 10 headers compile alone'
 
 : > "$scratch/list"
-said=$(sh "$folder/headers_alone.sh" "$scratch" "$scratch/list" '' 1 "$compiler") &&
+said=$("$python" -B "$folder/headers_alone.py" "$scratch" "$scratch/list" 1 "$compiler" 2>&1) &&
     failures=$((failures + 1)) && echo 'an empty list was accepted'
 says "$scratch/list: names no header"
 

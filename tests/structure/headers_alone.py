@@ -1,0 +1,108 @@
+#!/usr/bin/env python3
+"""headers_alone.py ROOT LIST JOBS COMPILER [FLAGS]...
+
+Every header that the file LIST names, as "include/sotto/folder/file.hpp", compiles alone.
+
+Most of the time would go into what many headers include, so that some are precompiled. A header may begin with a
+precompiled one that it includes itself, directly or not: all of its own text stands behind its includes, and the text
+of those is compiled alone as well. JOBS compile side by side. The names of those at fault are printed, after what the
+compiler says of them.
+"""
+
+import concurrent.futures
+import functools
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)', re.MULTILINE)
+LONG = re.compile(r"xtensor|boost/asio")  # of other libraries those that take longest
+PRECOMPILED = 40
+
+
+class Includes:
+    """What the listed headers include."""
+
+    def __init__(self, root, listed):
+        self.direct = {}
+        for name in listed:
+            found = INCLUDE.findall((root / name).read_text())
+            own = {f"include/{quoted}" for quoted, _ in found}
+            others = {other for _, other in found if other}
+            self.direct[name] = own & listed, others
+
+    @functools.cache
+    def own(self, name):
+        """The listed headers that `name` includes, directly or not, and itself."""
+        return {name}.union(*(self.own(included) for included in self.direct[name][0]))
+
+    @functools.cache
+    def cost(self, name):
+        """About how long it takes to compile."""
+        others = set().union(*(self.direct[each][1] for each in self.own(name)))
+        return len(self.own(name)) + 3 * len(others) + 60 * any(map(LONG.search, others))
+
+
+def beginnings(includes):
+    """For each header the precompiled one that it begins with, or None: those that together save most."""
+    names = sorted(includes.direct)
+    begins = dict.fromkeys(names)
+    saved = dict.fromkeys(names, 0)
+
+    def gains(stem):
+        cost = includes.cost(stem)
+        return {name: cost - saved[name] for name in names
+                if name != stem and stem in includes.own(name) and cost > saved[name]}
+
+    for _ in range(PRECOMPILED):
+        # To write one costs more than to read the text.
+        worth, stem = max((sum(gains(stem).values()) - 1.5 * includes.cost(stem), stem) for stem in names)
+        if worth <= 0:
+            break
+        for name in gains(stem):
+            begins[name] = stem
+            saved[name] = includes.cost(stem)
+    return begins
+
+
+def main(root, listing, jobs, *compile):
+    listed = set(pathlib.Path(listing).read_text().split())
+    if not listed:
+        sys.exit(f"{listing}: names no header")
+    root = pathlib.Path(root)
+    begins = beginnings(Includes(root, listed))
+    stems = sorted({stem for stem in begins.values() if stem})
+
+    with tempfile.TemporaryDirectory() as scratch, concurrent.futures.ThreadPoolExecutor(int(jobs)) as pool:
+
+        def start(stem):
+            return f"{scratch}/{stems.index(stem)}.hpp"
+
+        def compiled(*arguments, text=""):
+            # From a file that includes it: compilers warn of a #pragma once in their main file.
+            return subprocess.run([*compile, *arguments], input=text, text=True, cwd=root,
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+
+        def precompiled(stem):
+            text = f'#include "{stem.removeprefix("include/")}"\n'
+            pathlib.Path(start(stem)).write_text(text)
+            # One that does not compile is included as text by those that begin with it.
+            compiled("-x", "c++-header", start(stem), "-o", start(stem) + ".gch")
+
+        def alone(name):
+            begin = ["-include", start(begins[name])] if begins[name] else []
+            return compiled(*begin, "-fsyntax-only", "-x", "c++", "-", text=f'#include "{name.removeprefix("include/")}"\n')
+
+        list(pool.map(precompiled, stems))
+        names = sorted(listed)
+        at_fault = [(name, ran.stdout) for name, ran in zip(names, pool.map(alone, names)) if ran.returncode]
+    for name, said in at_fault:
+        print(f"{said}{name}: does not compile alone")
+    print(f"{len(listed) - len(at_fault)} of {len(listed)} headers compile alone")
+    return 1 if at_fault else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
