@@ -3,6 +3,8 @@
 #include <doctest/doctest.h>
 
 #include <optional>
+#include <regex>
+#include <string>
 
 namespace {
 struct inner {
@@ -30,17 +32,14 @@ TEST_CASE("options describe themselves as lines of names and values") {
     sotto::description text;
     text.add("policy", outer{}).add("other", silent{}).add("word", "x");
     const std::string expected =
-        "policy = {anonymous}::outer\n"
-        "policy.part = {anonymous}::inner\n"
+        "policy = outer\n"
+        "policy.part = inner\n"
         "policy.part.density = 0.001\n"
         "policy.part.decay = unset\n"
         "policy.on = true\n"
         "policy.count = -3\n"
-        "other = {anonymous}::silent\n"
+        "other = silent\n"
         "word = x\n";
-    std::string found = text.text();  // clang spells the namespace otherwise
-    for (auto at = found.find("(anonymous namespace)"); at != found.npos;
-         at = found.find("(anonymous namespace)"))
-        found.replace(at, 21, "{anonymous}");
-    CHECK(found == expected);
+    // Without the namespaces around this test's types, which compilers spell each in their own way.
+    CHECK(std::regex_replace(text.text(), std::regex("= .*::"), "= ") == expected);
 }
