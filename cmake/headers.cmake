@@ -27,6 +27,7 @@ set(sotto_headers
     include/sotto/collectives/hierarchical.hpp
     include/sotto/collectives/measured.hpp
     include/sotto/collectives/native.hpp
+    include/sotto/collectives/neighbour_exchange.hpp
     include/sotto/collectives/operation.hpp
     include/sotto/collectives/plan.hpp
     include/sotto/collectives/planned.hpp
@@ -64,6 +65,13 @@ set(sotto_headers
     include/sotto/compressors/top_k.hpp
     include/sotto/compressors/versioned_buffer.hpp
     include/sotto/compressors/whole_vectors.hpp
+    include/sotto/consensus/consensus_band.hpp
+    include/sotto/consensus/consensus_control.hpp
+    include/sotto/consensus/consensus_controller.hpp
+    include/sotto/consensus/control_phases.hpp
+    include/sotto/consensus/critical_distance.hpp
+    include/sotto/consensus/fixed_rounds.hpp
+    include/sotto/consensus/fraction_of_maximum.hpp
     include/sotto/consistency/asynchronous.hpp
     include/sotto/consistency/bulk_synchronous.hpp
     include/sotto/consistency/consistency.hpp
@@ -155,6 +163,14 @@ set(sotto_headers
     include/sotto/losses/cross_entropy.hpp
     include/sotto/losses/loss.hpp
     include/sotto/losses/squared_error.hpp
+    include/sotto/mixing/adapt_then_combine.hpp
+    include/sotto/mixing/choco.hpp
+    include/sotto/mixing/d_squared.hpp
+    include/sotto/mixing/gradient_tracking.hpp
+    include/sotto/mixing/mixing_method.hpp
+    include/sotto/mixing/push_sum.hpp
+    include/sotto/mixing/quasi_global_momentum.hpp
+    include/sotto/mixing/slow_momentum.hpp
     include/sotto/optimizers/adamw.hpp
     include/sotto/optimizers/clipped.hpp
     include/sotto/optimizers/momentum_sgd.hpp
@@ -176,12 +192,20 @@ set(sotto_headers
     include/sotto/strategies/arrival.hpp
     include/sotto/strategies/arrival_order.hpp
     include/sotto/strategies/changed_entries.hpp
+    include/sotto/strategies/common_epochs.hpp
+    include/sotto/strategies/consensus_report.hpp
+    include/sotto/strategies/consensus_study.hpp
+    include/sotto/strategies/copy_exchange.hpp
     include/sotto/strategies/entry_room.hpp
     include/sotto/strategies/entry_route.hpp
+    include/sotto/strategies/gossip.hpp
+    include/sotto/strategies/gossip_state.hpp
     include/sotto/strategies/host_lane.hpp
     include/sotto/strategies/kept_versions.hpp
     include/sotto/strategies/lane.hpp
     include/sotto/strategies/memory_of_server.hpp
+    include/sotto/strategies/mixing_rounds.hpp
+    include/sotto/strategies/optimizer_snapshot.hpp
     include/sotto/strategies/parameter_server.hpp
     include/sotto/strategies/parameter_server_state.hpp
     include/sotto/strategies/pushed_gradient.hpp
@@ -205,6 +229,20 @@ set(sotto_headers
     include/sotto/strategies/task.hpp
     include/sotto/strategies/under_way.hpp
     include/sotto/strategies/work_of_gradient.hpp
+    include/sotto/topologies/complete.hpp
+    include/sotto/topologies/edge_list.hpp
+    include/sotto/topologies/exponential.hpp
+    include/sotto/topologies/hypercube.hpp
+    include/sotto/topologies/lazy.hpp
+    include/sotto/topologies/mixing_matrix.hpp
+    include/sotto/topologies/random_matching.hpp
+    include/sotto/topologies/random_regular.hpp
+    include/sotto/topologies/ring.hpp
+    include/sotto/topologies/spectrum.hpp
+    include/sotto/topologies/star.hpp
+    include/sotto/topologies/topology.hpp
+    include/sotto/topologies/torus.hpp
+    include/sotto/topologies/tree.hpp
     include/sotto/trainer/advice.hpp
     include/sotto/trainer/advice_calibration.hpp
     include/sotto/trainer/advice_link.hpp
@@ -223,6 +261,7 @@ set(sotto_headers
     include/sotto/trainer/json_lines.hpp
     include/sotto/trainer/json_lines_reader.hpp
     include/sotto/trainer/line_file.hpp
+    include/sotto/trainer/mean_parameters.hpp
     include/sotto/trainer/model_buffers.hpp
     include/sotto/trainer/options.hpp
     include/sotto/trainer/peak_memory.hpp
@@ -249,6 +288,7 @@ set(sotto_headers
     include/sotto/trainer/round_times.hpp
     include/sotto/trainer/run_chance.hpp
     include/sotto/trainer/run_costs.hpp
+    include/sotto/trainer/run_description.hpp
     include/sotto/trainer/run_keeper.hpp
     include/sotto/trainer/run_log.hpp
     include/sotto/trainer/run_place.hpp

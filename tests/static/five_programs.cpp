@@ -1,6 +1,6 @@
-// The five programs that a user writes, whole. The first is as it stands; what the others need and
-// the library has not yet is sketched: a transport here, strategies in sketches.hpp, which a system
-// test runs. Compiling is passing.
+// The five programs that a user writes, whole. What the fifth needs and the library has not yet is
+// sketched in sketches.hpp, which a system test runs; a transport that is made as TCP is stands for
+// all that are. Compiling is passing.
 
 #include "sotto/sotto.hpp"
 #include "static/least_transport.hpp"
@@ -48,22 +48,21 @@ void second_program(const sotto::data::labelled_set& digits) {
 }
 
 void third_program(const sotto::data::labelled_set& digits) {
-    over_tcp(sketch::parameter_server{sotto::sgd{.learning_rate = 0.1}, sketch::asynchronous{},
-                                      sketch::delay_compensation_adaptive{.lambda = 2.0}},
+    over_tcp(sotto::parameter_server{sotto::sgd{.learning_rate = 0.1}, sotto::asynchronous{},
+                                     sotto::delay_compensation_adaptive{.lambda = 2.0}},
              digits);
 }
 
 void fourth_program(const sotto::data::labelled_set& digits) {
-    over_tcp(sketch::gossip{sotto::momentum_sgd{.learning_rate = 0.1}, sketch::topologies::ring{},
-                            sketch::consensus_control{.rho = 0.25}},
+    over_tcp(sotto::gossip{sotto::momentum_sgd{.learning_rate = 0.1}, sotto::topologies::ring{},
+                           sotto::consensus_control{.rho = 0.25}},
              digits);
 }
 
 void fifth_program(const sotto::data::labelled_set& digits) {
-    over_tcp(
-        sketch::codistillation{
-            sotto::all_reduce{sotto::sgd{}, sotto::dgc{}},
-            sketch::soft_cross_entropy{.burn_in = 1000},
-            sketch::checkpoint_exchange{.folder = "teachers", .groups = 2, .every = 50}},
-        digits);
+    over_tcp(sketch::codistillation{sotto::all_reduce{sotto::sgd{}, sotto::dgc{}},
+                                    sketch::soft_cross_entropy{.burn_in = 1000},
+                                    sketch::checkpoint_exchange{
+                                        .folder = "teachers", .groups = 2, .every = 50}},
+             digits);
 }

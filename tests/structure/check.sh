@@ -38,7 +38,7 @@ BEGIN {
     floor["kernels"] = 1
     floor["wire"] = 2
     count = split("compressors optimizers losses staleness distillation topologies consensus " \
-                  "transports launch nn data metrics consistency", name, " ")
+                  "transports launch nn data metrics consistency mixing", name, " ")
     for (i = 1; i <= count; ++i) floor[name[i]] = 3
     floor["collectives"] = floor["models"] = floor["checkpoint"] = 4
     floor["strategies"] = 5

@@ -74,11 +74,47 @@ struct average_with {
     }
 };
 
+/// Values that move towards those of others, and by how much they move.
+struct mixed_values {
+    float* own;
+    const weighted_values* others;
+    std::size_t n;
+
+    SOTTO_INLINE void ahead(std::size_t i) const noexcept {
+        fetch_ahead(own + i);
+        for (std::size_t j = 0; j < n; ++j) fetch_ahead(others[j].values.data() + i);
+    }
+
+    template <class V, class Wide>
+    SOTTO_INLINE void at(std::size_t i, Wide& to) const noexcept {
+        SOTTO_UNFUSED_BODY
+        V value, change = V{};
+        load(value, own + i);
+        for (std::size_t j = 0; j < n; ++j) {
+            V other;
+            load(other, others[j].values.data() + i);
+            change = change + others[j].weight * (other - value);
+        }
+        value = value + change;
+        store(value, own + i);
+        widen(change, to);
+    }
+};
+
+inline void require_size_of_own(const char* name, std::size_t size,
+                                std::span<const weighted_values> others) {
+    for (std::size_t j = 0; j < others.size(); ++j)
+        if (others[j].values.size() != size) [[unlikely]]
+            refuse(name,
+                   given_size("others[" + std::to_string(j) + "].values", others[j].values.size()),
+                   std::to_string(size) + ", the size of own");
+}
+
 }  // namespace detail
 
-/// The step of gossip: a worker's own values become the weighted sum of them and its neighbours',
-/// in one pass, however many there are. The weights are not looked at; of an average they add up
-/// to 1. How far workers are apart says squared_distance in reductions.hpp.
+/// A worker's own values become the weighted sum of them and its neighbours', in one pass, however
+/// many there are. The weights are not looked at; of an average they add up to 1. How far workers
+/// are apart says squared_distance in reductions.hpp.
 ///   math    x = w x + sum over j of w_j x_j, added in the order of j: the same bits on every
 ///           instruction set
 ///   cost    reads 4 bytes of each neighbour and of the own values, and writes 4, a value
@@ -86,14 +122,25 @@ struct average_with {
 ///   source  Boyd et al. 2006, Randomized gossip algorithms
 inline void average(float own_weight, std::span<float> own,
                     std::span<const weighted_values> others) {
-    for (std::size_t j = 0; j < others.size(); ++j)
-        if (others[j].values.size() != own.size()) [[unlikely]]
-            detail::refuse("average",
-                           detail::given_size("others[" + std::to_string(j) + "].values",
-                                              others[j].values.size()),
-                           std::to_string(own.size()) + ", the size of own");
+    detail::require_size_of_own("average", own.size(), others);
     run_unfused<detail::average_with>(best_instruction_set(), own_weight, own.data(), own.size(),
                                       others.data(), others.size());
+}
+
+/// The step of gossip by differences: a worker's own values move towards its neighbours'. Between
+/// two workers that count alike for each other what one gains is, bit for bit, what the other
+/// loses, before it is added up.
+///   math    x = x + sum over j of w_j (x_j - x), added in the order of j; returns the sum of
+///           squares of what was added to x, in double. It is finite if and only if every change
+///           is. The same bits on every instruction set
+///   cost    as average
+///   errors  as average
+///   source  Xiao and Boyd 2004, Fast linear iterations for distributed averaging
+inline double mix(std::span<float> own, std::span<const weighted_values> others) {
+    detail::require_size_of_own("mix", own.size(), others);
+    return run_unfused<detail::sum_squares>(
+        best_instruction_set(), detail::mixed_values{own.data(), others.data(), others.size()},
+        own.size());
 }
 
 }  // namespace SOTTO_UNIT

@@ -39,6 +39,8 @@ struct adamw {
 
 class adamw::state {
 public:
+    static constexpr bool steps_by_tensor = true;
+
     state(const adamw& options, const layout& tensors)
         : options_(options),
           tensors_(tensors),

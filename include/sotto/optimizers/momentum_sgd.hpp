@@ -34,6 +34,8 @@ struct momentum_sgd {
 
 class momentum_sgd::state {
 public:
+    static constexpr bool steps_by_tensor = true;
+
     state(const momentum_sgd& options, const layout& tensors)
         : options_(options),
           tensors_(tensors),

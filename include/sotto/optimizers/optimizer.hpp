@@ -44,6 +44,9 @@ struct step_info {
 ///                                                      be saved: spans of float and std::int64_t,
 ///                                                      the same on all ranks. Without it only a
 ///                                                      linear optimizer can be in a checkpoint
+///   static constexpr bool steps_by_tensor              true says that begin_step does not read the
+///                                                      gradient, so that tensors may be updated
+///                                                      while others are computed
 /// `static constexpr bool linear = true` says that the update is linear in the gradient and
 /// remembers none of it: plain SGD. Only such an optimizer may follow an exchange whose memory
 /// already holds the momentum.
@@ -73,6 +76,12 @@ bool updates_sparsely(const State& state) noexcept {
     else
         return false;
 }
+
+/// Tensors can be updated before the others' gradients are there.
+template <class State>
+concept steps_by_tensor = requires {
+    requires State::steps_by_tensor;
+};
 
 template <class State>
 concept updates_entries = requires(State& state, const tensor& t, std::span<float> parameters,

@@ -45,6 +45,8 @@ class scheduled<Optimizer, Schedule>::state {
     using bound = decltype(std::declval<const Optimizer&>().bind(std::declval<const layout&>()));
 
 public:
+    static constexpr bool steps_by_tensor = optimizing::steps_by_tensor<bound>;
+
     state(const scheduled& options, const layout& tensors)
         : schedule_(options.schedule), bound_(options.inner.bind(tensors)) {
         checked_factor({});

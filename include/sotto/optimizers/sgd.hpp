@@ -65,6 +65,8 @@ struct sgd {
 
 class sgd::state {
 public:
+    static constexpr bool steps_by_tensor = true;
+
     state(const sgd& options, const layout& tensors) : options_(options), tensors_(tensors) {
         detail::check_rate("sgd", options.learning_rate);
         detail::check_decay("sgd", options.weight_decay);

@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "sotto/collectives/all_gather_v.hpp"
-#include "sotto/collectives/all_gather_values.hpp"
 #include "sotto/collectives/all_reduce.hpp"
 #include "sotto/collectives/fitting.hpp"
 #include "sotto/collectives/hierarchical.hpp"
@@ -22,6 +21,7 @@
 #include "sotto/core/layout.hpp"
 #include "sotto/kernels/arithmetic.hpp"
 #include "sotto/optimizers/optimizer.hpp"
+#include "sotto/strategies/common_epochs.hpp"
 #include "sotto/strategies/host_lane.hpp"
 #include "sotto/strategies/lane.hpp"
 #include "sotto/strategies/small_groups.hpp"
@@ -59,7 +59,7 @@ public:
           sum_(static_cast<std::size_t>(tensors.size())),
           tensor_bytes_(tensors.tensors().size()),
           times_(tensors.tensors().size()),
-          plans_(static_cast<std::size_t>(through.size())),
+          epochs_(through),
           progress_(tensors.tensors().size()) {
         optimizing::follow_momentum(optimizer_, compressing::momentum(compressor_));
         if constexpr (hierarchical) ranks_per_worker_ = options.collective.ranks_per_host;
@@ -76,27 +76,7 @@ public:
         return rank;
     }
 
-    epoch_agreement begin_epoch(const epoch_plan& plan) {
-        collectives::all_gather_values(*through_, plan, std::span(plans_),
-                                       {channels::epochs, 0, epochs_++});
-        round_ = plan.first_round;
-        epoch_agreement agreed;
-        for (int rank = 0; rank < through_->size(); ++rank) {
-            const epoch_plan& p = plans_[static_cast<std::size_t>(rank)];
-            if (p.examples < 0 || p.batch_size != plan.batch_size || p.batch_size < 1 ||
-                p.first_round != plan.first_round)
-                throw mismatch("rank " + std::to_string(rank) + " begins an epoch of " +
-                               std::to_string(p.examples) + " examples in batches of " +
-                               std::to_string(p.batch_size) + " from round " +
-                               std::to_string(p.first_round) + " on; this rank's batches are of " +
-                               std::to_string(plan.batch_size) + ", from round " +
-                               std::to_string(plan.first_round));
-            agreed.rounds = std::max(agreed.rounds,
-                                     p.examples / p.batch_size + (p.examples % p.batch_size != 0));
-            agreed.stop |= p.stop != 0;
-        }
-        return agreed;
-    }
+    epoch_agreement begin_epoch(const epoch_plan& plan) { return epochs_.begin(plan); }
 
     template <class Model>
     round_report round(task<Model>& job, std::span<float> parameters) {
@@ -364,7 +344,7 @@ private:
             lane_of(t).apply(optimizer_, sparsely, t.of(parameters), t.of(std::span(sum_)));
         optimizing::commit(optimizer_);
         compressing::commit(compressor_);
-        ++round_;
+        epochs_.end_round();
     }
 
     /// A lane has windows of segments under way, or up to three messages from and to every rank.
@@ -378,18 +358,7 @@ private:
     double share_of_round(std::int64_t examples) const noexcept {
         if (examples == 0) return 0.0;
         return static_cast<double>(examples) /
-               static_cast<double>(std::max(examples, examples_of_round()));
-    }
-
-    /// What all ranks together read in this round.
-    std::int64_t examples_of_round() const noexcept { return examples_of_round(plans_); }
-
-    std::int64_t examples_of_round(std::span<const epoch_plan> plans) const noexcept {
-        std::int64_t total = 0;
-        for (const epoch_plan& p : plans)
-            if (round_ <= p.examples / p.batch_size)  // else the product could overflow
-                total += std::min(p.examples - round_ * p.batch_size, p.batch_size);
-        return total;
+               static_cast<double>(std::max(examples, epochs_.examples_of_round()));
     }
 
     /// Whose gradient is compressed: what is packed is this rank's, what is encoded this rank's or,
@@ -399,8 +368,8 @@ private:
         if constexpr (hierarchical) {
             const collectives::hierarchical hosts{ranks_per_worker_};
             const collectives::range host = hosts.host_of(where.rank, where.world_size);
-            where.share = share_of_round(examples_of_round(std::span(plans_).subspan(
-                static_cast<std::size_t>(host.begin), static_cast<std::size_t>(host.size()))));
+            where.share = share_of_round(epochs_.examples_of_round(
+                static_cast<std::size_t>(host.begin), static_cast<std::size_t>(host.size())));
             where.rank = static_cast<int>(hosts.host_number(where.rank));
             where.world_size = static_cast<int>(hosts.hosts(where.world_size));
         }
@@ -423,10 +392,8 @@ private:
     time_point began_{};
     under_way under_way_;
     duration hidden_{};
-    std::vector<epoch_plan> plans_;
+    common_epochs<Transport> epochs_;
     std::vector<progress> progress_;
-    std::uint64_t epochs_ = 0;
-    std::int64_t round_ = 0;  // of this epoch
     std::int64_t ranks_per_worker_ = 1;
     std::int64_t step_ = 0;
     duration computing_{};

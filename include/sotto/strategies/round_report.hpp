@@ -4,6 +4,7 @@
 #include <span>
 
 #include "sotto/core/clock.hpp"
+#include "sotto/strategies/consensus_report.hpp"
 
 namespace sotto {
 
@@ -32,6 +33,7 @@ struct round_report {
 
     std::int64_t staleness = -1;  // steps of a server between reading and this gradient; -1: none
     bool dropped = false;         // a server did without this gradient
+    consensus_report consensus{};  // where ranks mix with neighbours
 
     std::int64_t dense_bytes = 0;    // the gradient as 4-byte floats
     std::int64_t message_bytes = 0;  // what this rank's gradient became, once

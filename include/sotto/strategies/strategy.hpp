@@ -91,6 +91,9 @@ using strategy_state = decltype(std::declval<const S&>().bind(std::declval<const
 /// `static constexpr bool synchronous` in the options says that after a round all ranks hold the
 /// same parameters: an evaluation is then shared out among them. Otherwise a rank may be without
 /// data and rounds of its own, a server that only serves: its `fit` goes straight to `finish`.
+/// `static constexpr bool in_step` says that all ranks do the same number of rounds, and evaluate
+/// when others do, though each has parameters of its own: an evaluation is then of their mean. It
+/// is what `synchronous` is where it is left out.
 template <class S, class Transport, class Model = detail::probe_model>
 concept strategy = transport<Transport> &&
     requires(strategy_state<S, Transport>& state, const epoch_plan& plan, task<Model>& job,
@@ -101,8 +104,17 @@ concept strategy = transport<Transport> &&
     { state.round(job, parameters) } -> std::convertible_to<round_report>;
 };
 
-/// What a strategy's state may have, with the default for those that do not.
+/// What a strategy's options and state may have, with the default for those that do not.
 namespace conducting {
+
+/// All ranks do the same number of rounds.
+template <class S>
+inline constexpr bool in_step = [] {
+    if constexpr (requires { S::in_step; })
+        return static_cast<bool>(S::in_step);
+    else
+        return static_cast<bool>(S::synchronous);
+}();
 
 template <class State>
 bool introduce(State& state, const std::string& configuration) {

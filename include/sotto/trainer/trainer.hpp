@@ -15,7 +15,6 @@
 #include "sotto/collectives/all_gather_values.hpp"
 #include "sotto/collectives/broadcast.hpp"
 #include "sotto/collectives/operation.hpp"
-#include "sotto/core/describe.hpp"
 #include "sotto/core/large_pages.hpp"
 #include "sotto/data/dataset.hpp"
 #include "sotto/data/sampler.hpp"
@@ -27,11 +26,13 @@
 #include "sotto/trainer/evaluator.hpp"
 #include "sotto/trainer/fit_progress.hpp"
 #include "sotto/trainer/fit_request.hpp"
+#include "sotto/trainer/mean_parameters.hpp"
 #include "sotto/trainer/model_buffers.hpp"
 #include "sotto/trainer/options.hpp"
 #include "sotto/trainer/reports.hpp"
 #include "sotto/trainer/resume_report.hpp"
 #include "sotto/trainer/run_chance.hpp"
+#include "sotto/trainer/run_description.hpp"
 #include "sotto/trainer/run_keeper.hpp"
 #include "sotto/trainer/run_place.hpp"
 #include "sotto/trainer/saved_state.hpp"
@@ -72,8 +73,9 @@ public:
           evaluator_(checked(options).batch_size, transport),
           buffers_(model, transport),
           learnt_of_ranks_(static_cast<std::size_t>(transport.size())),
-          description_(describe(strategy)),
-          keeper_(model, state_, parameters_, learnt_, transport, description_, options.seed) {
+          description_(detail::describe_run(options_, strategy, model)),
+          keeper_(model, state_, parameters_, learnt_, transport, description_, options.seed),
+          mean_(transport) {
         const bool alone = conducting::introduce(state_, description_);
         if (!alone) require_agreement(transport, description_);
         model.initialise(parameters_, chance_.of_group("parameters"));
@@ -171,9 +173,10 @@ public:
         return restore(folder, false, options, files);
     }
 
-    /// How good the model is now on these examples. Ranks of a synchronous strategy share them out,
-    /// and all get the same answer, by the mean of their models' buffers; all must call it. Of
-    /// another strategy each rank measures by itself, with its own model's buffers.
+    /// How good the model is now on these examples. Ranks that learn in step share them out, and
+    /// all get the same answer, by the mean of their parameters, where these differ, and of their
+    /// models' buffers; all must call it. Of another strategy each rank measures by itself, with
+    /// its own parameters and its own model's buffers, as evaluate_own does.
     template <class Data>
     evaluation evaluate(const Data& data) {
         static_assert(measurable<Model>,
@@ -187,10 +190,25 @@ public:
                       "evaluate: the data set's batch_type is not the one that the model reads");
         keeper_.require_whole_state();
         transport_.at({.round = step_, .phase = "evaluating"});
-        if (Strategy::synchronous)
-            return buffers_.with_mean(evaluations_++, [&] {
-                return evaluator_.shared(model_, parameters_, data, transport_);
+        if constexpr (conducting::in_step<Strategy>) {
+            const std::uint64_t number = evaluations_++;
+            return buffers_.with_mean(number, [&] {
+                std::span<const float> all = parameters_;
+                if constexpr (!Strategy::synchronous) all = mean_.of(parameters_, number);
+                return evaluator_.shared(model_, all, data, transport_);
             });
+        } else {
+            return evaluate_own(data);
+        }
+    }
+
+    /// How good this rank's own parameters are, with its own model's buffers. No other rank has
+    /// part in it.
+    template <class Data>
+    evaluation evaluate_own(const Data& data) {
+        static_assert(measurable<Model> && dataset<Data> && reads<Data>,
+                      "evaluate_own: the model and the data must be such that evaluate takes them");
+        keeper_.require_whole_state();
         buffers_.require_of_training(!state_.share().empty());
         return evaluator_.alone(model_, parameters_, data);
     }
@@ -203,6 +221,7 @@ public:
 
 private:
     using state_type = sotto::strategy_state<Strategy, Transport>;
+    static constexpr bool in_step = conducting::in_step<Strategy>;
 
     template <class Extra>
     static constexpr bool evaluates = detail::is_evaluation<std::remove_cvref_t<Extra>>;
@@ -242,7 +261,7 @@ private:
                    Extras&... extras) {
         keeper_.require_whole_state();
         const std::string request = detail::fit_request(data, own, length, extras...);
-        if constexpr (Strategy::synchronous) require_agreement(transport_, request);
+        if constexpr (in_step) require_agreement(transport_, request);
         data::sampler sampler(data.size(), share, options_.batch_size, chance_.of_group("order"),
                               options_.shuffle);
         const bool resumed = keeper_.resumes();
@@ -421,7 +440,7 @@ private:
     /// The mean loss of what was learnt in an epoch: by everybody, where ranks learn in step.
     epoch_report loss_of_all() {
         detail::learnt_so_far all = learnt_;
-        if constexpr (Strategy::synchronous) {
+        if constexpr (in_step) {
             collectives::all_gather_values(
                 transport_, learnt_, std::span(learnt_of_ranks_),
                 {channels::evaluation, 1, static_cast<std::uint64_t>(step_)});
@@ -432,25 +451,13 @@ private:
         return {.loss = all.mean(), .examples = all.examples};
     }
 
-    std::string describe(const Strategy& strategy) const {
-        sotto::description text;
-        text.add("trainer", options_).add("strategy", strategy).add("model", model_);
-        for (const tensor& t : tensors()) {
-            std::string shape;
-            for (const std::int64_t extent : t.shape)
-                shape += (shape.empty() ? "" : " x ") + std::to_string(extent);
-            text.add("tensor " + t.name, shape);
-        }
-        return text.text();
-    }
-
     /// An epoch that an earlier call left in the middle goes on only over the same data: ranks that
     /// learn in step all resume it, or none does.
     bool goes_on_with(const detail::data_source& now) {
         bool goes_on = true;
         if (round_ > 0) {
             goes_on = source_.is(now);
-            if constexpr (Strategy::synchronous) goes_on = transport_.agree(goes_on);
+            if constexpr (in_step) goes_on = transport_.agree(goes_on);
             if (!goes_on) ++epoch_, round_ = 0, learnt_ = {};
         }
         source_ = now;
@@ -460,7 +467,7 @@ private:
     /// Whether this rank is there to serve others; without examples anywhere nobody could train.
     static bool has_no_rounds(const epoch_agreement& agreed, const data::share& share) {
         if (agreed.rounds > 0) return false;
-        if (Strategy::synchronous)
+        if (in_step)
             throw invalid_option("fit: no rank has any examples to train on");
         if (!share.empty()) throw invalid_option("fit: this rank has no examples to train on");
         return true;
@@ -485,6 +492,7 @@ private:
     detail::data_source source_;  // of those rounds
     detail::fit_progress fit_;    // the one under way
     detail::run_keeper<Model, state_type, Transport> keeper_;
+    detail::mean_parameters<Transport> mean_;
 };
 
 }  // namespace sotto

@@ -1,0 +1,100 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "sotto/consensus/consensus_controller.hpp"
+#include "sotto/core/errors.hpp"
+
+namespace sotto {
+
+namespace detail {
+/// The running mean of gradient norms over steps.
+class norm_average {
+public:
+    explicit norm_average(double keep) noexcept : keep_(keep) {}
+
+    double with(const consensus_reading& now) const noexcept {
+        return begun_ ? keep_ * mean_ + (1.0 - keep_) * now.gradient_norm : now.gradient_norm;
+    }
+    /// Of a step's readings the first counts.
+    void add(const consensus_reading& now) noexcept {
+        if (begun_ && now.where.step == step_) return;
+        mean_ = with(now);
+        step_ = now.where.step;
+        begun_ = true;
+    }
+    double value() const noexcept { return mean_; }
+
+private:
+    double keep_;
+    double mean_ = 0.0;
+    std::int64_t step_ = -1;
+    bool begun_ = false;
+};
+
+inline void check_control(const char* policy, double rho, double average, int rounds_max) {
+    if (!(rho > 0.0))
+        throw invalid_option(std::string(policy) + ": rho is " + std::to_string(rho) +
+                             "; it must be above 0");
+    if (!(average >= 0.0 && average < 1.0))
+        throw invalid_option(std::string(policy) + ": average is " + std::to_string(average) +
+                             "; it must be at least 0 and below 1");
+    if (rounds_max < 1)
+        throw invalid_option(std::string(policy) + ": rounds_max is " + std::to_string(rounds_max) +
+                             "; it must be at least 1");
+}
+}  // namespace detail
+
+/// Keeps ranks closer than a step is long: mixes until the estimated distance is below rho times
+/// learning rate times gradient norm.
+///   math    another round while Theta > rho * rate * phi, with phi the running mean over steps of
+///           the gradients' norm, phi = average * phi + (1 - average) * phi_t. No more rounds than
+///           would bring the distance to the target by mixing alone, and at most rounds_max
+///   wire    two numbers summed over all ranks for each round
+///   errors  invalid_option: rho not above 0, average not in [0, 1), rounds_max below 1
+///   source  Kong et al. 2021, Consensus control for decentralized deep learning, arXiv:2102.04828
+struct consensus_control {
+    double rho = 0.25;
+    double average = 0.9;
+    int rounds_max = 64;
+
+    class state;
+    state bind() const;
+    void describe(auto&& field) const {
+        field("rho", rho);
+        field("average", average);
+        field("rounds_max", rounds_max);
+    }
+};
+
+class consensus_control::state {
+public:
+    explicit state(const consensus_control& options)
+        : rho_(options.rho), norm_(options.average), limit_(options.rounds_max) {
+        detail::check_control("consensus_control", options.rho, options.average,
+                              options.rounds_max);
+    }
+
+    consensus_measure needs(const round_info&) const noexcept {
+        return consensus_measure::estimate;
+    }
+    bool wants_another(const consensus_reading& now) noexcept {
+        norm_.add(now);
+        return limit_.wants_another(now, target(now));
+    }
+    double target(const consensus_reading& now) const noexcept {
+        return rho_ * now.learning_rate * norm_.value();
+    }
+
+private:
+    double rho_;
+    detail::norm_average norm_;
+    detail::round_limit limit_;
+};
+
+inline consensus_control::state consensus_control::bind() const {
+    return state(*this);
+}
+
+}  // namespace sotto

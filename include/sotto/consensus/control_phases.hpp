@@ -1,0 +1,60 @@
+#pragma once
+
+#include "sotto/consensus/consensus_controller.hpp"
+
+namespace sotto {
+
+/// One controller up to an epoch and another from then on; they nest:
+/// `control_phases{consensus_control{}, 6.0, no_control{}}`.
+template <consensus_controller First, consensus_controller Then>
+struct control_phases {
+    First first{};
+    double epoch = 0.0;
+    Then then{};
+
+    static constexpr bool measures_exactly =
+        controlling::measures_exactly<First> || controlling::measures_exactly<Then>;
+    class state;
+    state bind() const { return state(*this); }
+    void describe(auto&& field) const {
+        field("first", first);
+        field("epoch", epoch);
+        field("then", then);
+    }
+};
+
+template <class First, class Then>
+control_phases(First, double, Then) -> control_phases<First, Then>;
+
+template <consensus_controller First, consensus_controller Then>
+class control_phases<First, Then>::state {
+public:
+    explicit state(const control_phases& options)
+        : epoch_(options.epoch), first_(options.first.bind()), then_(options.then.bind()) {}
+
+    consensus_measure needs(const round_info& where) const noexcept {
+        return where.epoch < epoch_ ? first_.needs(where) : then_.needs(where);
+    }
+    bool wants_one(const round_info& where) {
+        return at(where, [&](auto& control) { return controlling::wants_one(control, where); });
+    }
+    bool wants_another(const consensus_reading& now) {
+        return at(now.where, [&](auto& control) { return control.wants_another(now); });
+    }
+    double target(const consensus_reading& now) const {
+        return now.where.epoch < epoch_ ? controlling::target(first_, now)
+                                        : controlling::target(then_, now);
+    }
+
+private:
+    template <class Ask>
+    auto at(const round_info& where, Ask ask) {
+        return where.epoch < epoch_ ? ask(first_) : ask(then_);
+    }
+
+    double epoch_;
+    controller_state<First> first_;
+    controller_state<Then> then_;
+};
+
+}  // namespace sotto

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <string>
+
+#include "sotto/consensus/consensus_controller.hpp"
+#include "sotto/core/errors.hpp"
+
+namespace sotto {
+
+/// One round of mixing a step, whatever comes of it.
+struct no_control {
+    struct state {
+        consensus_measure needs(const round_info&) const noexcept {
+            return consensus_measure::nothing;
+        }
+        bool wants_another(const consensus_reading&) const noexcept { return false; }
+    };
+    state bind() const { return {}; }
+    void describe(auto&&) const {}
+};
+
+/// The same number of rounds every step.
+///   errors  invalid_option: rounds below 1
+struct fixed_rounds {
+    int rounds = 1;
+
+    struct state {
+        int rounds;
+        consensus_measure needs(const round_info&) const noexcept {
+            return consensus_measure::nothing;
+        }
+        bool wants_another(const consensus_reading& now) const noexcept {
+            return now.rounds < rounds;
+        }
+    };
+    state bind() const {
+        if (rounds < 1)
+            throw invalid_option("fixed_rounds: rounds is " + std::to_string(rounds) +
+                                 "; it must be at least 1");
+        return {rounds};
+    }
+    void describe(auto&& field) const { field("rounds", rounds); }
+};
+
+}  // namespace sotto

@@ -1,0 +1,92 @@
+#pragma once
+
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sotto/consensus/consensus_controller.hpp"
+#include "sotto/core/errors.hpp"
+
+namespace sotto {
+
+/// The largest distance that an earlier run had in a phase of training.
+struct recorded_maximum {
+    double from_epoch = 0.0;
+    double distance = 0.0;
+
+    friend bool operator==(const recorded_maximum&, const recorded_maximum&) = default;
+};
+
+/// Keeps the distance below a fraction of what an uncontrolled run had in the same phase: the
+/// experiments of the paper.
+///   math    another round while Xi > fraction * maximum of the phase
+///   shape   maxima: ascending by from_epoch, the first from 0; see consensus_maxima, which reads
+///           them from a run's log
+///   errors  invalid_option: fraction not above 0; no maxima, or not as said; rounds_max below 1
+///   source  Kong et al. 2021, Consensus control for decentralized deep learning, arXiv:2102.04828
+struct fraction_of_maximum {
+    double fraction = 0.25;
+    std::vector<recorded_maximum> maxima{};
+    int rounds_max = 256;
+
+    static constexpr bool measures_exactly = true;
+    class state;
+    state bind() const;
+    void describe(auto&& field) const {
+        field("fraction", fraction);
+        std::string text;
+        for (const recorded_maximum& m : maxima)
+            text += (text.empty() ? "" : ", ") + std::to_string(m.distance) + " from epoch " +
+                    std::to_string(m.from_epoch);
+        field("maxima", text);
+        field("rounds_max", rounds_max);
+    }
+};
+
+class fraction_of_maximum::state {
+public:
+    explicit state(const fraction_of_maximum& options)
+        : options_(options), limit_(options.rounds_max) {
+        if (!(options.fraction > 0.0))
+            throw invalid_option("fraction_of_maximum: fraction is " +
+                                 std::to_string(options.fraction) + "; it must be above 0");
+        if (options.rounds_max < 1)
+            throw invalid_option("fraction_of_maximum: rounds_max is " +
+                                 std::to_string(options.rounds_max) + "; it must be at least 1");
+        if (options.maxima.empty() || options.maxima.front().from_epoch != 0.0)
+            throw invalid_option(
+                "fraction_of_maximum: maxima has no distance from epoch 0 on; record them by an "
+                "uncontrolled run");
+        double last = -std::numeric_limits<double>::infinity();
+        for (const recorded_maximum& m : options.maxima) {
+            if (!(m.from_epoch > last && m.distance >= 0.0))
+                throw invalid_option("fraction_of_maximum: a maximum of " +
+                                     std::to_string(m.distance) + " from epoch " +
+                                     std::to_string(m.from_epoch) +
+                                     "; epochs ascend and distances are at least 0");
+            last = m.from_epoch;
+        }
+    }
+
+    consensus_measure needs(const round_info&) const noexcept { return consensus_measure::exact; }
+    bool wants_another(const consensus_reading& now) noexcept {
+        return limit_.wants_another(now, target(now));
+    }
+    double target(const consensus_reading& now) const noexcept {
+        double maximum = 0.0;
+        for (const recorded_maximum& m : options_.maxima)
+            if (now.where.epoch >= m.from_epoch) maximum = m.distance;
+        return options_.fraction * maximum;
+    }
+
+private:
+    fraction_of_maximum options_;
+    detail::round_limit limit_;
+};
+
+inline fraction_of_maximum::state fraction_of_maximum::bind() const {
+    return state(*this);
+}
+
+}  // namespace sotto

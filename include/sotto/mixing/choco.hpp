@@ -1,0 +1,35 @@
+#pragma once
+
+#include <string>
+
+#include "sotto/core/errors.hpp"
+#include "sotto/mixing/mixing_method.hpp"
+
+namespace sotto::mixing {
+
+/// CHOCO: ranks keep a copy of what their neighbours know of them, and send compressed what changes
+/// it. Parameters move towards neighbours' copies, so that the mean is kept whatever is left out of
+/// a message, and that is sent later.
+///   math    x = x - rate g; x += step * sum over j of w_ij (c_j - c_i); q_i = C(x - c_i), which is
+///           sent; c_j += q_j, everywhere
+///   shape   needs a topology whose rounds are all alike. The step must be tuned: 0.04 for one
+///           entry in a hundred, 0.34 for 4 bits, 0.5 for signs are the authors'
+///   cost    8 bytes a parameter
+///   errors  invalid_option: a step that is not above 0 and at most 1
+///   source  Koloskova et al. 2019, Decentralized stochastic optimization and gossip algorithms
+///           with compressed communication, arXiv:1902.00340
+struct choco {
+    double step = 0.04;
+
+    static constexpr bool by_copies = true;
+    struct state {};
+    state bind(const layout&) const {
+        if (!(step > 0.0 && step <= 1.0))
+            throw invalid_option("mixing::choco: step is " + std::to_string(step) +
+                                 "; it must be above 0 and at most 1");
+        return {};
+    }
+    void describe(auto&& field) const { field("step", step); }
+};
+
+}  // namespace sotto::mixing

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <span>
+
+#include "sotto/core/large_pages.hpp"
+#include "sotto/kernels/averaging.hpp"
+#include "sotto/mixing/mixing_method.hpp"
+
+namespace sotto::mixing {
+
+/// D^2, or exact diffusion: each step is corrected by what the one before has left of ranks' own
+/// ways, so that data which differ between ranks do not hold them apart.
+///   math    psi = x - rate g(x);  x = W (psi + x - psi of the step before), in the first step
+///           x = W psi. The rate stays inside psi, so that it may change from step to step
+///   shape   needs a matrix without eigenvalues of -1/3 or below: not the ring of an even number,
+///           but topologies::lazy{ring{}}
+///   cost    8 bytes a parameter, two passes more
+///   source  Tang et al. 2018, D^2: Decentralized training over decentralized data,
+///           arXiv:1803.07068; Yuan et al. 2019, Exact diffusion
+struct d_squared {
+    static constexpr double smallest_eigenvalue = -1.0 / 3.0;
+    class state;
+    state bind(const layout& tensors) const;
+    void describe(auto&&) const {}
+};
+
+class d_squared::state {
+public:
+    explicit state(const layout& tensors)
+        : before_(static_cast<std::size_t>(tensors.size())),
+          now_(static_cast<std::size_t>(tensors.size())) {}
+
+    void correct(const tensor& t, std::span<const float> parameters, std::span<float> next) {
+        const auto psi = t.of(std::span(now_));
+        std::copy(next.begin(), next.end(), psi.begin());
+        if (!has_before_) return;
+        kernels::average(
+            1.0f, next,
+            std::array{kernels::weighted_values{1.0f, parameters},
+                       kernels::weighted_values{-1.0f, t.of(std::span<const float>(before_))}});
+    }
+
+    void commit() noexcept {
+        before_.swap(now_);
+        has_before_ = true;
+    }
+
+private:
+    large_vector<float> before_, now_;
+    bool has_before_ = false;
+};
+
+inline d_squared::state d_squared::bind(const layout& tensors) const {
+    return state(tensors);
+}
+
+}  // namespace sotto::mixing

@@ -1,0 +1,21 @@
+#pragma once
+
+#include "sotto/mixing/mixing_method.hpp"
+
+namespace sotto::mixing {
+
+/// Stochastic gradient push: links may go one way and ranks have any number of them. Each shares
+/// out what it has, and a weight with it; the parameters are what it has over the weight.
+///   math    with columns of P that add up to 1: x = P (x - rate g(z)), a = P a, z = x / a, where a
+///           is 1 at first. The sum of a is the number of ranks, always
+///   wire    a float more than the parameters
+///   cost    4 bytes a parameter
+///   source  Assran et al. 2019, Stochastic gradient push, arXiv:1811.10792; Kempe et al. 2003
+struct push_sum {
+    static constexpr bool by_shares = true;
+    struct state {};
+    state bind(const layout&) const { return {}; }
+    void describe(auto&&) const {}
+};
+
+}  // namespace sotto::mixing

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <span>
+#include <string>
+
+#include "sotto/core/errors.hpp"
+#include "sotto/core/large_pages.hpp"
+#include "sotto/kernels/arithmetic.hpp"
+#include "sotto/kernels/averaging.hpp"
+#include "sotto/mixing/mixing_method.hpp"
+
+namespace sotto::mixing {
+
+/// Momentum of where the mixed parameters go, in place of a rank's own gradients: where data differ
+/// between ranks, those would pull them apart.
+///   math    m = momentum * q + g;  x' = W (x - rate m), with Nesterov by g + momentum * m;
+///           q = follow * q + (1 - follow) (x - x') / rate
+///   cost    4 bytes a parameter; nothing more between ranks
+///   errors  invalid_option: momentum or follow not in [0, 1)
+///   source  Lin et al. 2021, Quasi-global momentum, arXiv:2102.04761
+struct quasi_global_momentum {
+    double momentum = 0.9;
+    double follow = 0.9;
+    bool nesterov = true;
+
+    static constexpr bool needs_rate = true;
+    static constexpr bool plain_steps = true;
+    class state;
+    state bind(const layout& tensors) const;
+    void describe(auto&& field) const {
+        field("momentum", momentum);
+        field("follow", follow);
+        field("nesterov", nesterov);
+    }
+};
+
+class quasi_global_momentum::state {
+public:
+    state(const quasi_global_momentum& options, const layout& tensors)
+        : options_(options), followed_(static_cast<std::size_t>(tensors.size())) {
+        for (const auto& [name, value] :
+             {std::pair("momentum", options.momentum), std::pair("follow", options.follow)})
+            if (!(value >= 0.0 && value < 1.0))
+                throw invalid_option("quasi_global_momentum: " + std::string(name) + " is " +
+                                     std::to_string(value) + "; it must be at least 0 and below 1");
+    }
+
+    void direct(const tensor& t, std::span<float> gradient) {
+        const auto momentum = static_cast<float>(options_.momentum);
+        const auto q = t.of(std::span<const float>(followed_));
+        if (options_.nesterov)
+            kernels::average(1.0f + momentum, gradient,
+                             std::array{kernels::weighted_values{momentum * momentum, q}});
+        else
+            kernels::subtract_scaled(gradient, -momentum, q);
+    }
+
+    void settle(std::span<const float> parameters, std::span<float> next, double rate) {
+        if (!(rate > 0.0)) return;  // nothing was a step
+        const auto share = static_cast<float>((1.0 - options_.follow) / rate);
+        kernels::average(static_cast<float>(options_.follow), followed_,
+                         std::array{kernels::weighted_values{share, parameters},
+                                    kernels::weighted_values{-share, next}});
+    }
+
+    void visit(auto&& field) { field("followed", std::span<float>(followed_)); }
+
+private:
+    quasi_global_momentum options_;
+    large_vector<float> followed_;
+};
+
+inline quasi_global_momentum::state quasi_global_momentum::bind(const layout& tensors) const {
+    return {*this, tensors};
+}
+
+}  // namespace sotto::mixing

@@ -1,0 +1,118 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "sotto/core/errors.hpp"
+#include "sotto/core/large_pages.hpp"
+#include "sotto/kernels/arithmetic.hpp"
+#include "sotto/kernels/averaging.hpp"
+#include "sotto/mixing/adapt_then_combine.hpp"
+#include "sotto/mixing/mixing_method.hpp"
+
+namespace sotto::mixing {
+
+/// SlowMo around another method: every so many steps all ranks take their mean, and a slow momentum
+/// goes on in the direction in which they went since the last time.
+///   math    every `every` steps, with x0 the parameters after the last time and x the mean of all:
+///           u = momentum * u + (x0 - x) / rate;  x = x0 - factor * rate * u
+///   cost    8 bytes a parameter, and an all-reduce every so many steps
+///   errors  invalid_option: every below 1, momentum not in [0, 1), factor not above 0
+///   source  Wang et al. 2020, SlowMo, arXiv:1910.00643
+template <mixing_method Inner = adapt_then_combine>
+struct slow_momentum {
+    Inner inner{};
+    std::int64_t every = 48;
+    double momentum = 0.7;
+    double factor = 1.0;
+
+    static constexpr bool needs_rate = true;
+    static constexpr bool combines_first = mixing::combines_first<Inner>;
+    static constexpr bool by_shares = mixing::by_shares<Inner>;
+    static constexpr bool in_pairs = mixing::in_pairs<Inner>;
+    static constexpr bool by_copies = mixing::by_copies<Inner>;
+    static constexpr bool plain_steps = mixing::plain_steps<Inner>;
+    class state;
+    state bind(const layout& tensors) const { return {*this, tensors}; }
+    void describe(auto&& field) const {
+        field("inner", inner);
+        field("every", every);
+        field("momentum", momentum);
+        field("factor", factor);
+    }
+};
+
+template <mixing_method Inner>
+slow_momentum(Inner) -> slow_momentum<Inner>;
+template <mixing_method Inner>
+slow_momentum(Inner, std::int64_t) -> slow_momentum<Inner>;
+template <mixing_method Inner>
+slow_momentum(Inner, std::int64_t, double) -> slow_momentum<Inner>;
+template <mixing_method Inner>
+slow_momentum(Inner, std::int64_t, double, double) -> slow_momentum<Inner>;
+
+template <mixing_method Inner>
+class slow_momentum<Inner>::state {
+public:
+    state(const slow_momentum& options, const layout& tensors)
+        : every_(options.every),
+          momentum_(options.momentum),
+          factor_(options.factor),
+          inner_(options.inner.bind(tensors)),
+          from_(static_cast<std::size_t>(tensors.size())),
+          velocity_(static_cast<std::size_t>(tensors.size())) {
+        if (every_ < 1)
+            throw invalid_option("mixing::slow_momentum: every is " + std::to_string(every_) +
+                                 "; it must be at least 1");
+        if (!(momentum_ >= 0.0 && momentum_ < 1.0))
+            throw invalid_option("mixing::slow_momentum: momentum is " + std::to_string(momentum_) +
+                                 "; it must be at least 0 and below 1");
+        if (!(factor_ > 0.0))
+            throw invalid_option("mixing::slow_momentum: factor is " + std::to_string(factor_) +
+                                 "; it must be above 0");
+    }
+
+    void direct(const tensor& t, std::span<float> gradient) requires directs<mixing_state<Inner>> {
+        inner_.direct(t, gradient);
+    }
+    void correct(const tensor& t, std::span<const float> parameters, std::span<float> next) {
+        mixing::correct(inner_, t, parameters, next);
+    }
+    std::span<float> companion() requires has_companion<mixing_state<Inner>> {
+        return inner_.companion();
+    }
+
+    bool wants_mean() const noexcept { return (steps_ + 1) % every_ == 0; }
+
+    void settle(std::span<const float> parameters, std::span<float> next, double rate) {
+        mixing::settle(inner_, parameters, next, rate);
+        if (!begun_) {
+            std::copy(parameters.begin(), parameters.end(), from_.begin());
+            begun_ = true;
+        }
+        if (++steps_ % every_ != 0 || !(rate > 0.0)) return;
+        const auto share = static_cast<float>(1.0 / rate);
+        kernels::average(static_cast<float>(momentum_), velocity_,
+                         std::array{kernels::weighted_values{share, from_},
+                                    kernels::weighted_values{-share, next}});
+        kernels::subtract_scaled(from_, static_cast<float>(factor_ * rate), velocity_);
+        std::copy(from_.begin(), from_.end(), next.begin());
+    }
+
+    void commit() noexcept { mixing::commit(inner_); }
+    void rollback() noexcept { mixing::rollback(inner_); }
+
+private:
+    std::int64_t every_;
+    double momentum_, factor_;
+    mixing_state<Inner> inner_;
+    large_vector<float> from_, velocity_;
+    std::int64_t steps_ = 0;
+    bool begun_ = false;
+};
+
+}  // namespace sotto::mixing

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <span>
+
+namespace sotto {
+
+/// How far ranks that mix with neighbours are apart, as one of them sees it in a step. What was not
+/// measured is not a number.
+struct consensus_report {
+    static constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
+
+    std::int64_t rounds = -1;    // of mixing; -1: no rank mixes with neighbours
+    double change = unknown;     // by how much mixing moved this rank's parameters: the norm, of
+                                 // the last round
+    double estimate = unknown;   // Theta, over all ranks, see consensus_measure
+    double distance = unknown;   // Xi, exact, over all ranks
+    double target = unknown;     // that a controller keeps estimate or distance below
+    double critical = unknown;   // the critical distance, estimated
+    double learning_rate = 0.0;  // 0 where the optimizer does not tell it
+    double gradient_norm = unknown;  // root of the mean over ranks of squares
+    std::span<const double>
+        squared_changes{};  // of `change`, by tensor; valid until the next round
+};
+
+}  // namespace sotto

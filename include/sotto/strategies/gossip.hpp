@@ -1,0 +1,126 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <type_traits>
+
+#include "sotto/compressors/compressor.hpp"
+#include "sotto/compressors/contractive.hpp"
+#include "sotto/compressors/none.hpp"
+#include "sotto/consensus/consensus_controller.hpp"
+#include "sotto/consensus/fixed_rounds.hpp"
+#include "sotto/core/layout.hpp"
+#include "sotto/mixing/adapt_then_combine.hpp"
+#include "sotto/mixing/mixing_method.hpp"
+#include "sotto/optimizers/optimizer.hpp"
+#include "sotto/optimizers/sgd.hpp"
+#include "sotto/strategies/gossip_state.hpp"
+#include "sotto/topologies/ring.hpp"
+#include "sotto/topologies/topology.hpp"
+#include "sotto/transports/transport.hpp"
+
+namespace sotto {
+
+/// What gossip does beside mixing.
+struct gossip_options {
+    /// Every so many steps, the first among them, it is measured exactly how far ranks are apart,
+    /// and the critical distance is estimated; 0: never. Takes two all-reduces, so that it is for
+    /// studies.
+    std::int64_t measure_every = 0;
+
+    void describe(auto&& field) const { field("measure_every", measure_every); }
+};
+
+/// No server, and nobody who waits for all: each rank takes steps on its own data, and mixes its
+/// parameters with those of its neighbours. How far ranks may be apart decides a controller.
+///   math    by default x_i = sum over j of w_ij (x_j - rate g_j(x_j)), as many rounds of mixing as
+///           the controller asks for; other methods are in mixing/. The mean over the ranks is kept
+///   shape   each rank holds parameters of its own. An evaluation is of their mean
+///   wire    the parameters, to each neighbour and round; what a controller or a study sums beside
+///   cost    8 bytes a parameter, the optimizer's memory twice, the method's, and up to 8 MiB for
+///           what is under way. A round sends degree * 4 bytes a parameter; where it gives
+///           everybody the mean of all it is an all-reduce
+///   errors  non_finite, on the rank whose gradient it is; an error of errc::non_finite naming the
+///           neighbour; malformed; peer_failure. This rank's parameters and optimizer then stand as
+///           after its last step; ranks do not agree on a step, so that others may have done it.
+///           invalid_option, when it is bound: a mixing matrix that does not keep the mean
+///   source  Lian et al. 2017, arXiv:1705.09056; Kong et al. 2021, Consensus control for
+///           decentralized deep learning, arXiv:2102.04828
+template <class Optimizer = sgd, class Topology = topologies::ring, class Control = no_control,
+          class Compressor = none, class Mixing = mixing::adapt_then_combine>
+struct gossip {
+    static_assert(
+        optimizer<Optimizer>,
+        "gossip: the first policy must be an optimizer: it needs bind(layout) with "
+        "begin_step(step_info, gradient) and update(tensor, parameters, gradient) noexcept");
+    static_assert(
+        topology<Topology>,
+        "gossip: the second policy must be a topology, such as topologies::ring{}: it needs "
+        "bind(size) with matrix(round) and period()");
+    static_assert(
+        consensus_controller<Control>,
+        "gossip: the third policy must be a consensus controller, such as no_control{} or "
+        "consensus_control{}: it needs bind() with needs(where) and "
+        "wants_another(reading)");
+    static_assert(
+        binds_to_layout<Compressor> && encodes<Compressor> && decodes<Compressor>,
+        "gossip: the fourth policy must be a compressor: it needs bind(const layout&), and "
+        "its state encode(tensor, span<const float> gradient, bytes& out) and "
+        "decode_add(tensor, byte_view message, span<float> sum)");
+    static_assert(mixing_method<Mixing>,
+                  "gossip: the fifth policy must be a mixing method, such as "
+                  "mixing::adapt_then_combine{}: it needs bind(layout)");
+    static_assert(std::is_same_v<Compressor, none> || mixing::by_copies<Mixing>,
+                  "gossip: parameters that are mixed must be whole: compress what changes them, by "
+                  "mixing::choco{} as the fifth policy");
+    static_assert(
+        !mixing::by_copies<Mixing> || !remembers<Compressor>,
+        "gossip: mixing::choco remembers itself what was not sent, so the compressor must "
+        "not: use top_k{}, random_k{}, qsgd{} or scaled_sign{} without memory");
+    static_assert(
+        !mixing::plain_steps<Mixing> || linear_optimizer<Optimizer>,
+        "gossip: this mixing method has momentum of its own, so the optimizer must be "
+        "plain sgd (or a schedule of it): momentum or Adam would be applied a second time");
+    static_assert(
+        !mixing::needs_rate<Mixing> || optimizing::tells_rate<Optimizer>,
+        "gossip: this mixing method needs the learning rate of a step, which the optimizer "
+        "does not tell: give its state rate_at(round_info)");
+
+    Optimizer optimizer{};
+    Topology topology{};
+    Control control{};
+    Compressor compressor{};
+    Mixing mixing{};
+    gossip_options options{};
+
+    static constexpr bool synchronous = false;
+    static constexpr bool in_step = true;
+
+    template <transport Transport>
+    auto bind(const layout& tensors, Transport& through) const {
+        return gossip_state<gossip, Transport>(*this, tensors, through);
+    }
+    void describe(auto&& field) const {
+        field("optimizer", optimizer);
+        field("topology", topology);
+        field("control", control);
+        field("compressor", compressor);
+        field("mixing", mixing);
+        field("options", options);
+    }
+};
+
+template <class O>
+gossip(O) -> gossip<O>;
+template <class O, class T>
+gossip(O, T) -> gossip<O, T>;
+template <class O, class T, class C>
+gossip(O, T, C) -> gossip<O, T, C>;
+template <class O, class T, class C, class K>
+gossip(O, T, C, K) -> gossip<O, T, C, K>;
+template <class O, class T, class C, class K, class M>
+gossip(O, T, C, K, M) -> gossip<O, T, C, K, M>;
+template <class O, class T, class C, class K, class M>
+gossip(O, T, C, K, M, gossip_options) -> gossip<O, T, C, K, M>;
+
+}  // namespace sotto

@@ -1,0 +1,384 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <optional>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "sotto/collectives/all_reduce.hpp"
+#include "sotto/collectives/operation.hpp"
+#include "sotto/consensus/consensus_controller.hpp"
+#include "sotto/core/errors.hpp"
+#include "sotto/core/large_pages.hpp"
+#include "sotto/core/layout.hpp"
+#include "sotto/kernels/arithmetic.hpp"
+#include "sotto/kernels/reductions.hpp"
+#include "sotto/mixing/mixing_method.hpp"
+#include "sotto/optimizers/optimizer.hpp"
+#include "sotto/strategies/common_epochs.hpp"
+#include "sotto/strategies/consensus_study.hpp"
+#include "sotto/strategies/mixing_rounds.hpp"
+#include "sotto/strategies/optimizer_snapshot.hpp"
+#include "sotto/strategies/stopwatch.hpp"
+#include "sotto/strategies/strategy.hpp"
+#include "sotto/strategies/work_of_gradient.hpp"
+
+namespace sotto {
+
+/// One rank's side of gossip. A round is: the gradient; the step, into a copy of the parameters, by
+/// tensor where the optimizer can, so that what is ready mixes while the rest is computed; rounds
+/// of mixing until the controller has enough; and then the copy becomes the parameters.
+template <class Options, class Transport>
+class gossip_state {
+    using optimizer_options = std::remove_cvref_t<decltype(std::declval<Options>().optimizer)>;
+    using optimizer_state =
+        decltype(std::declval<const optimizer_options&>().bind(std::declval<const layout&>()));
+    using control_options = std::remove_cvref_t<decltype(std::declval<Options>().control)>;
+    using method = std::remove_cvref_t<decltype(std::declval<Options>().mixing)>;
+    using method_state = mixing_state<method>;
+
+    static constexpr bool by_shares = mixing::by_shares<method>;
+    static constexpr bool combines_first = mixing::combines_first<method>;
+    /// Whether tensors move as soon as their gradient is there.
+    static constexpr bool steps_early =
+        !combines_first && optimizing::steps_by_tensor<optimizer_state>;
+
+public:
+    gossip_state(const Options& options, const layout& tensors, Transport& through)
+        : tensors_(tensors),
+          through_(&through),
+          control_(options.control.bind()),
+          method_(options.mixing.bind(tensors_)),
+          optimizer_(options.optimizer.bind(tensors_)),
+          before_(optimizer_),
+          measure_every_(options.options.measure_every),
+          epochs_(through),
+          gradient_(static_cast<std::size_t>(tensors.size())),
+          next_(static_cast<std::size_t>(tensors.size()) + (by_shares ? 1 : 0)),
+          times_(tensors.tensors().size()),
+          is_stepped_(tensors.tensors().size()),
+          mixing_(options, tensors_, std::ssize(next_), through),
+          scalars_(through, 2) {
+        if (measure_every_ < 0)
+            throw invalid_option("gossip: measure_every is " + std::to_string(measure_every_) +
+                                 "; it must be at least 0");
+        if (measure_every_ > 0 || controlling::measures_exactly<control_options>)
+            study_.emplace(through, tensors.size(), measure_every_ > 0);
+    }
+
+    data::share share() const noexcept { return {through_->rank(), through_->size()}; }
+
+    epoch_agreement begin_epoch(const epoch_plan& plan) { return epochs_.begin(plan); }
+
+    template <class Model>
+    round_report round(task<Model>& job, std::span<float> parameters) {
+        try {
+            return attempt(job, parameters);
+        } catch (const peer_failure&) {
+            undo();
+            throw;
+        } catch (const std::exception& e) {
+            undo();
+            give_up(e.what());
+            throw;
+        } catch (...) {
+            undo();
+            give_up("it threw something that is not a std::exception");
+            throw;
+        }
+    }
+
+    /// Rounds of mixing, and who mixes with whom.
+    auto& rounds() noexcept { return mixing_; }
+    const auto& rounds() const noexcept { return mixing_; }
+    const method_state& mixing() const noexcept { return method_; }
+    /// By push-sum: this rank's weight, 1 at first.
+    double weight() const noexcept { return weight_; }
+
+private:
+    void give_up(const char* cause) noexcept {
+        if (through_->size() > 1) through_->fail(cause);
+    }
+
+    void undo() noexcept {
+        mixing::rollback(method_);
+        mixing_.rollback();
+        before_.put_back(optimizer_);
+    }
+
+    template <class Model>
+    round_report attempt(task<Model>& job, std::span<float> parameters) {
+        const traffic before = through_->counters();
+        stopwatch<Transport> watch(*through_);
+        begin(job);
+        round_report report{.examples = job.examples, .dense_bytes = 4 * tensors_.size()};
+        take_copy(parameters);
+        const bool mixes = controlling::wants_one(control_, where_);
+        at("compute");
+        if (mixes) mixing_.begin(next_, method_);
+        if (combines_first && mixes) release_all();
+        if constexpr (steps_early) begin_step();
+        report.apply = watch.lap();
+        report.loss = compute(job, parameters, mixes, report, watch);
+        if constexpr (!combines_first) {
+            step_rest(job, parameters, mixes);
+            if (mixes) release_all();
+        }
+        report.apply += watch.lap();
+
+        at("mix");
+        if (mixes) mix(report, watch);
+        if constexpr (combines_first) step_rest(job, parameters, false);
+        study(report);
+        commit(parameters);
+        report.apply += watch.lap();
+
+        finish_report(report, before);
+        return report;
+    }
+
+    template <class Model>
+    void begin(const task<Model>& job) {
+        where_ = {job.step, job.epoch, through_->rank(), through_->size(), -1.0};
+        began_ = through_->now();
+        computing_ = computed_ = left_ = {};
+        squares_ = 0.0;
+        studies_ = measure_every_ > 0 && job.step % measure_every_ == 0;
+        std::fill(times_.begin(), times_.end(), tensor_times{});
+        std::fill(is_stepped_.begin(), is_stepped_.end(), false);
+        before_.take(optimizer_);
+        rate_ = optimizing::rate_at(optimizer_, where_);
+        mixing_.begin_step(where_);
+    }
+
+    void take_copy(std::span<const float> parameters) {
+        std::copy(parameters.begin(), parameters.end(), next_.begin());
+        if constexpr (by_shares) {
+            kernels::scale(moved(), static_cast<float>(weight_));
+            next_.back() = static_cast<float>(weight_);
+        }
+    }
+
+    // The step
+
+    template <class Model>
+    double compute(task<Model>& job, std::span<const float> parameters, bool mixes,
+                   round_report& report, stopwatch<Transport>& watch) {
+        if (job.examples == 0) {
+            std::fill(gradient_.begin(), gradient_.end(), 0.0f);
+            for (const tensor& t : tensors_) has_gradient(t);
+            return 0.0;
+        }
+        gradient_work<Transport> computed(*through_, job);
+        const double loss = job.model.gradient(parameters, job.batch, std::span<float>(gradient_),
+                                               [&](const tensor& t) {
+                                                   computed.is_ready(t);
+                                                   computing_ += watch.lap();
+                                                   has_gradient(t);
+                                                   if (steps_early) step(t, parameters, mixes);
+                                                   if (mixes) (void)mixing_.advance();
+                                                   report.apply += watch.lap();
+                                               });
+        computed.end();
+        computing_ += watch.lap();
+        for (const tensor& t : tensors_)
+            if (times_[slot(t)].ready == duration{}) has_gradient(t);
+        computed_ = since_begun();
+        return loss;
+    }
+
+    void has_gradient(const tensor& t) {
+        const auto part = t.of(std::span(gradient_));
+        times_[slot(t)].ready = std::max(since_begun(), duration{1});
+        const double squares = kernels::sum_of_squares(part);
+        if (!kernels::is_finite(squares))
+            throw non_finite(through_->rank(), t.name, kernels::first_non_finite(part));
+        squares_ += squares;
+        if (studies_) std::ranges::copy(part, t.of(study_->gradient()).begin());
+        mixing::direct(method_, t, part);
+    }
+
+    void begin_step() {
+        optimizer_.begin_step({.where = where_}, std::span<const float>(gradient_));
+    }
+
+    void step(const tensor& t, std::span<const float> parameters, bool mixes) {
+        const auto next = t.of(moved());
+        optimizer_.update(t, next, t.of(std::span<const float>(gradient_)));
+        mixing::correct(method_, t, t.of(parameters), next);
+        is_stepped_[slot(t)] = true;
+        times_[slot(t)].left = since_begun();
+        if (mixes) release_stepped();
+    }
+
+    /// Those whose step has not been done, once all gradients are there. A rank without data has
+    /// none to do, but where the method makes one of what others have.
+    template <class Model>
+    void step_rest(const task<Model>& job, std::span<const float> parameters, bool mixes) {
+        if constexpr (!steps_early) begin_step();
+        const bool steps = job.examples > 0 || mixing::directs<method_state>;
+        for (auto t = tensors_.tensors().rbegin(); t != tensors_.tensors().rend(); ++t) {
+            if (is_stepped_[slot(*t)]) continue;
+            if (steps)
+                step(*t, parameters, mixes);
+            else
+                mixing::correct(method_, *t, t->of(parameters), t->of(moved()));
+        }
+    }
+
+    /// The last tensors that have all been stepped can leave.
+    void release_stepped() {
+        std::int64_t from = tensors_.size();
+        for (auto last = tensors_.tensors().rbegin();
+             last != tensors_.tensors().rend() && is_stepped_[slot(*last)]; ++last)
+            from = last->offset;
+        if (left_ == duration{}) left_ = since_begun();
+        mixing_.release(from);
+    }
+
+    // Mixing
+
+    void release_all() {
+        if (left_ == duration{}) left_ = since_begun();
+        mixing_.release_all();
+        (void)mixing_.advance();
+    }
+
+    void wait() {
+        while (true) {
+            const std::uint64_t seen = through_->activity();
+            if (mixing_.advance()) return;
+            through_->await(seen);
+        }
+    }
+
+    /// The round that was begun, and more until the controller has enough.
+    void mix(round_report& report, stopwatch<Transport>& watch) {
+        consensus_report& found = report.consensus;
+        const consensus_measure measure = control_.needs(where_);
+        for (found.rounds = 1;; ++found.rounds) {
+            wait();
+            mixing_.end();
+            report.wait += watch.lap();
+            const consensus_reading now = read(measure, found);
+            found.target = controlling::target(control_, now);
+            if (!control_.wants_another(now)) break;
+            mixing_.begin(next_, method_);
+            mixing_.release_all();
+        }
+        found.change = mixing_.change();
+        found.squared_changes = mixing_.squared_changes();
+        report.exchange = since_begun() - left_;
+        report.hidden = std::max(computed_ - left_, duration{});
+        for (tensor_times& t : times_) t.arrived = t.decoded = since_begun();
+    }
+
+    consensus_reading read(consensus_measure measure, consensus_report& found) {
+        consensus_reading now{
+            .where = where_,
+            .learning_rate = rate_,
+            .rounds = static_cast<int>(found.rounds),
+            .second_singular_value = mixing_.summary().second_singular_value};
+        if (measure == consensus_measure::nothing) return now;
+        const double change = mixing_.change();
+        scalar_ = {static_cast<float>(std::isnan(change) ? 0.0 : change * change),
+                   static_cast<float>(squares_)};
+        scalars_.start(scalar_, {channels::gossip, 1u << 29, mixing_.done()});
+        collectives::run(*through_, scalars_);
+        const double n = through_->size();
+        found.estimate = now.distance = std::sqrt(scalar_[0] / n);
+        found.gradient_norm = now.gradient_norm = std::sqrt(scalar_[1] / n);
+        if (measure == consensus_measure::exact)
+            found.distance = now.distance = study_->distance(values(), studied_++);
+        return now;
+    }
+
+    /// As parameters are: by shares what a rank has over its weight.
+    std::span<const float> values() {
+        if constexpr (by_shares) {
+            of_weight_.assign(moved().begin(), moved().end());
+            kernels::scale(of_weight_, 1.0f / next_.back());
+            return of_weight_;
+        }
+        return moved();
+    }
+
+    /// Measures exactly, where it is this step's turn.
+    void study(round_report& report) {
+        report.consensus.learning_rate = rate_;
+        if (!studies_) return;
+        at("measure");
+        report.consensus.distance = study_->distance(values(), studied_++);
+        report.consensus.critical = study_->critical_distance(rate_, studied_++);
+    }
+
+    /// Nothing may fail from here on.
+    void commit(std::span<float> parameters) noexcept {
+        if constexpr (by_shares) {
+            weight_ = next_.back();
+            kernels::scale(moved(), 1.0f / next_.back());
+        }
+        mixing::settle(method_, parameters, moved(), rate_);
+        std::copy(moved().begin(), moved().end(), parameters.begin());
+        optimizing::commit(optimizer_);
+        mixing::commit(method_);
+        mixing_.commit();
+        epochs_.end_round();
+    }
+
+    void finish_report(round_report& report, const traffic& before) {
+        const traffic after = through_->counters();
+        report.compute = computing_;
+        report.bytes_sent = after.bytes_sent - before.bytes_sent;
+        report.bytes_received = after.bytes_received - before.bytes_received;
+        for (const std::int64_t size : mixing_.bytes()) report.message_bytes += size;
+        report.tensor_message_bytes = mixing_.bytes();
+        report.began = began_;
+        report.agreed = report.ended = since_begun();
+        report.tensor_times = times_;
+    }
+
+    std::span<float> moved() noexcept {
+        return std::span(next_).first(static_cast<std::size_t>(tensors_.size()));
+    }
+    duration since_begun() const noexcept { return through_->now() - began_; }
+    void at(const char* phase) { through_->at({.round = where_.step, .phase = phase}); }
+    static std::size_t slot(const tensor& t) noexcept { return static_cast<std::size_t>(t.index); }
+
+    layout tensors_;
+    Transport* through_;
+    controller_state<control_options> control_;
+    method_state method_;
+    optimizer_state optimizer_;
+    optimizer_snapshot<optimizer_state> before_;
+    std::int64_t measure_every_ = 0;
+    common_epochs<Transport> epochs_;
+    large_vector<float> gradient_;
+    large_vector<float> next_;  // what the parameters become; by shares a rank's weight behind them
+    large_vector<float> of_weight_;
+    std::vector<tensor_times> times_;
+    std::vector<bool> is_stepped_;
+    round_info where_;
+    time_point began_{};
+    duration computing_{}, computed_{}, left_{};
+    double rate_ = 0.0;
+    double squares_ = 0.0;  // of the gradient
+    double weight_ = 1.0;
+    std::uint64_t studied_ = 0;  // exact measurements
+    bool studies_ = false;
+    std::array<float, 2> scalar_{};
+    // Last: transfers end before the memory goes.
+    mixing_rounds<Options, Transport> mixing_;
+    collectives::all_reduce<Transport> scalars_;
+    std::optional<consensus_study<Transport>> study_;
+};
+
+}  // namespace sotto

@@ -1,0 +1,21 @@
+#pragma once
+
+#include "sotto/topologies/topology.hpp"
+
+namespace sotto::topologies {
+
+/// Each rank mixes with all others, so that one round gives everybody the mean.
+///   math    weights 1/n;  second singular value 0
+///   cost    n - 1 links a rank; whoever mixes may take an all-reduce for it, which sends fewer
+///           bytes
+struct complete {
+    repeated bind(int size) const {
+        mixing_matrix matrix(size);
+        for (int a = 0; a < size; ++a)
+            for (int b = 0; b < a; ++b) matrix.link_both(a, b, 1.0 / size);
+        return repeated{std::move(matrix)};
+    }
+    void describe(auto&&) const {}
+};
+
+}  // namespace sotto::topologies

@@ -1,0 +1,135 @@
+#pragma once
+
+#include <algorithm>
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "sotto/topologies/topology.hpp"
+
+namespace sotto::topologies {
+
+/// A link between two ranks.
+struct edge {
+    int from = 0;
+    int to = 0;
+    std::optional<double> weight{};  // of all of them or of none
+};
+
+/// A graph of the user's own.
+///   math    without weights: by degree, or, of links that go one way, 1 / (1 + links out of their
+///           rank), as push-sum wants them. With weights these, and what they leave of 1 is the
+///           rank's own. Each link goes both ways unless `directed`
+///   shape   the same link twice counts once where there are no weights, and adds up where there
+///           are
+///   errors  invalid_option: a rank that is none; weights of some links and not of others; a matrix
+///           that is refused where it is used, see mixing_matrix
+struct edge_list {
+    std::vector<edge> edges{};
+    bool directed = false;
+
+    repeated bind(int size) const {
+        if (weighted()) {
+            mixing_matrix matrix(size);
+            for (const edge& e : edges)
+                directed ? matrix.link(e.to, e.from, *e.weight)
+                         : matrix.link_both(e.from, e.to, *e.weight);
+            return repeated{std::move(matrix)};
+        }
+        if (!directed) {
+            std::vector<std::pair<int, int>> pairs;
+            for (const edge& e : edges) pairs.emplace_back(e.from, e.to);
+            return repeated{by_degree(size, pairs)};
+        }
+        mixing_matrix graph(size), matrix(size);
+        for (const edge& e : edges) graph.link(e.to, e.from, 1.0);
+        for (int rank = 0; rank < size; ++rank)
+            for (const neighbour& n : graph.out_of(rank))
+                matrix.link(n.rank, rank,
+                            1.0 / (1.0 + static_cast<double>(graph.out_of(rank).size())));
+        return repeated{std::move(matrix)};
+    }
+
+    void describe(auto&& field) const {
+        field("directed", directed);
+        std::string text;
+        for (const edge& e : edges) {
+            text +=
+                (text.empty() ? "" : ", ") + std::to_string(e.from) + "-" + std::to_string(e.to);
+            if (e.weight) text += " " + std::to_string(*e.weight);
+        }
+        field("edges", text);
+    }
+
+private:
+    bool weighted() const {
+        std::size_t count = 0;
+        for (const edge& e : edges) count += e.weight.has_value();
+        if (count != 0 && count != edges.size())
+            throw invalid_option("topologies::edge_list: " + std::to_string(count) + " of " +
+                                 std::to_string(edges.size()) +
+                                 " links have a weight; give it to all of them or to none");
+        return count != 0;
+    }
+};
+
+namespace detail {
+
+/// The words of a line, up to a '#'.
+inline std::vector<std::string_view> words_of(std::string_view line) {
+    line = line.substr(0, line.find('#'));
+    std::vector<std::string_view> words;
+    constexpr std::string_view blanks = " \t\r,";
+    for (std::size_t at = line.find_first_not_of(blanks); at != line.npos;) {
+        const std::size_t end = std::min(line.find_first_of(blanks, at), line.size());
+        words.push_back(line.substr(at, end - at));
+        at = line.find_first_not_of(blanks, end);
+    }
+    return words;
+}
+
+template <class Number>
+bool read_number(std::string_view word, Number& to) {
+    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), to);
+    return error == std::errc() && end == word.data() + word.size();
+}
+
+}  // namespace detail
+
+/// Reads a graph: a line for each link, two ranks and perhaps its weight, blanks or commas between;
+/// what follows a '#' is not read.
+///   errors  io_failure: the file cannot be read; malformed, naming the line
+inline edge_list read_edge_list(const std::filesystem::path& file, bool directed = false) {
+    std::ifstream lines(file);
+    if (!lines) throw io_failure("cannot open '" + file.string() + "', a list of links");
+    edge_list read{.directed = directed};
+    std::string line;
+    for (std::int64_t number = 1; std::getline(lines, line); ++number) {
+        const auto words = detail::words_of(line);
+        if (words.empty()) continue;
+        edge e;
+        double weight = 0.0;
+        const bool whole = words.size() <= 3 && words.size() >= 2 &&
+                           detail::read_number(words[0], e.from) &&
+                           detail::read_number(words[1], e.to) &&
+                           (words.size() == 2 || detail::read_number(words[2], weight));
+        if (!whole)
+            throw error(errc::malformed, "'" + file.string() + "', line " + std::to_string(number) +
+                                             ": expected two ranks and perhaps a weight, found '" +
+                                             line + "'");
+        if (words.size() == 3) e.weight = weight;
+        read.edges.push_back(e);
+    }
+    if (lines.bad()) throw io_failure("cannot read '" + file.string() + "', a list of links");
+    return read;
+}
+
+}  // namespace sotto::topologies

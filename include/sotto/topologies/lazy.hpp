@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "sotto/topologies/topology.hpp"
+
+namespace sotto::topologies {
+
+/// Another topology whose links count for less, a rank's own values for more: (1 - share) I + share
+/// W. No eigenvalue of `lazy{.inner, .share = 0.5}` is below 0, which some methods need.
+///   errors  invalid_option: a share that is not above 0 and at most 1
+template <topology Inner>
+struct lazy {
+    Inner inner{};
+    double share = 0.5;
+
+    class state;
+    state bind(int size) const {
+        if (!(share > 0.0 && share <= 1.0))
+            throw invalid_option("topologies::lazy: share is " + std::to_string(share) +
+                                 "; it must be above 0 and at most 1");
+        return {*this, size};
+    }
+    void describe(auto&& field) const {
+        field("inner", inner);
+        field("share", share);
+    }
+};
+
+template <topology Inner>
+lazy(Inner) -> lazy<Inner>;
+template <topology Inner>
+lazy(Inner, double) -> lazy<Inner>;
+
+template <topology Inner>
+class lazy<Inner>::state {
+public:
+    state(const lazy& options, int size)
+        : inner_(options.inner.bind(size)), share_(options.share), matrix_(size) {
+        weaken(0);
+    }
+
+    const mixing_matrix& matrix(std::int64_t round) {
+        const std::int64_t period = inner_.period();
+        if (period > 0 ? round % period != round_ % period : round != round_) weaken(round);
+        return matrix_;
+    }
+    std::int64_t period() const { return inner_.period(); }
+
+private:
+    void weaken(std::int64_t round) {
+        round_ = round;
+        const mixing_matrix& whole = inner_.matrix(round);
+        matrix_.clear();
+        for (int rank = 0; rank < whole.size(); ++rank)
+            for (const neighbour& n : whole.into(rank))
+                matrix_.link(rank, n.rank, share_ * n.weight);
+    }
+
+    topology_state<Inner> inner_;
+    double share_;
+    mixing_matrix matrix_;
+    std::int64_t round_ = 0;
+};
+
+}  // namespace sotto::topologies

@@ -1,0 +1,184 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sotto/core/errors.hpp"
+
+namespace sotto::topologies {
+
+/// Another rank, and what values that go between the two count for.
+struct neighbour {
+    int rank = 0;
+    double weight = 0.0;
+
+    friend bool operator==(const neighbour&, const neighbour&) = default;
+};
+
+/// Who mixes with whom in a round, with what weight: x_i becomes the sum over j of w_ij x_j. A
+/// rank's own weight is what its links leave of 1, so that a matrix mixes by differences:
+///   math    x_i + sum over j of w_ij (x_j - x_i);  the mean over all ranks is kept where rows and
+///           columns add up to 1, and where w_ij = w_ji it is kept link by link
+///   cost    O(ranks + links) of memory; none is taken after clear where as many links come again
+///   errors  link throws invalid_option: a rank that is none of them, a weight below 0 or not
+///           finite
+class mixing_matrix {
+public:
+    explicit mixing_matrix(int size) {
+        if (size < 1)
+            throw invalid_option("topology: " + std::to_string(size) +
+                                 " ranks; at least 1 is possible");
+        into_.resize(static_cast<std::size_t>(size));
+        out_of_.resize(static_cast<std::size_t>(size));
+    }
+
+    int size() const noexcept { return static_cast<int>(into_.size()); }
+
+    void clear() noexcept {
+        for (auto& links : into_) links.clear();
+        for (auto& links : out_of_) links.clear();
+    }
+
+    /// What `from` has counts for `weight` at `to`. A link that is there already weighs more then;
+    /// one of a rank to itself adds nothing to its own weight but what others leave.
+    mixing_matrix& link(int to, int from, double weight) {
+        for (const int rank : {to, from})
+            if (rank < 0 || rank >= size())
+                throw invalid_option("topology: a link from rank " + std::to_string(from) + " to " +
+                                     std::to_string(to) + ", but there are ranks 0 to " +
+                                     std::to_string(size() - 1));
+        if (!(weight >= 0.0 && std::isfinite(weight)))
+            throw invalid_option("topology: the link from rank " + std::to_string(from) + " to " +
+                                 std::to_string(to) + " has weight " + std::to_string(weight) +
+                                 "; it must be finite and at least 0");
+        if (to == from || weight == 0.0) return *this;
+        add(into_[index(to)], {from, weight});
+        add(out_of_[index(from)], {to, weight});
+        return *this;
+    }
+
+    /// Both ways.
+    mixing_matrix& link_both(int a, int b, double weight) {
+        link(a, b, weight);
+        return link(b, a, weight);
+    }
+
+    /// Those whose values a rank mixes with its own, ascending.
+    std::span<const neighbour> into(int rank) const noexcept { return into_[index(rank)]; }
+    /// Those that mix in the rank's values, ascending.
+    std::span<const neighbour> out_of(int rank) const noexcept { return out_of_[index(rank)]; }
+
+    double weight(int to, int from) const noexcept {
+        if (to == from) return own_weight(to);
+        const auto found = std::ranges::find(into(to), from, &neighbour::rank);
+        return found == into(to).end() ? 0.0 : found->weight;
+    }
+    /// What its links leave of a row.
+    double own_weight(int rank) const noexcept { return 1.0 - sum_of(into(rank)); }
+    /// What its links leave of a column: what a rank that shares itself out keeps.
+    double own_share(int rank) const noexcept { return 1.0 - sum_of(out_of(rank)); }
+
+    /// The most links out of a rank, and into one.
+    int degree() const noexcept { return most_of(out_of_); }
+    int degree_in() const noexcept { return most_of(into_); }
+
+    bool is_symmetric() const noexcept {
+        for (int rank = 0; rank < size(); ++rank)
+            if (!std::ranges::equal(into(rank), out_of(rank))) return false;
+        return true;
+    }
+
+    /// Whether everybody gets the mean of all in this round.
+    bool is_mean() const noexcept {
+        const double share = 1.0 / size();
+        for (int rank = 0; rank < size(); ++rank) {
+            if (std::ssize(into(rank)) != size() - 1) return false;
+            for (const neighbour& n : into(rank))
+                if (std::abs(n.weight - share) > rounding) return false;
+        }
+        return true;
+    }
+
+    /// The mean over all ranks is kept.
+    ///   errors  invalid_option: rows or columns that do not add up to 1, naming the first
+    void require_doubly_stochastic() const {
+        for (int rank = 0; rank < size(); ++rank) {
+            const double row = sum_of(into(rank)), column = sum_of(out_of(rank));
+            if (row > 1.0 + rounding) refuse("row " + std::to_string(rank) + " adds up to", row);
+            if (std::abs(column - row) > rounding)
+                refuse("row " + std::to_string(rank) + " adds up to 1, its column to",
+                       column + own_weight(rank));
+        }
+    }
+
+    /// The sum over all ranks is kept: each shares out all that it has, and keeps something itself.
+    ///   errors  invalid_option: a column whose links take all or more
+    void require_column_stochastic() const {
+        for (int rank = 0; rank < size(); ++rank)
+            if (const double column = sum_of(out_of(rank)); column >= 1.0 - rounding && size() > 1)
+                refuse("the links out of rank " + std::to_string(rank) +
+                           " take all that it has, or more: they add up to",
+                       column);
+    }
+
+    friend bool operator==(const mixing_matrix&, const mixing_matrix&) = default;
+
+private:
+    static constexpr double rounding = 1e-9;
+
+    static std::size_t index(int rank) noexcept { return static_cast<std::size_t>(rank); }
+
+    static int most_of(const std::vector<std::vector<neighbour>>& links) noexcept {
+        std::size_t most = 0;
+        for (const auto& of_rank : links) most = std::max(most, of_rank.size());
+        return static_cast<int>(most);
+    }
+
+    static double sum_of(std::span<const neighbour> links) noexcept {
+        double sum = 0.0;
+        for (const neighbour& n : links) sum += n.weight;
+        return sum;
+    }
+
+    static void add(std::vector<neighbour>& links, neighbour more) {
+        const auto at = std::ranges::lower_bound(links, more.rank, {}, &neighbour::rank);
+        if (at != links.end() && at->rank == more.rank)
+            at->weight += more.weight;
+        else
+            links.insert(at, more);
+    }
+
+    [[noreturn]] static void refuse(const std::string& what, double sum) {
+        throw invalid_option("topology: " + what + " " + std::to_string(sum) +
+                             "; rows and columns of a mixing matrix add up to 1, or the mean over "
+                             "the ranks would drift: give a link the same weight both ways, or use "
+                             "mixing::push_sum");
+    }
+
+    std::vector<std::vector<neighbour>> into_, out_of_;
+};
+
+/// Weights for a graph of any shape: w_ij = 1 / (1 + max(degree of i, degree of j)), which a rank
+/// knows of its links alone.
+///   shape   edges: pairs of ranks, each link both ways; the same pair twice counts once
+///   source  Xiao, Boyd, Kim 2007, Distributed average consensus with least-mean-square deviation
+///           (Metropolis-Hastings weights)
+inline mixing_matrix by_degree(int size, std::span<const std::pair<int, int>> edges) {
+    mixing_matrix graph(size);  // of links that count for as many as there are
+    for (const auto& [a, b] : edges) graph.link_both(a, b, 1.0);
+    mixing_matrix result(size);
+    for (int rank = 0; rank < size; ++rank)
+        for (const neighbour& n : graph.into(rank))
+            result.link(rank, n.rank,
+                        1.0 / (1.0 + static_cast<double>(std::max(graph.into(rank).size(),
+                                                                  graph.into(n.rank).size()))));
+    return result;
+}
+
+}  // namespace sotto::topologies

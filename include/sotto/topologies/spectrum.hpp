@@ -1,0 +1,179 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <numeric>
+#include <span>
+#include <vector>
+
+#include "sotto/core/random.hpp"
+#include "sotto/topologies/mixing_matrix.hpp"
+#include "sotto/topologies/topology.hpp"
+
+namespace sotto::topologies {
+
+namespace detail {
+
+/// y = W x, or the transposed W x.
+inline void multiply(const mixing_matrix& by, std::span<const double> x, std::span<double> y,
+                     bool transposed) {
+    for (int rank = 0; rank < by.size(); ++rank) {
+        const auto i = static_cast<std::size_t>(rank);
+        double sum = (transposed ? by.own_share(rank) : by.own_weight(rank)) * x[i];
+        for (const neighbour& n : transposed ? by.out_of(rank) : by.into(rank))
+            sum += n.weight * x[static_cast<std::size_t>(n.rank)];
+        y[i] = sum;
+    }
+}
+
+inline void subtract_mean(std::span<double> x) {
+    const double mean = std::accumulate(x.begin(), x.end(), 0.0) / static_cast<double>(x.size());
+    for (double& value : x) value -= mean;
+}
+
+/// The largest eigenvalue of a symmetric tridiagonal matrix.
+///   math    bisection: the number of negative pivots of T - x I is that of eigenvalues below x
+inline double largest_eigenvalue(std::span<const double> diagonal, std::span<const double> beside) {
+    const auto reach = [&](std::size_t i) {
+        return (i > 0 ? std::abs(beside[i - 1]) : 0.0) +
+               (i + 1 < diagonal.size() ? std::abs(beside[i]) : 0.0);
+    };
+    double low = diagonal[0], high = diagonal[0];
+    for (std::size_t i = 0; i < diagonal.size(); ++i) {
+        low = std::max(low, diagonal[i]);  // no larger than the largest eigenvalue
+        high = std::max(high, diagonal[i] + reach(i));
+    }
+    for (int halving = 0; halving < 100 && low < high; ++halving) {
+        const double x = 0.5 * (low + high);
+        if (x == low || x == high) break;
+        bool all_below = true;
+        double pivot = 1.0;
+        for (std::size_t i = 0; i < diagonal.size() && all_below; ++i) {
+            pivot = diagonal[i] - x - (i > 0 ? beside[i - 1] * beside[i - 1] / pivot : 0.0);
+            all_below = pivot < 0.0;
+        }
+        (all_below ? high : low) = x;
+    }
+    return 0.5 * (low + high);
+}
+
+/// The largest eigenvalue on vectors of mean 0 of a symmetric operator, `apply(x, y)`: y = A x.
+///   math    Lanczos, each vector made orthogonal to all before it; exact after as many steps as
+///           there are different eigenvalues
+///   cost    m products and m^2 n operations for m steps
+///   source  Lanczos 1950
+template <class Apply>
+double largest_on_differences(int size, Apply apply) {
+    const auto n = static_cast<std::size_t>(size);
+    std::vector<std::vector<double>> basis;
+    std::vector<double> diagonal, beside, next(n);
+    random_stream random(1);
+    std::vector<double> x(n);
+    for (double& value : x) value = random.uniform(-1.0f, 1.0f);
+    double found = 0.0;
+    for (std::size_t step = 0; step + 1 < n; ++step) {
+        for (int again = 0; again < 2; ++again) {  // twice: once leaves rounding
+            subtract_mean(x);
+            for (const auto& b : basis) {
+                const double along = std::inner_product(x.begin(), x.end(), b.begin(), 0.0);
+                for (std::size_t i = 0; i < n; ++i) x[i] -= along * b[i];
+            }
+        }
+        const double length = std::sqrt(std::inner_product(x.begin(), x.end(), x.begin(), 0.0));
+        if (step > 0 && length < 1e-12) break;
+        if (step > 0) beside.push_back(length);
+        for (double& value : x) value /= length;
+        basis.push_back(x);
+        apply(std::span<const double>(basis.back()), std::span<double>(next));
+        diagonal.push_back(std::inner_product(next.begin(), next.end(), basis.back().begin(), 0.0));
+        x = next;
+        if (step % 8 == 7) {
+            const double now = largest_eigenvalue(diagonal, beside);
+            if (std::abs(now - found) <= 1e-14 * std::abs(now)) return now;
+            found = now;
+        }
+    }
+    return diagonal.empty() ? 0.0 : largest_eigenvalue(diagonal, beside);
+}
+
+}  // namespace detail
+
+/// By how much one pass through these matrices shrinks differences between ranks, at least: the
+/// second singular value of their product, the largest of the product less the mean of all. Each is
+/// doubly stochastic.
+///   math    ||W x - mean|| <= lambda ||x - mean||
+///   cost    as of largest_on_differences; 64 ranks take less than a millisecond, 1,000 in a ring
+///           a second
+inline double second_singular_value(std::span<const mixing_matrix> rounds) {
+    if (rounds.empty()) return 1.0;
+    const int size = rounds.front().size();
+    std::vector<double> between(static_cast<std::size_t>(size));
+    const double square =
+        detail::largest_on_differences(size, [&](std::span<const double> x, std::span<double> y) {
+            std::copy(x.begin(), x.end(), y.begin());
+            for (const mixing_matrix& w : rounds) {
+                detail::multiply(w, y, between, false);
+                std::copy(between.begin(), between.end(), y.begin());
+            }
+            for (std::size_t i = rounds.size(); i-- > 0;) {
+                detail::multiply(rounds[i], y, between, true);
+                std::copy(between.begin(), between.end(), y.begin());
+            }
+        });
+    return std::sqrt(std::max(square, 0.0));
+}
+
+inline double second_singular_value(const mixing_matrix& round) {
+    return second_singular_value(std::span(&round, 1));
+}
+
+/// The smallest eigenvalue of a symmetric matrix; 1 of one rank.
+inline double smallest_eigenvalue(const mixing_matrix& round) {
+    if (round.size() == 1) return 1.0;
+    return 1.0 - detail::largest_on_differences(
+                     round.size(), [&](std::span<const double> x, std::span<double> y) {
+                         detail::multiply(round, x, y, false);
+                         for (std::size_t i = 0; i < x.size(); ++i) y[i] = x[i] - y[i];
+                     });
+}
+
+/// What a topology is, in numbers.
+struct mixing_summary {
+    int ranks = 1;
+    std::int64_t period = 1;  // 0: each round is drawn anew
+    int degree = 0;           // the most links out of a rank, or into one, in a round
+    /// Mixing shrinks differences by this a round, at least; of several matrices the mean over
+    /// their period. Not a number where rounds are drawn anew.
+    double second_singular_value = 0.0;
+
+    /// Of the squares: E ||x - mean||^2 shrinks by 1 - p a round.
+    double p() const noexcept { return 1.0 - second_singular_value * second_singular_value; }
+    /// What the rank with most links sends in a round.
+    std::int64_t bytes_a_round(std::int64_t parameters) const noexcept {
+        return 4 * parameters * degree;
+    }
+};
+
+/// Of a topology's state.
+///   errors  invalid_option: a matrix that is not doubly stochastic
+template <class State>
+mixing_summary summary_of(State& state) {
+    mixing_summary all{.ranks = state.matrix(0).size(), .period = state.period()};
+    std::vector<mixing_matrix> rounds;
+    for (std::int64_t round = 0; round < std::max<std::int64_t>(all.period, 1); ++round) {
+        rounds.push_back(state.matrix(round));
+        rounds.back().require_doubly_stochastic();
+        all.degree = std::max({all.degree, rounds.back().degree(), rounds.back().degree_in()});
+    }
+    all.second_singular_value =
+        all.period == 0
+            ? std::numeric_limits<double>::quiet_NaN()
+            : std::pow(second_singular_value(rounds),
+                       1.0 / static_cast<double>(std::max<std::int64_t>(all.period, 1)));
+    return all;
+}
+
+}  // namespace sotto::topologies

@@ -1,0 +1,20 @@
+#pragma once
+
+#include "sotto/topologies/topology.hpp"
+
+namespace sotto::topologies {
+
+/// Rank 0 mixes with all others, and they with it alone.
+///   math    weights 1/n, by degree; second singular value 1 - 1/n: a hub mixes slowly, for what it
+///           hears of each is little
+///   cost    n - 1 links at rank 0, 1 at others
+struct star {
+    repeated bind(int size) const {
+        mixing_matrix matrix(size);
+        for (int rank = 1; rank < size; ++rank) matrix.link_both(0, rank, 1.0 / size);
+        return repeated{std::move(matrix)};
+    }
+    void describe(auto&&) const {}
+};
+
+}  // namespace sotto::topologies

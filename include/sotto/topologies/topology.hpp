@@ -1,0 +1,51 @@
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "sotto/topologies/mixing_matrix.hpp"
+
+namespace sotto {
+
+/// Who talks to whom, with what weight, in which round. Options have `bind(size)`, for so many
+/// ranks; the state, which is the same on all of them, has
+///   matrix(round) -> const topologies::mixing_matrix&   of one round of mixing; valid until the
+///                        next call
+///   period() -> std::int64_t   after so many rounds matrices repeat; 0: each is drawn anew
+/// and throws invalid_option where so many ranks cannot be joined so.
+template <class T>
+concept topology = requires(const T& options, int size) {
+    options.bind(size);
+}
+&&requires(decltype(std::declval<const T&>().bind(1))& state, std::int64_t round) {
+    { state.matrix(round) } -> std::same_as<const topologies::mixing_matrix&>;
+    { state.period() } -> std::convertible_to<std::int64_t>;
+};
+
+template <class T>
+using topology_state = decltype(std::declval<const T&>().bind(1));
+
+namespace topologies {
+
+/// The state of a topology whose matrices repeat.
+class repeated {
+public:
+    explicit repeated(mixing_matrix one) : matrices_{std::move(one)} {}
+    explicit repeated(std::vector<mixing_matrix> some) : matrices_(std::move(some)) {}
+
+    const mixing_matrix& matrix(std::int64_t round) const noexcept {
+        return matrices_[static_cast<std::size_t>(round) % matrices_.size()];
+    }
+    std::int64_t period() const noexcept { return std::ssize(matrices_); }
+
+private:
+    std::vector<mixing_matrix> matrices_;
+};
+
+}  // namespace topologies
+
+}  // namespace sotto

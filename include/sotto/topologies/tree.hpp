@@ -1,0 +1,30 @@
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sotto/topologies/topology.hpp"
+
+namespace sotto::topologies {
+
+/// A tree: each rank mixes with the one above it and those below.
+///   math    weights by degree
+///   shape   rank r is below rank (r - 1) / branches
+///   cost    branches + 1 links a rank, at most
+///   errors  invalid_option: branches below 1
+struct tree {
+    int branches = 2;
+
+    repeated bind(int size) const {
+        if (branches < 1)
+            throw invalid_option("topologies::tree: branches is " + std::to_string(branches) +
+                                 "; it must be at least 1");
+        std::vector<std::pair<int, int>> edges;
+        for (int rank = 1; rank < size; ++rank) edges.emplace_back((rank - 1) / branches, rank);
+        return repeated{by_degree(size, edges)};
+    }
+    void describe(auto&& field) const { field("branches", branches); }
+};
+
+}  // namespace sotto::topologies

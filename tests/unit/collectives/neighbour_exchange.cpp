@@ -1,0 +1,256 @@
+#include "sotto/collectives/neighbour_exchange.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "sotto/collectives/operation.hpp"
+#include "sotto/kernels/reductions.hpp"
+#include "sotto/topologies/complete.hpp"
+#include "sotto/topologies/edge_list.hpp"
+#include "sotto/topologies/exponential.hpp"
+#include "sotto/topologies/ring.hpp"
+#include "sotto/topologies/spectrum.hpp"
+#include "sotto/topologies/torus.hpp"
+#include "support/all_transports.hpp"
+#include "support/generators.hpp"
+
+using namespace sotto;
+using collectives::mixing_by, collectives::neighbour_exchange;
+
+namespace {
+
+using rows = std::vector<std::vector<float>>;
+
+rows integers(int ranks, std::int64_t n) {
+    rows x;
+    for (int rank = 0; rank < ranks; ++rank)
+        x.push_back(testing::integer_values(n, static_cast<std::uint64_t>(rank) + 1));
+    return x;
+}
+
+struct mixed {
+    rows x;
+    std::vector<double> squared_changes;  // of each rank, in the last round
+};
+
+/// `rounds` rounds on every rank, all values released at once or in pieces.
+template <class Over = testing::over_in_process, class Topology>
+mixed after(rows x, const Topology& topology, int rounds = 1, std::int64_t piece = 0,
+            mixing_by how = mixing_by::differences) {
+    const int ranks = static_cast<int>(x.size());
+    mixed result{x, std::vector<double>(x.size())};
+    Over::run(ranks, [&](auto& transport) {
+        auto state = topology.bind(ranks);
+        const auto me = static_cast<std::size_t>(transport.rank());
+        auto& values = result.x[me];
+        neighbour_exchange exchange(transport, std::ssize(values), state.matrix(0).degree(), how);
+        for (int round = 0; round < rounds; ++round) {
+            exchange.start(values, state.matrix(round),
+                           {channels::gossip, 0, static_cast<std::uint64_t>(round)});
+            for (std::int64_t from = std::ssize(values); piece > 0 && from > 0; from -= piece) {
+                exchange.release(from);
+                (void)exchange.advance();
+            }
+            exchange.release(0);
+            collectives::run(transport, exchange);
+        }
+        result.squared_changes[me] = exchange.squared_change();
+    });
+    return result;
+}
+
+std::vector<double> sums(const rows& x) {
+    std::vector<double> sum(x.front().size());
+    for (const auto& values : x)
+        for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += values[i];
+    return sum;
+}
+
+/// Links of weight 1/4, so that sums of integers are exact.
+struct quarters {
+    auto bind(int size) const {
+        topologies::mixing_matrix w(size);
+        for (int rank = 0; rank < size; ++rank) w.link_both(rank, (rank + 1) % size, 0.25);
+        return topologies::repeated(std::move(w));
+    }
+};
+
+}  // namespace
+
+TEST_CASE_TEMPLATE("the mean is kept exactly where weights are powers of two", Over,
+                   testing::over_in_process, testing::over_group, testing::over_simulated) {
+    for (const int ranks : {2, 3, 5, 8})
+        for (const std::int64_t n : {0, 1, 1000, 70'000}) {
+            const auto x = integers(ranks, n);
+            CHECK(sums(after<Over>(x, quarters{}, 4).x) == sums(x));
+        }
+}
+
+TEST_CASE("pieces and segments change no bit of what is mixed") {
+    rows x;
+    for (std::uint64_t rank = 0; rank < 6; ++rank)
+        x.push_back(testing::normal_values(100'003, rank + 1));
+    const auto whole = after(x, topologies::torus{.rows = 2, .columns = 3}, 2);
+    for (const std::int64_t piece : {77, 5000, 65'536, 100'002})
+        CHECK(after(x, topologies::torus{.rows = 2, .columns = 3}, 2, piece).x == whole.x);
+    for (std::size_t i = 0; i < 100; ++i) {
+        double expected = x[0][i];
+        const auto state = topologies::torus{.rows = 2, .columns = 3}.bind(6);
+        for (const auto& n : state.matrix(0).into(0))
+            expected += n.weight * (double{x[static_cast<std::size_t>(n.rank)][i]} - x[0][i]);
+        CHECK(after(x, topologies::torus{.rows = 2, .columns = 3}).x[0][i] ==
+              doctest::Approx(expected).epsilon(1e-6));
+        if (i == 3) break;  // each costs a run
+    }
+}
+
+TEST_CASE("by one peer a round everybody has the same bits after log2 n rounds") {
+    for (const int ranks : {2, 4, 8}) {
+        const auto x = integers(ranks, 500);
+        const auto mean = sums(x);
+        const auto y =
+            after(x, topologies::one_peer_exponential{}, std::bit_width(unsigned(ranks)) - 1).x;
+        for (const auto& values : y)
+            for (std::size_t i = 0; i < values.size(); ++i)
+                REQUIRE(static_cast<double>(values[i]) * ranks == mean[i]);
+    }
+}
+
+TEST_CASE("the distance lies between half the estimate and the estimate over 1 - lambda") {
+    const auto check = [](const auto& topology, int ranks, std::uint64_t seed) {
+        rows x;
+        for (int rank = 0; rank < ranks; ++rank)
+            x.push_back(testing::normal_values(300, seed * 100 + static_cast<std::uint64_t>(rank)));
+        double change = 0.0;
+        for (const double c : after(x, topology).squared_changes) change += c / ranks;
+        std::vector<float> mean(300);
+        for (const auto& values : x)
+            for (std::size_t i = 0; i < mean.size(); ++i)
+                mean[i] += values[i] / static_cast<float>(ranks);
+        double square = 0.0;
+        for (const auto& values : x) square += kernels::squared_distance(values, mean) / ranks;
+        const double estimate = std::sqrt(change), distance = std::sqrt(square);
+        auto state = topology.bind(ranks);
+        const double lambda = topologies::second_singular_value(state.matrix(0));
+        CHECK(estimate / 2 <= distance * (1 + 1e-6));
+        CHECK(distance <= estimate / (1 - lambda) * (1 + 1e-6));
+    };
+    for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+        check(topologies::ring{}, 8, seed);
+        check(topologies::ring{}, 3, seed);
+        check(topologies::torus{}, 12, seed);
+        check(topologies::complete{}, 4, seed);
+    }
+}
+
+TEST_CASE("by shares the sum is kept where links go one way") {
+    const topologies::edge_list graph{{{0, 1}, {0, 2}, {1, 2}, {2, 3}, {3, 0}}, true};
+    rows x;
+    for (std::uint64_t rank = 0; rank < 4; ++rank)
+        x.push_back(testing::normal_values(50, rank + 9));
+    const auto before = sums(x), now = sums(after(x, graph, 7, 0, mixing_by::shares).x);
+    for (std::size_t i = 0; i < before.size(); ++i)
+        CHECK(now[i] == doctest::Approx(before[i]).epsilon(1e-5));
+}
+
+TEST_CASE("parts of the values tell their changes apart") {
+    const auto x = integers(3, 30'000);
+    run_in_process(3, [&](auto& transport) {
+        auto values = x[static_cast<std::size_t>(transport.rank())];
+        const auto old = values;
+        const std::vector<std::int64_t> places{0, 10, 10, 20'011};
+        const auto state = topologies::ring{}.bind(3);
+        neighbour_exchange exchange(transport, std::ssize(values), 2);
+        exchange.start(
+            values, state.matrix(0), {channels::gossip, 0, 0}, [](int) { return true; }, places);
+        exchange.release(0);
+        collectives::run(transport, exchange);
+        const auto changes = exchange.squared_changes();
+        REQUIRE(changes.size() == 4);
+        const auto part = [&](std::size_t from, std::size_t to) {
+            return kernels::squared_distance(std::span(values).subspan(from, to - from),
+                                             std::span(old).subspan(from, to - from));
+        };
+        CHECK(changes[0] == doctest::Approx(part(0, 10)).epsilon(1e-5));
+        CHECK(changes[1] == 0.0);
+        CHECK(changes[2] == doctest::Approx(part(10, 20'011)).epsilon(1e-5));
+        CHECK(changes[3] == doctest::Approx(part(20'011, 30'000)).epsilon(1e-5));
+        CHECK(exchange.squared_change() ==
+              doctest::Approx(changes[0] + changes[2] + changes[3]).epsilon(1e-12));
+    });
+}
+
+TEST_CASE("a neighbour that takes no part leaves its weight to the others themselves") {
+    const auto x = integers(4, 100);
+    rows y = x;
+    run_in_process(4, [&](auto& transport) {
+        if (transport.rank() == 3) return (void)transport.agree(true);
+        const auto state = quarters{}.bind(4);
+        auto& values = y[static_cast<std::size_t>(transport.rank())];
+        neighbour_exchange exchange(transport, 100, 2);
+        exchange.start(values, state.matrix(0), {channels::gossip, 0, 0},
+                       [](int rank) { return rank != 3; });
+        exchange.release(0);
+        collectives::run(transport, exchange);
+        transport.agree(true);
+    });
+    CHECK(y[3] == x[3]);
+    CHECK(y[0] != x[0]);
+    CHECK(sums({y[0], y[1], y[2]}) == sums({x[0], x[1], x[2]}));
+}
+
+TEST_CASE("what is not finite is refused by the rank that gets it, with who sent it") {
+    std::mutex lock;
+    std::vector<std::string> said;
+    CHECK_THROWS(run_in_process(3, [&](auto& transport) {
+        std::vector<float> values(10'000, 1.0f);
+        if (transport.rank() == 1) values[7777] = std::numeric_limits<float>::infinity();
+        const auto state = topologies::ring{}.bind(3);
+        neighbour_exchange exchange(transport, 10'000, 2);
+        try {
+            exchange.start(values, state.matrix(0), {channels::gossip, 0, 0});
+            exchange.release(0);
+            collectives::run(transport, exchange);
+        } catch (const error& e) {
+            const std::lock_guard hold(lock);
+            if (e.code() == errc::non_finite && transport.rank() != 1) said.push_back(e.what());
+            transport.fail(e.what());
+            throw;
+        }
+    }));
+    REQUIRE_FALSE(said.empty());
+    CHECK(said.front() == "what rank 1 sent to be mixed is not finite: element 7777");
+}
+
+TEST_CASE("more values or neighbours than bound, and another number of them, are refused") {
+    run_in_process(1, [](auto& transport) {
+        CHECK_THROWS_AS((neighbour_exchange(transport, -1, 2)), invalid_option);
+        neighbour_exchange exchange(transport, 3, 1);
+        std::vector<float> four(4);
+        const auto state = topologies::ring{}.bind(1);
+        CHECK_THROWS_AS(exchange.start(four, state.matrix(0), {}), invalid_option);
+    });
+    CHECK_THROWS_WITH_AS(
+        run_in_process(2,
+                       [](auto& transport) {
+                           std::vector<float> values(transport.rank() == 0 ? 10 : 12);
+                           const auto state = topologies::ring{}.bind(2);
+                           neighbour_exchange exchange(transport, 12, 1);
+                           try {
+                               exchange.start(values, state.matrix(0), {});
+                               exchange.release(0);
+                               collectives::run(transport, exchange);
+                           } catch (const mismatch& e) {
+                               transport.fail(e.what());
+                               throw;
+                           }
+                       }),
+        doctest::Contains("bytes"), error);
+}

@@ -1,0 +1,177 @@
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <vector>
+
+#include "sotto/consensus/consensus_band.hpp"
+#include "sotto/consensus/consensus_control.hpp"
+#include "sotto/consensus/control_phases.hpp"
+#include "sotto/consensus/critical_distance.hpp"
+#include "sotto/consensus/fixed_rounds.hpp"
+#include "sotto/consensus/fraction_of_maximum.hpp"
+#include "sotto/core/errors.hpp"
+#include "sotto/core/random.hpp"
+
+using namespace sotto;
+
+namespace {
+
+/// How many rounds a controller asks for where each shrinks the distance by `lambda`.
+int rounds_of(auto& control, double distance, double lambda, std::int64_t step = 0,
+              double epoch = 0.0, double rate = 0.1, double norm = 1.0) {
+    consensus_reading now{.where = {.step = step, .epoch = epoch},
+                          .learning_rate = rate,
+                          .gradient_norm = norm,
+                          .second_singular_value = lambda};
+    for (now.rounds = 1, now.distance = distance; control.wants_another(now); ++now.rounds)
+        now.distance *= lambda;
+    return now.rounds;
+}
+
+}  // namespace
+
+TEST_CASE("without control there is one round, and a fixed number is done whatever comes") {
+    auto none = no_control{}.bind();
+    CHECK(rounds_of(none, 1e9, 0.5) == 1);
+    auto three = fixed_rounds{3}.bind();
+    CHECK(rounds_of(three, 0.0, 0.5) == 3);
+    CHECK_THROWS_WITH(fixed_rounds{0}.bind(), "fixed_rounds: rounds is 0; it must be at least 1");
+}
+
+TEST_CASE("control goes on until the distance is below rho x rate x gradient norm") {
+    auto control = consensus_control{.rho = 0.5, .average = 0.0}.bind();
+    CHECK(rounds_of(control, 0.049, 0.5) == 1);
+    CHECK(rounds_of(control, 0.051, 0.5, 1) == 2);
+    CHECK(rounds_of(control, 0.4, 0.5, 2) == 4);
+    CHECK(control.target({.where = {.step = 2}, .learning_rate = 0.1}) == doctest::Approx(0.05));
+    CHECK(control.needs({}) == consensus_measure::estimate);
+}
+
+TEST_CASE("the gradient norm is a running mean over steps, not over rounds") {
+    auto control = consensus_control{.rho = 1.0, .average = 0.75}.bind();
+    rounds_of(control, 100.0, 0.5, 0, 0.0, 1.0, 8.0);
+    rounds_of(control, 100.0, 0.5, 1, 0.0, 1.0, 4.0);
+    CHECK(control.target({.learning_rate = 1.0}) == 7.0);
+}
+
+TEST_CASE("rounds are bounded by what mixing alone would need, and by the most that is allowed") {
+    // A distance that does not shrink, as when what is measured is noise.
+    auto control = consensus_control{.rho = 0.1, .average = 0.0}.bind();
+    consensus_reading now{.learning_rate = 1.0,
+                          .gradient_norm = 1.0,
+                          .rounds = 1,
+                          .distance = 1.6,
+                          .second_singular_value = 0.5};
+    while (control.wants_another(now)) ++now.rounds;
+    CHECK(now.rounds == 5);  // the first, and log2 16
+    auto few = consensus_control{.rho = 0.1, .rounds_max = 3}.bind();
+    CHECK(rounds_of(few, 1e6, 0.9) == 3);
+    auto unknown = consensus_control{.rho = 0.1, .rounds_max = 7}.bind();
+    now = {.learning_rate = 1.0,
+           .gradient_norm = 1.0,
+           .rounds = 1,
+           .distance = 1.0,
+           .second_singular_value = std::nan("")};
+    while (unknown.wants_another(now)) ++now.rounds;
+    CHECK(now.rounds == 7);
+}
+
+TEST_CASE("a band does without mixing once ranks are close, and measures again after it") {
+    auto band = consensus_band{.low = 0.5, .high = 2.0, .average = 0.0}.bind();
+    CHECK(band.wants_one({.step = 0}));
+    CHECK(rounds_of(band, 0.19, 0.5, 0) == 1);
+    CHECK(band.wants_one({.step = 1}));
+    CHECK(rounds_of(band, 0.81, 0.5, 1) == 4);
+    CHECK(rounds_of(band, 0.04, 0.5, 2) == 1);
+    CHECK_FALSE(band.wants_one({.step = 3}));
+    CHECK(band.wants_one({.step = 4}));
+    CHECK_THROWS_AS((consensus_band{.low = 2.0, .high = 1.0}.bind()), invalid_option);
+}
+
+TEST_CASE("a fraction of the maximum is of the phase that the step is in") {
+    const fraction_of_maximum options{.fraction = 0.25, .maxima = {{0.0, 4.0}, {6.0, 0.4}}};
+    auto control = options.bind();
+    CHECK(control.needs({}) == consensus_measure::exact);
+    CHECK(control.target({.where = {.epoch = 5.9}}) == 1.0);
+    CHECK(control.target({.where = {.epoch = 6.0}}) == doctest::Approx(0.1));
+    CHECK(rounds_of(control, 1.5, 0.5, 0, 1.0) == 2);
+    CHECK(rounds_of(control, 1.5, 0.5, 1, 7.0) == 5);
+    CHECK_THROWS_WITH(fraction_of_maximum{}.bind(),
+                      "fraction_of_maximum: maxima has no distance from epoch 0 on; record them by "
+                      "an uncontrolled run");
+    CHECK_THROWS_AS((fraction_of_maximum{.maxima = {{0.0, 1.0}, {0.0, 2.0}}}.bind()),
+                    invalid_option);
+    CHECK_THROWS_AS((fraction_of_maximum{.fraction = 0.0, .maxima = {{0.0, 1.0}}}.bind()),
+                    invalid_option);
+}
+
+TEST_CASE("phases follow each other by epochs") {
+    const control_phases options{fixed_rounds{4}, 2.0,
+                                 control_phases{fixed_rounds{2}, 3.0, no_control{}}};
+    auto control = options.bind();
+    CHECK(rounds_of(control, 1.0, 0.5, 0, 1.9) == 4);
+    CHECK(rounds_of(control, 1.0, 0.5, 1, 2.0) == 2);
+    CHECK(rounds_of(control, 1.0, 0.5, 2, 3.0) == 1);
+    const control_phases measured{consensus_control{}, 1.0,
+                                  fraction_of_maximum{.maxima = {{0.0, 1.0}}}};
+    static_assert(decltype(measured)::measures_exactly && !decltype(options)::measures_exactly);
+    CHECK(measured.bind().needs({.epoch = 0.5}) == consensus_measure::estimate);
+    CHECK(measured.bind().needs({.epoch = 1.0}) == consensus_measure::exact);
+}
+
+TEST_CASE("options that cannot be are refused by name") {
+    CHECK_THROWS_WITH((consensus_control{.rho = 0.0}.bind()),
+                      "consensus_control: rho is 0.000000; it must be above 0");
+    CHECK_THROWS_WITH((consensus_control{.average = 1.0}.bind()),
+                      "consensus_control: average is 1.000000; it must be at least 0 and below 1");
+    CHECK_THROWS_WITH((consensus_control{.rounds_max = 0}.bind()),
+                      "consensus_control: rounds_max is 0; it must be at least 1");
+}
+
+TEST_CASE("the critical distance grows with gradient and rate, and shrinks with ranks") {
+    const landscape some{.smoothness = 2.0, .noise = 3.0, .squared_gradient = 5.0};
+    const double square = squared_critical_distance(some, 0.1, 4);
+    CHECK(square == doctest::Approx(0.1 * 3.0 / 8.0 + 5.0 / 32.0));
+    CHECK(squared_critical_distance({2.0, 3.0, 6.0}, 0.1, 4) > square);
+    CHECK(squared_critical_distance(some, 0.2, 4) > square);
+    CHECK(squared_critical_distance(some, 0.1, 8) < square);
+    CHECK(squared_critical_distance({2.0, 0.0, 5.0}, 0.1, 8) == doctest::Approx(5.0 / 32.0));
+}
+
+TEST_CASE("noise, gradient and smoothness are found from what ranks' gradients are like") {
+    // f = L/2 ||x||^2 in d dimensions, gradients with noise of variance s^2 in each.
+    constexpr int ranks = 8, d = 400;
+    constexpr double L = 3.0, s = 0.25;
+    landscape_estimate estimate(0.95);
+    random_stream random(5);
+    std::vector<double> x(d, 1.0), mean_before, x_before;
+    double noise = 0.0;
+    for (int step = 0; step < 200; ++step) {
+        std::vector<double> mean(d);
+        double squares = 0.0, square_of_mean = 0.0;
+        for (int rank = 0; rank < ranks; ++rank)
+            for (std::size_t i = 0; i < d; ++i) {
+                const double g = L * x[i] + s * random.normal();
+                squares += g * g / ranks;
+                mean[i] += g / ranks;
+            }
+        for (const double m : mean) square_of_mean += m * m;
+        estimate.see_gradients(squares, square_of_mean, ranks);
+        if (!mean_before.empty()) {
+            double of_gradient = 0.0, of_x = 0.0;
+            for (std::size_t i = 0; i < d; ++i) {
+                of_gradient += (mean[i] - mean_before[i]) * (mean[i] - mean_before[i]);
+                of_x += (x[i] - x_before[i]) * (x[i] - x_before[i]);
+            }
+            estimate.see_change(of_gradient, of_x);
+        }
+        mean_before = mean;
+        x_before = x;
+        noise = s * s * d;
+        for (std::size_t i = 0; i < d; ++i) x[i] = 1.0 + 0.5 * random.normal();
+    }
+    CHECK(estimate.is_known());
+    CHECK(estimate.known().noise == doctest::Approx(noise).epsilon(0.05));
+    CHECK(estimate.known().smoothness == doctest::Approx(L).epsilon(0.05));
+    CHECK(estimate.known().squared_gradient == doctest::Approx(L * L * d * 1.25).epsilon(0.1));
+}

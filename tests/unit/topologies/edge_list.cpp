@@ -1,0 +1,81 @@
+#include "sotto/topologies/edge_list.hpp"
+
+#include <doctest/doctest.h>
+
+#include <fstream>
+#include <string>
+
+#include "sotto/core/errors.hpp"
+#include "support/folders.hpp"
+
+using namespace sotto::topologies;
+
+namespace {
+
+sotto::errc code_of(const std::error_code& code) {
+    return static_cast<sotto::errc>(code.value());
+}
+
+}  // namespace
+
+TEST_CASE("links without weights weigh by degree, both ways, or share out one way") {
+    const edge_list star{{{0, 1}, {0, 2}, {0, 3}}};
+    const auto w = star.bind(4).matrix(0);
+    CHECK(w.weight(1, 0) == 0.25);
+    CHECK(w.weight(0, 3) == 0.25);
+    CHECK_NOTHROW(w.require_doubly_stochastic());
+
+    const edge_list away{{{0, 1}, {0, 2}, {1, 2}, {2, 0}}, true};
+    const auto p = away.bind(3).matrix(0);
+    CHECK(p.weight(1, 0) == doctest::Approx(1.0 / 3));
+    CHECK(p.weight(2, 1) == 0.5);
+    CHECK(p.weight(0, 1) == 0.0);
+    CHECK_NOTHROW(p.require_column_stochastic());
+    CHECK_THROWS_AS(p.require_doubly_stochastic(), sotto::invalid_option);
+}
+
+TEST_CASE("links with weights have these, and all of them have one or none has") {
+    const edge_list two{{{0, 1, 0.3}, {1, 2, 0.2}}};
+    const auto w = two.bind(3).matrix(0);
+    CHECK(w.weight(0, 1) == 0.3);
+    CHECK(w.weight(1, 0) == 0.3);
+    CHECK(w.own_weight(1) == doctest::Approx(0.5));
+    CHECK_THROWS_WITH(
+        (edge_list{{{0, 1, 0.3}, {1, 2}}}.bind(3)),
+        "topologies::edge_list: 1 of 2 links have a weight; give it to all of them or "
+        "to none");
+    CHECK_THROWS_AS((edge_list{{{0, 3}}}.bind(3)), sotto::invalid_option);
+}
+
+TEST_CASE("a file has a line for each link; what is none is named by its line") {
+    const sotto::testing::scratch_folder folder("edges");
+    const auto file = folder.path() / "graph.txt";
+    const auto write = [&](const std::string& text) { std::ofstream(file) << text; };
+
+    write("# four ranks\n0 1\n\n1,2\r\n  2\t3 # the last\n");
+    const edge_list read = read_edge_list(file);
+    REQUIRE(read.edges.size() == 3);
+    CHECK(read.edges[1].to == 2);
+    CHECK(read.edges[2].from == 2);
+    CHECK_FALSE(read.edges[0].weight);
+
+    write("0 1 0.25\n1 2 0.5\n");
+    CHECK(read_edge_list(file, true).edges[1].weight == 0.5);
+    CHECK(read_edge_list(file, true).directed);
+
+    for (const char* wrong : {"0", "0 x", "0 1 0.5 7", "0.5 1", "0 1 w", "99999999999 1"}) {
+        write("0 1\n" + std::string(wrong) + "\n");
+        try {
+            read_edge_list(file);
+            FAIL("read: " << wrong);
+        } catch (const sotto::error& e) {
+            CHECK(code_of(e.code()) == sotto::errc::malformed);
+            CHECK(std::string(e.what()) ==
+                  "'" + file.string() +
+                      "', line 2: expected two ranks and perhaps a weight, "
+                      "found '" +
+                      wrong + "'");
+        }
+    }
+    CHECK_THROWS_AS(read_edge_list(folder.path() / "nowhere.txt"), sotto::io_failure);
+}
