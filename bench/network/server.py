@@ -18,9 +18,10 @@ ROUNDS = {"none": 20, "dgc": 1000}
 RECORDED = {"none": 1, "dgc": 4}
 ABOUT = ("A server and two workers on loopback, 25 million weights in 10 tensors, plain SGD, "
          "asynchronous, without compensation or with DC-ASGD-a; workers push what none, or dgc at "
-         "density 0.001, made of gradients beforehand. All contestants take turns. The floor over "
-         "TCP is plain sockets in as many processes that send as many bytes there and back, and do "
-         "nothing with them. The floor of a push alone is a loop that touches the memory which a "
+         "density 0.001, made of gradients beforehand. All contestants take turns. Plain sockets "
+         "in as many processes send as many bytes there and back, and do nothing with them; the "
+         "floor of a dense push over TCP is that and then the memory which a server's one thread "
+         "cannot but touch. The floor of a push alone is a loop that touches the memory which a "
          "push cannot but touch: for each entry of DGC the line of the parameters, and with "
          "DC-ASGD-a those of what the worker has read and of the mean square, in the order of the "
          "same pushes; for a dense push 12 bytes a weight (message and parameters read, parameters "
@@ -84,13 +85,13 @@ def server_lines(found):
         dense, bare = tcp.get("dense"), tcp.get("bare sockets")
         yield line("DGC pushes a second, beside dense ones", rows.quotient(dense, tcp.get("DGC")),
                    10.0)
-        yield line("dense pushes a second, beside bare sockets", rows.quotient(bare, dense), 0.8)
+        yield line("dense pushes a second, beside bare sockets", rows.quotient(bare, dense))
         alone = {compressor: rows.medians(row, f"alone, {NAMES[compressor]}")
                  for compressor in COMPRESSORS}
         touching = alone["none"].get("touching memory")
         both = None if bare is None or touching is None else bare + touching
         yield line("the same, beside bare sockets and then touching memory",
-                   rows.quotient(both, dense))
+                   rows.quotient(both, dense), 0.8)
         for compressor, of_case in alone.items():
             detail = row.get("details", {}).get(f"alone, {NAMES[compressor]}")
             how = (f" ({rows.grouped(round(detail['lines']))} lines, "
