@@ -203,12 +203,15 @@ set(sotto_headers
     include/sotto/strategies/host_lane.hpp
     include/sotto/strategies/kept_versions.hpp
     include/sotto/strategies/lane.hpp
+    include/sotto/strategies/local_updates.hpp
+    include/sotto/strategies/local_updates_state.hpp
     include/sotto/strategies/memory_of_server.hpp
     include/sotto/strategies/mixing_rounds.hpp
     include/sotto/strategies/optimizer_snapshot.hpp
     include/sotto/strategies/parameter_server.hpp
     include/sotto/strategies/parameter_server_state.hpp
     include/sotto/strategies/pushed_gradient.hpp
+    include/sotto/strategies/random_pairs.hpp
     include/sotto/strategies/rank_loss.hpp
     include/sotto/strategies/round_report.hpp
     include/sotto/strategies/served_push.hpp
@@ -386,6 +389,7 @@ set(sotto_models_headers
     include/sotto/data/cifar10.hpp
     include/sotto/data/dataset.hpp
     include/sotto/data/digits.hpp
+    include/sotto/data/dirichlet_split.hpp
     include/sotto/data/glyphs.hpp
     include/sotto/data/gunzip.hpp
     include/sotto/data/idx.hpp

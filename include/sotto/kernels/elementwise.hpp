@@ -15,6 +15,9 @@ namespace detail {
 struct add_two {
     SOTTO_INLINE static void apply(auto& a, const auto& b) noexcept { a = a + b; }
 };
+struct subtract_two {
+    SOTTO_INLINE static void apply(auto& a, const auto& b) noexcept { a = a - b; }
+};
 struct add_two_rectified {
     SOTTO_INLINE static void apply(auto& a, const auto& b) noexcept {
         a = a + b;
@@ -90,6 +93,12 @@ inline void copy_rows(const float* from, float* to, std::int64_t rows, std::int6
 /// to = a + b
 inline void sum(std::span<const float> a, std::span<const float> b, std::span<float> to) noexcept {
     run_widest<detail::each_pair<detail::add_two>>(a.data(), b.data(), to.data(), to.size());
+}
+
+/// to = a - b
+inline void difference(std::span<const float> a, std::span<const float> b,
+                       std::span<float> to) noexcept {
+    run_widest<detail::each_pair<detail::subtract_two>>(a.data(), b.data(), to.data(), to.size());
 }
 
 /// to = a * b

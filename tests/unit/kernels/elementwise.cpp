@@ -24,20 +24,24 @@ TEST_CASE("sums and masks equal the plain loops, bit for bit, at every length an
         for (const std::size_t shift : {0u, 1u, 3u}) {
             const auto a = uniform(n + shift, 1), b = uniform(n + shift, 2);
             const auto part = [&](auto& values) { return std::span(values).subspan(shift, n); };
-            std::vector<float> plain(n + shift + 1, 42.0f), times(plain), cut(plain), where(plain);
-            std::vector<float> same_plain(plain), same_times(plain), same_cut(plain),
-                same_where(plain);
+            std::vector<float> plain(n + shift + 1, 42.0f), less(plain), times(plain), cut(plain),
+                where(plain);
+            std::vector<float> same_plain(plain), same_less(plain), same_times(plain),
+                same_cut(plain), same_where(plain);
             kernels::sum(part(a), part(b), part(plain));
+            kernels::difference(part(a), part(b), part(less));
             kernels::product(part(a), part(b), part(times));
             kernels::rectified_sum(part(a), part(b), part(cut));
             kernels::where_positive(part(a), part(b), part(where));
             for (std::size_t i = shift; i < n + shift; ++i) {
                 same_plain[i] = a[i] + b[i];
+                same_less[i] = a[i] - b[i];
                 same_times[i] = a[i] * b[i];
                 same_cut[i] = a[i] + b[i] < 0.0f ? 0.0f : a[i] + b[i];
                 same_where[i] = a[i] > 0.0f ? b[i] : 0.0f;
             }
             CHECK(plain == same_plain);
+            CHECK(less == same_less);
             CHECK(times == same_times);
             CHECK(cut == same_cut);
             CHECK(where == same_where);

@@ -1,0 +1,117 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "sotto/core/errors.hpp"
+#include "sotto/core/random.hpp"
+#include "sotto/data/labelled_set.hpp"
+#include "sotto/data/sampler.hpp"
+
+namespace sotto::data {
+
+namespace detail {
+
+/// Gamma(shape, 1).
+///   math    by squeezing (Marsaglia and Tsang 2000); below 1 as Gamma(shape + 1) U^(1 / shape)
+inline double gamma_draw(random_stream& random, double shape) {
+    const auto uniform = [&] { return (static_cast<double>(random()) + 0.5) * 0x1p-32; };
+    if (shape < 1.0) return gamma_draw(random, shape + 1.0) * std::pow(uniform(), 1.0 / shape);
+    const double d = shape - 1.0 / 3.0, c = 1.0 / std::sqrt(9.0 * d);
+    while (true) {
+        const double x = double{random.normal()}, v = std::pow(1.0 + c * x, 3.0);
+        if (v > 0.0 && std::log(uniform()) < 0.5 * x * x + d - d * v + d * std::log(v))
+            return d * v;
+    }
+}
+
+}  // namespace detail
+
+/// Which examples each of several ranks owns, where ranks differ in what they see: each draws a
+/// mixture of the labels by chance, the more lopsided the smaller alpha is, and is dealt examples
+/// by it. All have equally many, but for one; every example is dealt once.
+///   math    q ~ Dirichlet(alpha p) for each rank, with p the labels' shares of the data; a rank's
+///           examples are drawn by q from those that are left, labels without any are left out of q
+///   cost    O(examples (labels + log))
+///   errors  invalid_option: ranks below 1, alpha not above 0, labels below 0
+///   source  Hsu, Qi, Brown 2019, Measuring the effects of non-identical data distribution,
+///           arXiv:1909.06335
+inline std::vector<std::vector<std::int64_t>> dirichlet_split(std::span<const std::int32_t> labels,
+                                                              std::int64_t ranks, double alpha,
+                                                              random_stream random) {
+    if (ranks < 1)
+        throw invalid_option("dirichlet_split: " + std::to_string(ranks) +
+                             " ranks; at least 1 is possible");
+    if (!(alpha > 0.0 && std::isfinite(alpha)))
+        throw invalid_option("dirichlet_split: alpha is " + std::to_string(alpha) +
+                             "; it must be finite and above 0");
+    std::vector<std::vector<std::int64_t>> left;  // of each label, shuffled
+    for (std::size_t i = 0; i < labels.size(); ++i) {
+        if (labels[i] < 0)
+            throw invalid_option("dirichlet_split: example " + std::to_string(i) + " has label " +
+                                 std::to_string(labels[i]) + "; expected at least 0");
+        const auto label = static_cast<std::size_t>(labels[i]);
+        if (label >= left.size()) left.resize(label + 1);
+        left[label].push_back(static_cast<std::int64_t>(i));
+    }
+    std::vector<double> shares;
+    for (std::size_t label = 0; label < left.size(); ++label) {
+        shares.push_back(static_cast<double>(left[label].size()) /
+                         static_cast<double>(labels.size()));
+        random_stream order = random.split("order").split(label);
+        for (std::size_t n = left[label].size(); n > 1; --n)
+            std::swap(left[label][n - 1], left[label][static_cast<std::size_t>(order.below(n))]);
+    }
+
+    std::vector<std::vector<std::int64_t>> owned(static_cast<std::size_t>(ranks));
+    std::vector<std::vector<double>> mixtures(owned.size());
+    for (std::size_t rank = 0; rank < owned.size(); ++rank) {
+        random_stream draws = random.split("mixture").split(rank);
+        for (const double share : shares)
+            mixtures[rank].push_back(share > 0.0 ? detail::gamma_draw(draws, alpha * share) : 0.0);
+    }
+    // In turns, so that what is left at the end does not all go to the last rank.
+    random_stream draws = random.split("draws");
+    for (std::size_t dealt = 0; dealt < labels.size(); ++dealt) {
+        const std::size_t rank = dealt % owned.size();
+        double all = 0.0;
+        for (std::size_t label = 0; label < left.size(); ++label)
+            if (!left[label].empty()) all += mixtures[rank][label];
+        // Where nothing is left of its mixture, by what there is.
+        const bool by_mixture = all > 0.0;
+        if (!by_mixture)
+            for (const auto& of_label : left) all += static_cast<double>(of_label.size());
+        double at = (static_cast<double>(draws()) + 0.5) * 0x1p-32 * all;
+        std::size_t chosen = left.size();
+        for (std::size_t label = 0; label < left.size() && at >= 0.0; ++label) {
+            if (left[label].empty()) continue;
+            chosen = label;
+            at -= by_mixture ? mixtures[rank][label] : static_cast<double>(left[label].size());
+        }
+        owned[rank].push_back(left[chosen].back());
+        left[chosen].pop_back();
+    }
+    return owned;
+}
+
+/// One rank's part of that: `fit(own_share{dirichlet_share(digits, {rank, size}, 0.1, random)},
+/// ...)`, with the same stream on all ranks.
+inline labelled_set dirichlet_share(const labelled_set& all, share part, double alpha,
+                                    random_stream random) {
+    std::vector<std::int32_t> labels;
+    for (std::int64_t i = 0; i < all.size(); ++i) labels.push_back(all.label(i));
+    if (part.index < 0 || part.index >= part.count)
+        throw invalid_option("dirichlet_share: part " + std::to_string(part.index) + " of " +
+                             std::to_string(part.count) +
+                             "; the first is 0 and the last one less than their number");
+    return all.subset(
+        dirichlet_split(labels, part.count, alpha, random)[static_cast<std::size_t>(part.index)]);
+}
+
+}  // namespace sotto::data

@@ -1,0 +1,85 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+
+#include "sotto/core/layout.hpp"
+#include "sotto/models/gradient_source.hpp"
+#include "sotto/optimizers/momentum_sgd.hpp"
+#include "sotto/optimizers/optimizer.hpp"
+#include "sotto/optimizers/sgd.hpp"
+#include "sotto/strategies/all_reduce.hpp"
+#include "sotto/strategies/local_updates_state.hpp"
+#include "sotto/strategies/strategy.hpp"
+#include "sotto/transports/transport.hpp"
+
+namespace sotto {
+
+/// How often ranks that take steps of their own meet.
+struct local_steps {
+    std::int64_t every = 30;  // steps from one meeting to the next
+    double from_epoch = 0.0;  // before it they meet after every step: post-local SGD
+
+    void describe(auto&& field) const {
+        field("every", every);
+        field("from_epoch", from_epoch);
+    }
+};
+
+/// Each rank takes so many steps on its own data; then all meet, and another strategy takes one
+/// step by how far each has come, as if that were its gradient. Everybody goes on from there.
+///   math    from theta, after H steps of the optimizer at theta_i: Delta_i = theta - theta_i is
+///           rank i's gradient at theta to the outer strategy. By all_reduce{sgd{.learning_rate =
+///           1}} that is the mean of all, local SGD; by Nesterov momentum DiLoCo; with a compressor
+///           that keeps what it does not send SparseLoCo; by random_pairs NoLoCo
+///   shape   between meetings each rank holds parameters of its own; an evaluation is of their
+///           mean. `fit` ends with a meeting. The optimizer's memory stays a rank's own
+///   wire    what the outer strategy sends, every H steps
+///   cost    4 bytes a parameter, and 4 and the optimizer's memory more for a meeting that fails;
+///           the outer strategy's own
+///   errors  as the outer strategy: a meeting that fails leaves this rank as after the step before.
+///           invalid_option, when it is bound: every below 1, from_epoch below 0
+///   source  Stich 2019, Local SGD, arXiv:1805.09767; Lin et al. 2020, post-local SGD,
+///           arXiv:1808.07217; Douillard et al. 2023, DiLoCo, arXiv:2311.08105
+template <class Optimizer = sgd, class Outer = all_reduce<momentum_sgd>>
+struct local_updates {
+    static_assert(
+        optimizer<Optimizer>,
+        "local_updates: the first policy must be an optimizer: it needs bind(layout) with "
+        "begin_step(step_info, gradient) and update(tensor, parameters, gradient) noexcept");
+    static_assert(conducting::in_step<Outer>,
+                  "local_updates: the second policy must be a strategy whose ranks meet in every "
+                  "round, such as all_reduce{sgd{.learning_rate = 1.0}}");
+
+    Optimizer optimizer{};
+    Outer outer{};
+    local_steps local{};
+
+    static constexpr bool synchronous = false;
+    static constexpr bool in_step = true;
+
+    template <transport Transport>
+    auto bind(const layout& tensors, Transport& through) const {
+        return local_updates_state<local_updates, Transport>(*this, tensors, through);
+    }
+    void describe(auto&& field) const {
+        field("optimizer", optimizer);
+        field("outer", outer);
+        field("local", local);
+    }
+};
+
+template <class O>
+local_updates(O) -> local_updates<O>;
+template <class O, class S>
+local_updates(O, S) -> local_updates<O, S>;
+template <class O, class S>
+local_updates(O, S, local_steps) -> local_updates<O, S>;
+
+/// The outer step that DiLoCo publishes, for local_updates{adamw{...}, diloco()}.
+///   source  Douillard et al. 2023, arXiv:2311.08105: Nesterov, rate 0.7, momentum 0.9
+inline all_reduce<momentum_sgd> diloco() {
+    return {momentum_sgd{.learning_rate = 0.7, .momentum = 0.9, .nesterov = true}};
+}
+
+}  // namespace sotto

@@ -1,0 +1,97 @@
+#include "sotto/data/dirichlet_split.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "sotto/data/digits.hpp"
+
+using namespace sotto;
+using data::dirichlet_split;
+
+namespace {
+
+std::vector<std::int32_t> labels_of(std::int64_t n, int classes) {
+    std::vector<std::int32_t> labels;
+    for (std::int64_t i = 0; i < n; ++i) labels.push_back(static_cast<std::int32_t>(i % classes));
+    return labels;
+}
+
+/// The mean over ranks of the largest share that one label has of a rank's examples.
+double lopsided(const std::vector<std::vector<std::int64_t>>& owned,
+                const std::vector<std::int32_t>& labels, int classes) {
+    double mean = 0.0;
+    for (const auto& of_rank : owned) {
+        std::vector<std::size_t> count(static_cast<std::size_t>(classes));
+        for (const std::int64_t i : of_rank)
+            ++count[static_cast<std::size_t>(labels[static_cast<std::size_t>(i)])];
+        mean += static_cast<double>(*std::ranges::max_element(count)) /
+                static_cast<double>(of_rank.size()) / static_cast<double>(owned.size());
+    }
+    return mean;
+}
+
+}  // namespace
+
+TEST_CASE("every example has one owner, and ranks own equally many") {
+    const auto labels = labels_of(1003, 10);
+    for (const double alpha : {0.01, 0.1, 1.0, 100.0})
+        for (const std::int64_t ranks : {1, 2, 16, 2000}) {
+            const auto owned = dirichlet_split(labels, ranks, alpha, random_stream{5});
+            REQUIRE(std::ssize(owned) == ranks);
+            std::vector<int> owners(labels.size());
+            for (const auto& of_rank : owned) {
+                CHECK(std::abs(std::ssize(of_rank) - 1003 / ranks) <= 1);
+                for (const std::int64_t i : of_rank) ++owners[static_cast<std::size_t>(i)];
+            }
+            CHECK(std::ranges::all_of(owners, [](int n) { return n == 1; }));
+        }
+    CHECK(dirichlet_split({}, 3, 0.1, random_stream{1}).size() == 3);
+}
+
+TEST_CASE("the smaller alpha, the more lopsided; the same stream deals the same") {
+    const auto labels = labels_of(16'000, 10);
+    const auto by = [&](double alpha, std::uint64_t seed) {
+        return dirichlet_split(labels, 16, alpha, random_stream{seed});
+    };
+    CHECK(lopsided(by(1e6, 1), labels, 10) < 0.16);
+    CHECK(lopsided(by(10.0, 1), labels, 10) > lopsided(by(1e6, 1), labels, 10));
+    CHECK(lopsided(by(1.0, 1), labels, 10) > lopsided(by(10.0, 1), labels, 10));
+    CHECK(lopsided(by(0.1, 1), labels, 10) > 0.5);
+    CHECK(by(0.1, 1) == by(0.1, 1));
+    CHECK(by(0.1, 1) != by(0.1, 2));
+}
+
+TEST_CASE("gamma draws have the mean and variance of their shape") {
+    for (const double shape : {0.05, 0.5, 1.0, 3.0, 50.0}) {
+        random_stream random{9};
+        constexpr int draws = 200'000;
+        double sum = 0.0, squares = 0.0;
+        for (int i = 0; i < draws; ++i) {
+            const double x = data::detail::gamma_draw(random, shape);
+            sum += x;
+            squares += x * x;
+        }
+        const double mean = sum / draws;
+        CHECK(mean == doctest::Approx(shape).epsilon(0.05));
+        CHECK(squares / draws - mean * mean == doctest::Approx(shape).epsilon(0.1));
+    }
+}
+
+TEST_CASE("ranks' parts of a set are its examples, and what cannot be is refused") {
+    const auto digits = data::digits(200, random_stream{1});
+    std::int64_t all = 0;
+    for (std::int64_t rank = 0; rank < 4; ++rank)
+        all += data::dirichlet_share(digits, {rank, 4}, 0.1, random_stream{2}).size();
+    CHECK(all == 200);
+    CHECK_THROWS_WITH(dirichlet_split(labels_of(4, 2), 0, 0.1, random_stream{1}),
+                      "dirichlet_split: 0 ranks; at least 1 is possible");
+    CHECK_THROWS_WITH(dirichlet_split(labels_of(4, 2), 2, 0.0, random_stream{1}),
+                      "dirichlet_split: alpha is 0.000000; it must be finite and above 0");
+    CHECK_THROWS_AS(dirichlet_split(std::vector<std::int32_t>{0, -1}, 2, 1.0, random_stream{1}),
+                    invalid_option);
+    CHECK_THROWS_AS(data::dirichlet_share(digits, {4, 4}, 0.1, random_stream{2}), invalid_option);
+}

@@ -1,0 +1,195 @@
+#include "sotto/strategies/local_updates.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "sotto/compressors/residual.hpp"
+#include "sotto/compressors/sparsified.hpp"
+#include "sotto/compressors/top_k.hpp"
+#include "sotto/optimizers/momentum_sgd.hpp"
+#include "sotto/strategies/gossip.hpp"
+#include "sotto/strategies/random_pairs.hpp"
+#include "sotto/topologies/complete.hpp"
+#include "support/training.hpp"
+
+using namespace sotto;
+using testing::exercise, testing::numbered, testing::number_model, testing::train;
+
+namespace {
+
+const all_reduce<sgd> mean{sgd{.learning_rate = 1.0}};
+
+/// f = 1/2 (x - rank)^2 in each of a few places.
+struct pulled {
+    using batch_type = numbered::batch_type;
+    int rank;
+    sotto::layout tensors = sotto::layout{}.add("x", {5}).add("y", {3}, tensor_kind::bias);
+
+    const sotto::layout& layout() const noexcept { return tensors; }
+    void initialise(std::span<float> x, random_stream) const { std::ranges::fill(x, 0.0f); }
+    double gradient(std::span<const float> x, const batch_type&, std::span<float> out,
+                    auto&& ready) {
+        for (std::size_t i = 0; i < x.size(); ++i) out[i] = x[i] - static_cast<float>(rank);
+        ready(tensors[1]);
+        ready(tensors[0]);
+        return 0.0;
+    }
+};
+
+struct ended {
+    std::vector<float> x;
+    fit_report report;
+};
+
+template <class Strategy>
+std::vector<ended> pull(const Strategy& strategy, int ranks, std::int64_t steps) {
+    std::vector<ended> left(static_cast<std::size_t>(ranks));
+    run_in_process(ranks, [&](auto& transport) {
+        pulled model{transport.rank()};
+        trainer trainer{model, strategy, transport, {.batch_size = 1}};
+        ended& mine = left[static_cast<std::size_t>(transport.rank())];
+        mine.report = trainer.fit(numbered{ranks}, epochs{steps});
+        mine.x.assign(trainer.parameters().begin(), trainer.parameters().end());
+    });
+    return left;
+}
+
+}  // namespace
+
+TEST_CASE("one rank that meets by the mean takes the steps of its optimizer") {
+    const momentum_sgd by{.learning_rate = 0.0625};
+    for (const std::int64_t every : {1, 4, 1000}) {
+        const auto found = train(1, local_updates{by, mean, {.every = every}});
+        CHECK(testing::distance(found[0], train(1, all_reduce{by})[0]) < 1e-5);
+    }
+}
+
+TEST_CASE("meetings after every step of SGD are an all-reduce of gradients, where sums are exact") {
+    const exercise work{.examples = 128, .batch_size = 4};
+    const sgd by{.learning_rate = 0.0625};
+    const auto expected = train(4, all_reduce{by}, work);
+    const auto found = train(4, local_updates{by, mean, {.every = 1}}, work);
+    CHECK(agree(found));
+    CHECK(found[0].same_parameters(expected[0]));
+    // Gradients do not depend on parameters: however long ranks are apart, they come to the same.
+    for (const std::int64_t every : {3, 5, 100}) {
+        const auto rarely = train(4, local_updates{by, mean, {.every = every}}, work);
+        CHECK(agree(rarely));
+        CHECK(testing::distance(rarely[0], expected[0]) < 1e-5);
+    }
+}
+
+TEST_CASE("DiLoCo follows its recursion: Nesterov on how far ranks have come") {
+    constexpr int ranks = 3, H = 4;
+    const auto left =
+        pull(local_updates{sgd{.learning_rate = 0.25}, diloco(), {.every = H}}, ranks, 3 * H);
+    double theta = 0.0, m = 0.0;
+    for (int meeting = 0; meeting < 3; ++meeting) {
+        double came = 0.0;
+        for (int rank = 0; rank < ranks; ++rank) {
+            double x = theta;
+            for (int step = 0; step < H; ++step) x -= 0.25 * (x - rank);
+            came += (theta - x) / ranks;
+        }
+        m = 0.9 * m + came;
+        theta -= 0.7 * (came + 0.9 * m);
+    }
+    for (const ended& rank : left)
+        for (const float x : rank.x) CHECK(x == doctest::Approx(theta).epsilon(1e-5));
+}
+
+TEST_CASE("ranks send nothing between meetings, and the last steps are not left alone") {
+    constexpr int ranks = 2, H = 5;
+    std::vector<std::int64_t> sent;
+    run_in_process(ranks, [&](auto& transport) {
+        pulled model{transport.rank()};
+        trainer trainer{
+            model, local_updates{sgd{}, mean, {.every = H}}, transport, {.batch_size = 1}};
+        trainer.fit(numbered{ranks}, epochs{12}, [&](const step_report& step) {
+            if (transport.rank() == 0) sent.push_back(step.round.bytes_sent);
+            CHECK((step.round.message_bytes > 0) == (step.step % H == 0));
+        });
+        CHECK(trainer.state().meetings() == 3);  // after 5, 10 and at the end
+        const auto mean_of_two = trainer.parameters()[0];
+        CHECK(mean_of_two == doctest::Approx(0.5 * (1.0 - std::pow(0.9, 12))).epsilon(1e-5));
+    });
+    REQUIRE(sent.size() == 12);
+    for (std::size_t i = 0; i < 12; ++i) CHECK((sent[i] > 0) == ((i + 1) % H == 0));
+}
+
+TEST_CASE("post-local SGD meets after every step until its epoch") {
+    run_in_process(2, [](auto& transport) {
+        pulled model{transport.rank()};
+        trainer trainer{model,
+                        local_updates{sgd{}, mean, {.every = 4, .from_epoch = 6.0}},
+                        transport,
+                        {.batch_size = 1}};
+        std::vector<std::int64_t> met;
+        trainer.fit(numbered{2}, epochs{14}, [&](const step_report& step) {
+            if (step.round.message_bytes > 0) met.push_back(step.step);
+        });
+        CHECK(met == std::vector<std::int64_t>{1, 2, 3, 4, 5, 6, 10, 14});
+    });
+}
+
+TEST_CASE("what a compressor keeps of a way is sent later, and any strategy can be the outer one") {
+    const sparsified few{top_k{.density = 0.2}, residual{}};
+    const auto left = pull(
+        local_updates{
+            sgd{.learning_rate = 0.1}, all_reduce{sgd{.learning_rate = 1.0}, few}, {.every = 3}},
+        3, 600);
+    for (const ended& rank : left) {
+        CHECK(rank.x == left[0].x);
+        for (const float x : rank.x) CHECK(x == doctest::Approx(1.0).epsilon(0.3));
+    }
+    const auto mixed = pull(local_updates{sgd{.learning_rate = 0.1},
+                                          gossip{sgd{.learning_rate = 1.0}, topologies::complete{}},
+                                          {.every = 3}},
+                            3, 300);
+    for (const ended& rank : mixed)
+        for (const float x : rank.x) CHECK(x == doctest::Approx(1.0).epsilon(1e-3));
+}
+
+TEST_CASE("NoLoCo follows its recursion in pairs, and alone where ranks are odd") {
+    constexpr int ranks = 5, H = 3, meetings = 6;
+    const random_pairs by{.momentum = 0.5, .rate = 0.7, .pull = 0.7, .seed = 4};
+    const auto left =
+        pull(local_updates{sgd{.learning_rate = 0.25}, by, {.every = H}}, ranks, meetings * H);
+    auto pairs = topologies::random_matching{4}.bind(ranks);
+    std::vector<double> phi(ranks), m(ranks);
+    for (int meeting = 0; meeting < meetings; ++meeting) {
+        std::vector<double> way(ranks), next = phi;
+        for (std::size_t i = 0; i < ranks; ++i) {
+            double x = phi[i];
+            for (int step = 0; step < H; ++step) x -= 0.25 * (x - static_cast<double>(i));
+            way[i] = phi[i] - x;
+        }
+        for (int i = 0; i < ranks; ++i) {
+            const auto me = static_cast<std::size_t>(i);
+            const auto other = pairs.matrix(meeting).into(i);
+            const auto with = other.empty() ? me : static_cast<std::size_t>(other[0].rank);
+            m[me] = 0.5 * m[me] - 0.7 * (way[me] + way[with]) / 2 +
+                    0.7 * ((phi[me] + phi[with]) / 2 - phi[me]);
+            next[me] += m[me];
+        }
+        phi = next;
+    }
+    for (std::size_t i = 0; i < ranks; ++i)
+        for (const float x : left[i].x) CHECK(x == doctest::Approx(phi[i]).epsilon(1e-5));
+    CHECK(left[0].x != left[1].x);
+}
+
+TEST_CASE("options that cannot be are refused by name") {
+    CHECK_THROWS_WITH(train(1, local_updates{sgd{}, mean, {.every = 0}}),
+                      "local_updates: every is 0; it must be at least 1");
+    CHECK_THROWS_WITH(train(1, local_updates{sgd{}, random_pairs{.momentum = 1.0}}),
+                      "random_pairs: momentum is 1.000000; it must be at least 0 and below 1");
+    CHECK_THROWS_WITH(train(1, local_updates{sgd{}, random_pairs{.pull = -1.0}}),
+                      "random_pairs: pull is -1.000000; it must be at least 0");
+    CHECK_THROWS_WITH(train(1, local_updates{sgd{}, mean, {.from_epoch = -1.0}}),
+                      "local_updates: from_epoch is -1.000000; it must be at least 0");
+}
