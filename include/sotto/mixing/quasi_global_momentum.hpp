@@ -49,13 +49,12 @@ public:
     }
 
     void direct(const tensor& t, std::span<float> gradient) {
-        const auto momentum = static_cast<float>(options_.momentum);
+        const auto m = static_cast<float>(options_.momentum);
         const auto q = t.of(std::span<const float>(followed_));
         if (options_.nesterov)
-            kernels::average(1.0f + momentum, gradient,
-                             std::array{kernels::weighted_values{momentum * momentum, q}});
+            kernels::average(1.0f + m, gradient, std::array{kernels::weighted_values{m * m, q}});
         else
-            kernels::subtract_scaled(gradient, -momentum, q);
+            kernels::subtract_scaled(gradient, -m, q);
     }
 
     void settle(std::span<const float> parameters, std::span<float> next, double rate) {

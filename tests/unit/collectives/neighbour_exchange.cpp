@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -115,8 +116,9 @@ TEST_CASE("by one peer a round everybody has the same bits after log2 n rounds")
     for (const int ranks : {2, 4, 8}) {
         const auto x = integers(ranks, 500);
         const auto mean = sums(x);
-        const auto y =
-            after(x, topologies::one_peer_exponential{}, std::bit_width(unsigned(ranks)) - 1).x;
+        const auto y = after(x, topologies::one_peer_exponential{},
+                             std::countr_zero(static_cast<unsigned>(ranks)))
+                           .x;
         for (const auto& values : y)
             for (std::size_t i = 0; i < values.size(); ++i)
                 REQUIRE(static_cast<double>(values[i]) * ranks == mean[i]);
