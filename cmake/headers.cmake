@@ -164,6 +164,7 @@ set(sotto_headers
     include/sotto/losses/loss.hpp
     include/sotto/losses/squared_error.hpp
     include/sotto/mixing/adapt_then_combine.hpp
+    include/sotto/mixing/asynchronous_pairs.hpp
     include/sotto/mixing/choco.hpp
     include/sotto/mixing/d_squared.hpp
     include/sotto/mixing/gradient_tracking.hpp
@@ -199,6 +200,7 @@ set(sotto_headers
     include/sotto/strategies/entry_room.hpp
     include/sotto/strategies/entry_route.hpp
     include/sotto/strategies/gossip.hpp
+    include/sotto/strategies/gossip_pairs.hpp
     include/sotto/strategies/gossip_state.hpp
     include/sotto/strategies/host_lane.hpp
     include/sotto/strategies/kept_versions.hpp

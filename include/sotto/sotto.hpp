@@ -50,6 +50,7 @@
 #include "sotto/data/read_text.hpp"
 #include "sotto/data/sampler.hpp"
 #include "sotto/mixing/adapt_then_combine.hpp"
+#include "sotto/mixing/asynchronous_pairs.hpp"
 #include "sotto/mixing/choco.hpp"
 #include "sotto/mixing/d_squared.hpp"
 #include "sotto/mixing/gradient_tracking.hpp"

@@ -14,6 +14,7 @@
 #include "sotto/mixing/mixing_method.hpp"
 #include "sotto/optimizers/optimizer.hpp"
 #include "sotto/optimizers/sgd.hpp"
+#include "sotto/strategies/gossip_pairs.hpp"
 #include "sotto/strategies/gossip_state.hpp"
 #include "sotto/topologies/ring.hpp"
 #include "sotto/topologies/topology.hpp"
@@ -86,6 +87,10 @@ struct gossip {
         "gossip: this mixing method needs the learning rate of a step, which the optimizer "
         "does not tell: give its state rate_at(round_info)");
 
+    static_assert(!mixing::in_pairs<Mixing> || std::is_same_v<Control, no_control>,
+                  "gossip: pairs that mix when they like have no rounds in common, so the third "
+                  "policy must be no_control{}");
+
     Optimizer optimizer{};
     Topology topology{};
     Control control{};
@@ -94,11 +99,14 @@ struct gossip {
     gossip_options options{};
 
     static constexpr bool synchronous = false;
-    static constexpr bool in_step = true;
+    static constexpr bool in_step = !mixing::in_pairs<Mixing>;
 
     template <transport Transport>
     auto bind(const layout& tensors, Transport& through) const {
-        return gossip_state<gossip, Transport>(*this, tensors, through);
+        if constexpr (mixing::in_pairs<Mixing>)
+            return gossip_pairs<gossip, Transport>(*this, tensors, through);
+        else
+            return gossip_state<gossip, Transport>(*this, tensors, through);
     }
     void describe(auto&& field) const {
         field("optimizer", optimizer);

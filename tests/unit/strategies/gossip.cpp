@@ -17,6 +17,7 @@
 #include "sotto/compressors/top_k.hpp"
 #include "sotto/consensus/consensus_control.hpp"
 #include "sotto/consensus/fraction_of_maximum.hpp"
+#include "sotto/mixing/asynchronous_pairs.hpp"
 #include "sotto/mixing/choco.hpp"
 #include "sotto/mixing/d_squared.hpp"
 #include "sotto/mixing/gradient_tracking.hpp"
@@ -435,6 +436,62 @@ TEST_CASE("slow momentum takes the mean every so many steps and goes on as it we
         x = from -= 0.25 * u;
     }
     for (const auto& of_rank : left.x) CHECK(of_rank[0] == doctest::Approx(x).epsilon(1e-5));
+}
+
+TEST_CASE_TEMPLATE("pairs that mix when they like keep the mean, whoever is slow", Over,
+                   testing::over_in_process, testing::over_simulated) {
+    for (const int ranks : {1, 2, 3, 6}) {
+        CAPTURE(ranks);
+        // Ranks have other numbers of steps; gradients do not depend on the parameters.
+        exercise work{.length = epochs{3}};
+        std::vector<double> expected;
+        for (int rank = 0; rank < ranks; ++rank) work.own.push_back(8 + 12 * (rank % 3));
+        const auto pairs = gossip{plain(), topologies::complete{}, no_control{}, none{},
+                                  mixing::asynchronous_pairs{}};
+        const auto left = train<Over>(ranks, pairs, work);
+        for (int rank = 0; rank < ranks; ++rank) {  // alone
+            exercise one = work;
+            one.own = {work.own[static_cast<std::size_t>(rank)]};
+            run_in_process(1, [&](auto& transport) {
+                number_model model = work.model;
+                trainer trainer{model,
+                                all_reduce{plain()},
+                                transport,
+                                {.batch_size = work.batch_size, .seed = work.seed}};
+                trainer.fit(own_share{testing::own_examples(work, rank)}, work.length);
+                expected.resize(trainer.parameters().size());
+                for (std::size_t i = 0; i < expected.size(); ++i)
+                    expected[i] += double{trainer.parameters()[i]} / ranks;
+            });
+        }
+        CHECK(largest_difference(mean(left), expected) < 1e-4);
+    }
+}
+
+TEST_CASE("pairs bring ranks together that pull apart, and count offers and answers") {
+    std::vector<std::int64_t> offered(4), answered(4);
+    std::vector<float> x(4);
+    testing::over_simulated::run(4, [&](auto& transport) {  // all as fast as each other
+        const auto me = static_cast<std::size_t>(transport.rank());
+        tug_of_war model(transport.rank(), {});
+        trainer trainer{model,
+                        gossip{plain(0.02), topologies::ring{}, no_control{}, none{},
+                               mixing::asynchronous_pairs{}},
+                        transport,
+                        {.batch_size = 1}};
+        for (int fit = 0; fit < 3; ++fit) trainer.fit(numbered{4}, epochs{300});
+        offered[me] = trainer.state().offered();
+        answered[me] = trainer.state().answered();
+        x[me] = trainer.parameters()[0];
+    });
+    for (std::size_t rank = 0; rank < 4; ++rank) {
+        CHECK(offered[rank] == 900);
+        CHECK(x[rank] == doctest::Approx(1.5).epsilon(0.2));
+    }
+    CHECK(answered[0] + answered[1] + answered[2] + answered[3] == 3600);
+    const topologies::edge_list one_way{{{0, 1}, {1, 2}, {2, 0}}, true};
+    CHECK_THROWS_AS(train(3, by(one_way, no_control{}, none{}, mixing::asynchronous_pairs{})),
+                    invalid_option);
 }
 
 // Round by round
