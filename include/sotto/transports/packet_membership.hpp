@@ -126,7 +126,10 @@ public:
 
     void readmit(int peer) {
         const int self = library_->rank();
-        streams_->forget(peer);  // what was still being said to the process before
+        // What was still being said to the process before, and what that one had sent and nobody has
+        // read: it may have come after its end was known, and would be taken for the next one's.
+        streams_->fetch(packet_kind::messages);
+        streams_->forget(peer);
         members_.readmit(peer,
                          {0, seed_of(self, peer), seed_of(peer, self),
                           wire::report_bytes_max(static_cast<std::size_t>(library_->size()))},

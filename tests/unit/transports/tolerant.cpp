@@ -21,8 +21,9 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// Rank 0 receives from anybody for 10 s, and writes down what it heard and from whom.
-std::vector<std::string> heard_by_0(simulated& t) {
+/// Rank 0 receives from anybody for 10 s, and writes down what it heard and from whom. It listens
+/// after every `busy`.
+std::vector<std::string> heard_by_0(simulated& t, duration busy = 10ms) {
     std::vector<std::string> heard;
     t.tolerate();
     const time_point start = t.now();
@@ -36,7 +37,7 @@ std::vector<std::string> heard_by_0(simulated& t) {
             heard.push_back(std::to_string(ended->source) + " says " + std::to_string(value));
             due = t.receive(any_rank, {1, 0, 0}, std::as_writable_bytes(std::span(&value, 1)));
         }
-        if (t.activity() == seen) t.charge({.flops = 5e8});
+        if (t.activity() == seen) t.charge({.flops = 5e10 * in_seconds(busy)});
     }
     return heard;
 }
@@ -137,6 +138,26 @@ TEST_CASE("what came before a rank went can still be received, however it went")
             CHECK_FALSE(t.next_change());
         }).require_success();
     }
+}
+
+TEST_CASE("what comes of a process after its end is known is not taken for its successor's") {
+    // Rank 0 hears of the end, of what had been on its way and of the restart all at once.
+    simulated_options options;
+    options.faults = {network_fault::delay(1, 0, 0ms, 1s, 20ms), network_fault::crash(1, 1010ms),
+                      network_fault::restart(1, 1040ms)};
+    std::vector<std::string> heard;
+    simulate(2, options, [&](simulated& t) {
+        if (t.rank() == 0) {
+            heard = heard_by_0(t, 100ms);
+            return;
+        }
+        t.tolerate();
+        if (t.life() == 1) t.charge({.flops = 4.995e10});  // 999 ms
+        say(t, 100 * static_cast<std::int32_t>(t.life()));
+        say(t, 100 * static_cast<std::int32_t>(t.life()) + 1);
+        t.charge({.flops = 1e12});
+    }).require_success();
+    CHECK(heard == std::vector<std::string>{"1 went", "1 came", "1 says 200", "1 says 201"});
 }
 
 TEST_CASE(
