@@ -152,7 +152,7 @@ public:
     }
     std::optional<detail::net::packet_loss> next_loss() const { return std::nullopt; }
     std::optional<int> next_arrival() const noexcept { return std::nullopt; }
-    void served_by(const std::function<void()>&) const noexcept {}
+    void served_by(const std::function<bool()>&) const noexcept {}
     bool advance() const noexcept { return false; }
     bool busy() const noexcept { return false; }
     void require_caller() const noexcept {}

@@ -184,7 +184,7 @@ public:
     /// That a rank dies MPI tells nobody.
     std::optional<net::packet_loss> next_loss() const { return std::nullopt; }
     std::optional<int> next_arrival() const noexcept { return std::nullopt; }
-    void served_by(const std::function<void()>&) const noexcept {}
+    void served_by(const std::function<bool()>&) const noexcept {}
 
     bool advance() {
         bool any = false;

@@ -53,8 +53,9 @@ struct packet_loss {
 ///   next_loss()         a rank whose connections have ended, and how
 ///   next_arrival()      a rank that another process is now: what comes of that one is there once
 ///                       this is called again
-///   served_by(f)        f is to be called while the rank computes, now and then and when there is
-///                       something about the membership; an empty one: no more. Some cannot
+///   served_by(f)        f is to be called while the rank computes or waits, now and then and when
+///                       there is something about the membership, and says whether who waits is
+///                       to look; an empty one: no more. Some cannot
 ///   require_caller()    throws unless the calling thread may call the library
 ///   end_job(why)        does not return: ends all ranks, and tells people why
 template <class L>
@@ -62,7 +63,7 @@ concept packet_library = requires(L& l, const L& c, int to, packet_kind kind, by
                                   mutable_byte_view in, typename L::operation& under_way,
                                   const typename L::packet& came, std::string_view why, work amount,
                                   duration waited, bool moves, time_point until,
-                                  std::function<void()> serve) {
+                                  std::function<bool()> serve) {
     { L::name } -> std::convertible_to<const char*>;
     { L::drains } -> std::convertible_to<bool>;
     { L::may_lack_content } -> std::convertible_to<bool>;

@@ -59,7 +59,7 @@ public:
         std::iota(everyone.begin(), everyone.end(), 0);
         everyone_ = &open_ballot(everyone, 0);
         reserve(options.transfers);
-        library_.served_by([this] { serve(); });
+        library_.served_by([this] { return serve(); });
     }
     packet_transport(const packet_transport&) = delete;
     packet_transport& operator=(const packet_transport&) = delete;
@@ -98,15 +98,11 @@ public:
     std::optional<completion> poll(request r) {
         begin();
         transfer& t = exchange_.find(r);
-        if (under_way(t)) {
-            move_now_and_then();
-            if (under_way(t)) {
-                require_possible(t);
-                library_.asked_in_vain();
-                return std::nullopt;
-            }
-        }
-        return finish(t);
+        if (under_way(t)) move_now_and_then();
+        if (!under_way(t)) return finish(t);
+        require_possible(t);
+        library_.asked_in_vain();
+        return std::nullopt;
     }
 
     completion wait(request r) {
@@ -330,11 +326,14 @@ private:
         if (s.ended() && !had_ended) ended_at_ = now();
     }
 
-    /// Called by the library while this rank computes.
-    void serve() {
+    /// Called by the library while this rank computes or waits; whether something has changed that
+    /// may be waited for.
+    bool serve() {
+        const std::uint64_t seen = activity();
         listen();
         members_.tick_if_due(now());
         members_.speak();
+        return activity() != seen;
     }
 
     // Waiting

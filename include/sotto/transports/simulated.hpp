@@ -85,7 +85,7 @@ public:
     }
     std::optional<net::packet_loss> next_loss() { return among_->next_loss(rank_); }
     std::optional<int> next_arrival() { return among_->next_arrival(rank_); }
-    void served_by(std::function<void()> serve) {
+    void served_by(std::function<bool()> serve) {
         if (serve)
             among_->connect(rank_, period(), std::move(serve));
         else

@@ -63,8 +63,9 @@ public:
     using place = packet::place;
 
     /// The system of a rank, which hears and speaks while the rank computes: `serve` is called when
-    /// something about the membership came or was lost, and every `period`.
-    void connect(int rank, duration period, std::function<void()> serve) {
+    /// something about the membership came or was lost, and every `period`; then the rank is woken
+    /// if that says so.
+    void connect(int rank, duration period, std::function<bool()> serve) {
         host& own = of(rank);
         own.serve = std::move(serve);
         own.period = period;
@@ -327,7 +328,7 @@ private:
     /// The rank has something to hear: its system does at once, if it is about the membership.
     void tell_system(int rank, bool is_membership) {
         const bool is_frozen = time_->now() < time_->frozen_until(rank);
-        if (is_membership && of(rank).serve && !is_frozen) of(rank).serve();
+        if (is_membership && of(rank).serve && !is_frozen) (void)of(rank).serve();
         time_->wake(rank);
     }
 
@@ -336,7 +337,7 @@ private:
         if (!own.serve || own.served_at != time_->now()) return;  // told of an earlier process
         const time_point thaws = time_->frozen_until(rank);
         const bool is_frozen = time_->now() < thaws;
-        if (!is_frozen) own.serve();
+        if (!is_frozen && own.serve()) time_->wake(rank);  // it missed another one
         if (own.serve) serve_at(rank, is_frozen ? thaws : time_->now() + own.period);
     }
 

@@ -44,7 +44,7 @@ struct host {
     time_point out_free{}, in_free{};
     net::ring_queue<packet::place> inbox[2];
     std::deque<net::packet_loss> lost;
-    std::function<void()> serve;
+    std::function<bool()> serve;
     duration period{};
     time_point served_at{};              // the next time
     std::uint64_t life = 0;              // processes that were this rank

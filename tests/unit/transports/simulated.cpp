@@ -193,6 +193,22 @@ TEST_CASE("one whose machine lost power is missed after dead_after") {
     }
 }
 
+TEST_CASE("who waits for a rank that is missed goes on in the moment in which it is missed") {
+    // Last heard at 240 ms and 100 us; at 440 ms that is not yet more than 200 ms ago. Nobody else
+    // is there whose word would wake the one that waits.
+    simulated_options options;
+    options.heartbeat = 40ms;
+    options.dead_after = 200ms;
+    options.faults = {network_fault::power_loss(1, 250ms)};
+    const simulated_run run = simulate(2, options, [](simulated& t) {
+        std::byte in{};
+        if (t.rank() == 1) return t.charge({.flops = 5e11});  // 10 s
+        t.wait(t.receive(1, {1, 0, 0}, {&in, 1}));
+    });
+    CHECK(run.ranks[0].thrown);
+    CHECK(run.ranks[0].at == 480ms);
+}
+
 TEST_CASE("a pause is survived if it is short, and the one that paused is named if it is not") {
     simulated_options options;
     options.faults = {network_fault::pause(1, 500ms, 1500ms)};
