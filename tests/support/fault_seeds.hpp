@@ -12,17 +12,24 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
 #include <exception>
 #include <filesystem>
+#include <map>
 #include <set>
 #include <string>
 #include <system_error>
+#include <utility>
+#include <vector>
 
 #include "sotto/core/clock.hpp"
 #include "sotto/core/random.hpp"
 #include "sotto/transports/simulated_faults.hpp"
 #include "sotto/transports/simulated_options.hpp"
+#include "sotto/transports/simulated_trace.hpp"
+#include "sotto/transports/speeds.hpp"
 #include "support/effort.hpp"
+#include "support/generators.hpp"
 
 namespace sotto::testing {
 
@@ -31,7 +38,7 @@ inline std::uint64_t number_from(const char* variable, std::uint64_t otherwise) 
     return value ? std::strtoull(value, nullptr, 10) : otherwise;
 }
 
-/// Ranks that soon miss each other: a round of number_model takes some 30 ms.
+/// Ranks that soon miss each other: number_model computes 30 ms an example.
 inline simulated_options usual(std::uint64_t seed) {
     using namespace std::chrono_literals;
     simulated_options options{.seed = seed};
@@ -158,6 +165,14 @@ inline duration noticed_by(const network_fault& f, const simulated_options& opti
     }
 }
 
+/// What computing a gradient of number_model takes at most: work_of_gradient's 6 operations a
+/// parameter and example, by the slowest that `usual` has.
+inline duration slow_gradient(const simulated_options& options, int examples) {
+    const double operations = 6.0 * static_cast<double>(small_layout().size()) * examples;
+    const double seconds = operations / options.machine.flops * speeds::uniform{}.high;
+    return std::chrono::duration_cast<duration>(std::chrono::duration<double>(seconds));
+}
+
 inline void add_ranks_of(const network_fault& f, std::set<int>& to) {
     to.insert(f.rank);
     if (f.is_of_connection()) to.insert(f.peer);
@@ -194,22 +209,73 @@ inline std::set<int> first_culprits(const simulated_options& options) {
     return found;
 }
 
-/// Whether one fault concerned all of them. Of a connection that broke some ranks hear first from
-/// one end and some from the other, and each end blames the other one.
-inline bool are_of_one_fault(const std::set<int>& blamed, const simulated_options& options) {
-    if (blamed.empty()) return true;
-    return std::any_of(options.faults.begin(), options.faults.end(), [&](const auto& f) {
-        std::set<int> of_it;
-        add_ranks_of(f, of_it);
-        return std::includes(of_it.begin(), of_it.end(), blamed.begin(), blamed.end());
-    });
-}
-
 /// How long faults hold up together what else goes on.
 inline duration held_up_by(const simulated_options& options) {
     duration sum{};
     for (const network_fault& f : options.faults) sum += f.lasts + f.extra;
     return sum;
 }
+
+/// Listens to a run, for when each of its faults could first be noticed: a packet that is damaged
+/// when it is sent, a silent rank when it was last heard two heartbeats before its end.
+class fault_effects {
+public:
+    explicit fault_effects(const simulated_options& options)
+        : options_(&options), since_(options.faults.size(), duration::max()) {}
+
+    void operator()(const simulated_event& e) {
+        const duration now = e.when.time_since_epoch();
+        if (e.what == simulated_event::kind::harmed) begin(e, now);
+        if (e.what != simulated_event::kind::sent || e.size == 0) return;
+        if (auto& next = to_damage_[{e.rank, e.peer}]; !next.empty()) {
+            since_[next.front()] = now;
+            next.pop_front();
+        }
+    }
+
+    /// Whether one fault concerned all of the ranks that survivors blame: of a connection that
+    /// broke some ranks hear first from one end and some from the other, and each end blames the
+    /// other one. Or several faults, which could all be noticed before the word of another one was
+    /// everywhere: heartbeats leave all ranks in the same moment, and may be damaged together. Who
+    /// notices a failure before it hears of another one names that (see membership).
+    ///   `first`     when the first survivor ended that blames a rank: the word was on its way
+    bool explain(const std::set<int>& blamed, duration first) const {
+        const duration everywhere = first + 4 * options_->line.latency + held_up_by(*options_);
+        std::set<int> together;
+        for (std::size_t i = 0; i < since_.size(); ++i) {
+            std::set<int> of_it;
+            add_ranks_of(options_->faults[i], of_it);
+            if (std::includes(of_it.begin(), of_it.end(), blamed.begin(), blamed.end()))
+                return true;
+            if (since_[i] <= everywhere) together.insert(of_it.begin(), of_it.end());
+        }
+        return std::includes(together.begin(), together.end(), blamed.begin(), blamed.end());
+    }
+
+private:
+    void begin(const simulated_event& e, duration now) {
+        for (std::size_t i = 0; i < since_.size(); ++i) {
+            const network_fault& f = options_->faults[i];
+            const bool is_it = f.at == now && f.rank == e.rank && f.peer == e.peer &&
+                               static_cast<std::int64_t>(f.what) == e.size;
+            if (!is_it) continue;
+            switch (f.what) {
+                case network_fault::kind::flip:
+                case network_fault::kind::truncate:
+                case network_fault::kind::duplicate:
+                    to_damage_[{f.rank, f.peer}].push_back(i);
+                    break;
+                case network_fault::kind::power_loss:
+                    since_[i] = now + options_->dead_after - 2 * options_->heartbeat;
+                    break;
+                default: since_[i] = now;
+            }
+        }
+    }
+
+    const simulated_options* options_;
+    std::vector<duration> since_;
+    std::map<std::pair<int, int>, std::deque<std::size_t>> to_damage_;  // by what is sent next
+};
 
 }  // namespace sotto::testing
