@@ -26,7 +26,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         wire::write_push_head(*read, sizes, again.data());
         for (std::size_t t = 0; t < tensors; ++t)
             again.insert(again.end(), messages[t].begin(), messages[t].end());
-        if (read->kind == wire::push_kind::attach)
+        if (wire::begins(read->kind))
             wire::append_configuration(wire::configuration_of(in), again);
         fuzz::require(std::equal(again.begin(), again.end(), in.begin(), in.end()),
                       "a push that was read is written again as it was");

@@ -120,6 +120,15 @@ layout model_for(random_stream& random, simulated_options& options) {
     return tensors;
 }
 
+/// Where one rank is slow, what its gradients take.
+duration slowest_gradient(const simulated_options& options, const layout& tensors) {
+    const auto* const one = options.slowness.target<speeds::one_slow>();
+    if (!one) return {};
+    const double operations = 6.0 * static_cast<double>(tensors.size());
+    const double seconds = operations / options.machine.flops * one->factor;
+    return std::chrono::duration_cast<duration>(std::chrono::duration<double>(seconds));
+}
+
 /// What one process of a worker computed: its gradients, and what it made of them.
 template <class Compressor>
 class working {
@@ -355,8 +364,11 @@ void check(const Strategy& strategy, int ranks, const layout& tensors,
         }
         if constexpr (Replays) check_server(all, server, tensors, servers);
     }
-    // A worker waits for a server that went, and for one that died unseen.
-    const duration longest = (is_served ? 2s : 8s) + held_up_by(options);
+    // A worker waits for a server that went, and for one that died unseen; and one whose long
+    // message is announced, until a server that works and is slow has looked at it between its own
+    // tensors, up to twice.
+    const duration longest =
+        (is_served ? 2s : 8s) + held_up_by(options) + 2 * slowest_gradient(options, tensors);
     CHECK(run.took < 60s);
     for (int rank = 0; rank < ranks; ++rank) {
         CAPTURE(rank);

@@ -11,6 +11,7 @@ struct asynchronous {
     struct state {
         void attach(int) const noexcept {}
         void detach(int) const noexcept {}
+        void excuse(int) const noexcept {}
         void pushed(int, time_point) const noexcept {}
         bool may_go(int, time_point) const noexcept { return true; }
         bool collects() const noexcept { return false; }

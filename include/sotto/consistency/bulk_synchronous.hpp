@@ -43,8 +43,18 @@ struct bulk_synchronous {
             of(worker).is_present = false;
         }
 
+        /// Should its next gradient come before the round ends, that is for this round.
+        void excuse(int worker) noexcept {
+            if (!has_given(of(worker))) of(worker).round = round_ + 1;
+        }
+
         void pushed(int worker, time_point) noexcept {
-            of(worker).has_pushed = true;
+            entry& e = of(worker);
+            if (e.round > round_) {
+                if (taken_ == 0 && waited_for() == 0) ++round_;  // all gave theirs elsewhere
+                e.round = round_;
+            }
+            e.has_pushed = true;
             if (!is_late(worker)) ++taken_;
         }
 
@@ -53,7 +63,7 @@ struct bulk_synchronous {
             entry& e = of(worker);
             if (has_given(e)) return false;
             e.has_pushed = false;
-            e.round = round_;
+            e.round = std::max(e.round, round_);
             return true;
         }
 
@@ -81,10 +91,11 @@ struct bulk_synchronous {
         bool has_given(const entry& e) const noexcept { return e.has_pushed && e.round == round_; }
         entry& of(int worker) noexcept { return workers_[static_cast<std::size_t>(worker)]; }
 
-        /// Who is there, and who has given its gradient and left since.
+        /// Who is there and not excused, and who has given its gradient and left since.
         int waited_for() const noexcept {
             int count = 0;
-            for (const entry& e : workers_) count += e.is_present || has_given(e) ? 1 : 0;
+            for (const entry& e : workers_)
+                count += (e.is_present && e.round <= round_) || has_given(e) ? 1 : 0;
             return count;
         }
 

@@ -11,6 +11,9 @@ namespace sotto {
 /// worker may go on. Options have `bind(workers)`; the state has
 ///   attach(worker)          a worker that was not there begins, at the clock of the slowest
 ///   detach(worker)          it is there no more: nobody waits for it
+///   excuse(worker)          one that has begun has given its gradient of this round elsewhere, and
+///                           may push its next one only after somebody's that is still due: nobody
+///                           waits for it in this round
 ///   pushed(worker, now)     its gradient came: its clock, the number of its rounds, grows by one
 ///   may_go(worker, now) -> bool     whether it may have the parameters and begin its next round.
 ///                           Others' pushes, and that they leave, make it true; time alone does not
@@ -29,6 +32,7 @@ concept consistency = requires(const C& options, int workers) {
            const decltype(std::declval<const C&>().bind(1))& fixed, int worker, time_point now) {
     state.attach(worker);
     state.detach(worker);
+    state.excuse(worker);
     state.pushed(worker, now);
     { state.may_go(worker, now) } -> std::same_as<bool>;
     { fixed.collects() } -> std::same_as<bool>;

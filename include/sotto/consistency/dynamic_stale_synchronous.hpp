@@ -44,6 +44,7 @@ struct dynamic_stale_synchronous {
             of(worker) = {};
         }
         void detach(int worker) noexcept { clocks_.detach(worker); }
+        void excuse(int worker) noexcept { clocks_.advance(worker); }
 
         void pushed(int worker, time_point now) noexcept {
             clocks_.advance(worker);

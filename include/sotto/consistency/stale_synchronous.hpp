@@ -40,6 +40,10 @@ struct stale_synchronous {
             rounds_.detach(worker);
             clocks_.detach(worker);
         }
+        void excuse(int worker) noexcept {
+            rounds_.excuse(worker);
+            clocks_.advance(worker);
+        }
         void pushed(int worker, time_point now) noexcept {
             if (collects()) rounds_.pushed(worker, now);
             clocks_.advance(worker);

@@ -51,11 +51,11 @@ using arrivals_file = std::unique_ptr<std::FILE, arrivals_closer>;
 inline arrival arrival_of(int worker, byte_view push) {
     arrival a{.worker = worker};
     const auto kind = push.size() < wire::push_header_bytes
-                          ? 3
+                          ? UINT32_MAX
                           : wire::load_little_endian<std::uint32_t>(push.data());
-    a.kind = kind == 0   ? arrival_kind::begins
-             : kind == 2 ? arrival_kind::done
-                         : arrival_kind::gradient;
+    a.kind = kind == 0 || kind > 2 ? arrival_kind::begins
+             : kind == 2           ? arrival_kind::done
+                                   : arrival_kind::gradient;
     if (kind != 1) return a;
     constexpr std::uint64_t most = std::uint64_t{1} << 62;
     const auto whole = [&](std::size_t at) {

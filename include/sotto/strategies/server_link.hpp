@@ -56,12 +56,12 @@ public:
         sizes_.assign(sizes.begin(), sizes.end());
         if (head.kind != wire::push_kind::gradient) push_.resize(wire::push_head_bytes(0));
         is_answered_ = false;
-        if (!is_away_) send();
+        if (!is_away_ && !is_greeted()) send();
     }
 
     /// Whether the answer is here; `answer` says what it was.
     bool advance() {
-        if (is_answered_ && !sent_) return true;
+        if (is_done()) return true;
         if (has_left_) throw peer_failure(server_, "it left: its job is over", now_);
         if (is_away_) {
             if (through_->now() - went_at_ > patience_)
@@ -74,7 +74,7 @@ public:
             if (patience_ <= duration::zero() || e.rank() != server_) throw;
             went(false);
         }
-        return is_answered_ && !sent_;
+        return is_done();
     }
 
     /// To a worker that begins it says how many rounds of it the server has had.
@@ -97,25 +97,33 @@ public:
         give_up(sent_);
         give_up(head_due_);
         give_up(values_due_);
-        resends_ = false;
+        is_greeting_ = resends_ = false;
     }
     void came() {
         has_left_ = false;
         if (!std::exchange(is_away_, false)) return;
-        // It knows nothing of this worker: first it is to say where it stands. A rank that only
-        // serves has no rounds, and says no more than that it is done.
+        // It knows nothing of this worker: first it is to say where it stands, at once, since
+        // others wait there for its next gradient. A rank that only serves has no rounds, and says
+        // no more than that it is done.
         is_greeting_ = works_ && (!is_answered_ || head_.kind != wire::push_kind::done);
         answer_ = {};
-        if (!is_answered_) send();
+        if (!is_answered_ || is_greeting_) send();
     }
 
 private:
+    bool is_done() const noexcept { return is_answered_ && !is_greeting_ && !sent_; }
+    /// Whether a greeting is under way, after which there is something else to push.
+    bool is_greeted() const noexcept { return is_greeting_ && (sent_ || head_due_ || values_due_); }
+
     void send() {
-        const bool greets = is_greeting_ && head_.kind != wire::push_kind::attach;
+        // One that begins has nothing to say before that.
+        const bool begins = !is_answered_ && head_.kind == wire::push_kind::attach;
         byte_view content;
-        if (greets) {
+        if (is_greeting_ && !begins) {
             wire::write_push_head(
-                {.kind = wire::push_kind::attach, .round = known_.rounds, .read = known_.version},
+                {.kind = is_answered_ ? wire::push_kind::resume : wire::push_kind::resend,
+                 .round = known_.rounds,
+                 .read = known_.version},
                 {}, greeting_.data());
             content = greeting_;
         } else {
@@ -151,12 +159,11 @@ private:
             // A server that is there anew may have had what was being pushed.
             const bool has_it =
                 head_.kind == wire::push_kind::gradient && answer_.rounds > head_.round;
-            if (std::exchange(is_greeting_, false) && head_.kind != wire::push_kind::attach &&
-                !has_it) {
+            if (!std::exchange(is_greeting_, false) || has_it) {
+                is_answered_ = true;
+            } else if (!is_answered_) {
                 head_.read = answer_.version;
                 resends_ = true;
-            } else {
-                is_answered_ = true;
             }
         }
         if (resends_ && !sent_) {

@@ -169,6 +169,7 @@ public:
     /// For another time.
     void begin_again() noexcept {
         all_done_ = was_done_ = false;
+        server_.begin_again();
         for (rank_state& r : ranks_) r.is_done = false;
     }
 
@@ -252,7 +253,7 @@ private:
         const wire::push_header head = wire::read_push_header(content).value(
             [&] { return "what rank " + std::to_string(rank) + " sent to its server"; });
         const bool is_done = head.kind == wire::push_kind::done;
-        const bool begins = head.kind == wire::push_kind::attach;
+        const bool begins = wire::begins(head.kind);
         if (const int worker = roles_.worker_of(rank); worker >= 0) {
             // Of a process that went meanwhile: nobody waits for what comes of it.
             if (survives_ && !begins && !server_.is_present(worker)) return;

@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "sotto/compressors/compressor.hpp"
-#include "sotto/consistency/consistency.hpp"
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/clock.hpp"
 #include "sotto/core/errors.hpp"
@@ -22,6 +21,7 @@
 #include "sotto/kernels/reductions.hpp"
 #include "sotto/optimizers/optimizer.hpp"
 #include "sotto/staleness/staleness_compensator.hpp"
+#include "sotto/strategies/attendance.hpp"
 #include "sotto/strategies/changed_entries.hpp"
 #include "sotto/strategies/entry_room.hpp"
 #include "sotto/strategies/kept_versions.hpp"
@@ -76,7 +76,7 @@ public:
         : tensors_(part.alone(tensors)),
           first_float_(static_cast<std::size_t>(part.begin_of(tensors))),
           optimizer_(options.optimizer.bind(tensors_)),
-          consistency_(options.consistency.bind(workers)),
+          attendance_(options.consistency, workers),
           compensator_(options.compensator.bind(tensors_, workers)),
           gradient_(options.compressor, tensors_, first_rank),
           versions_(workers, static_cast<std::size_t>(tensors_.size())),
@@ -101,15 +101,12 @@ public:
         has_begun_ = true;
     }
     bool has_begun() const noexcept { return has_begun_; }
-    bool is_present(int worker) const noexcept {
-        return workers_[static_cast<std::size_t>(worker)].is_present;
-    }
+    bool is_present(int worker) const noexcept { return attendance_.has(worker); }
 
     /// Waits for this worker from now on, where the consistency waits for workers.
-    void expect(int worker) {
-        if (std::exchange(of(worker).is_present, true)) return;
-        consistency_.attach(worker);
-    }
+    void expect(int worker) { attendance_.expect(worker); }
+    /// For another time: all begin anew.
+    void begin_again() noexcept { attendance_.begin_again(); }
 
     /// Everything to be saved; `restored`, once it is what it was.
     void visit(auto&& field) {
@@ -134,10 +131,7 @@ public:
     // What comes
 
     /// The worker begins: it wants parameters.
-    void attach(int worker) {
-        expect(worker);
-        of(worker).wants = true;
-    }
+    void attach(int worker) { attendance_.attach(worker); }
 
     /// A push of a worker: it begins, a gradient, or that it is done.
     void push(int worker, byte_view content, time_point now) {
@@ -148,24 +142,27 @@ public:
         });
         switch (head.kind) {
             case wire::push_kind::attach: return attach(worker);
+            case wire::push_kind::resend:
+            case wire::push_kind::resume:
+                attendance_.go_on(worker, head.kind == wire::push_kind::resume);
+                return complete_rounds();
             case wire::push_kind::done: return detach(worker, true);
             case wire::push_kind::gradient: break;
         }
         entry& w = of(worker);
-        if (!w.is_present || w.wants || !w.has_read || head.read != w.read)
+        if (!attendance_.has(worker) || attendance_.waits(worker) || !w.has_read ||
+            head.read != w.read)
             throw malformed("worker " + std::to_string(worker),
                             {0, "a gradient of parameters that it has read",
                              static_cast<std::int64_t>(head.read)});
-        w.wants = true;
         if (!compares) versions_.release(worker);  // its answer has arrived
-        const bool dropped = consistency_.is_late(worker);
-        consistency_.pushed(worker, now);
+        const bool dropped = attendance_.push(worker, now);
         w.took_last = dropped ? 0 : 1;
         w.staleness = version_ - head.read;
         if (dropped) {
             ++dropped_;
             log_.push_back({worker, head.round, head.read, 0});
-        } else if (consistency_.collects()) {
+        } else if (attendance_.collects()) {
             w.collected.assign(content.begin(), content.end());
             w.head = head;
         } else {
@@ -177,9 +174,7 @@ public:
     /// The worker is gone, or `done`: then it may begin another `fit` with what is known of it.
     void detach(int worker, bool done = false) {
         entry& w = of(worker);
-        if (!std::exchange(w.is_present, false)) return;
-        w.wants = false;
-        consistency_.detach(worker);
+        if (!attendance_.detach(worker)) return;
         w.has_read = false;
         if (w.collected.empty()) versions_.release(worker);
         versions_.free_unused();
@@ -197,25 +192,23 @@ public:
         byte_view content;  // unchanged until its next push
     };
     std::optional<answer> next_answer(time_point now) {
-        for (int worker = 0; worker < static_cast<int>(workers_.size()); ++worker) {
-            entry& w = of(worker);
-            if (!w.is_present || !w.wants || !consistency_.may_go(worker, now)) continue;
-            w.wants = false;
-            answer made{worker,
-                        {.taken = w.took_last != 0, .version = version_, .staleness = w.staleness},
-                        {}};
-            if (w.has_read && answer_by_changes(worker)) {
-                made.head.kind = wire::parameters_kind::changed;
-                made.content = w.changes;
-            } else {
-                made.content = std::as_bytes(versions_.read(worker));
-            }
-            made.head.size = made.content.size();
-            w.has_read = true;
-            w.read = version_;
-            return made;
+        const auto worker = attendance_.next_to_go(now);
+        if (!worker) return std::nullopt;
+        complete_rounds();  // it may have been excused from one
+        entry& w = of(*worker);
+        answer made{*worker,
+                    {.taken = w.took_last != 0, .version = version_, .staleness = w.staleness},
+                    {}};
+        if (w.has_read && answer_by_changes(*worker)) {
+            made.head.kind = wire::parameters_kind::changed;
+            made.content = w.changes;
+        } else {
+            made.content = std::as_bytes(versions_.read(*worker));
         }
-        return std::nullopt;
+        made.head.size = made.content.size();
+        w.has_read = true;
+        w.read = version_;
+        return made;
     }
 
     // What is so
@@ -235,8 +228,6 @@ public:
 
 private:
     struct entry {
-        bool is_present = false;
-        bool wants = false;  // parameters
         bool has_read = false;
         std::int64_t took_last = 1;  // its last gradient, 0 or 1
         std::uint64_t read = 0;      // which version
@@ -270,12 +261,12 @@ private:
     }
 
     void complete_rounds() {
-        while (consistency_.collects() && consistency_.round_complete()) {
+        while (attendance_.round_complete()) {
             if constexpr (in_turn)
                 step_one_by_one();
             else
                 step_by_all();
-            consistency_.end_round();
+            attendance_.end_round();
         }
     }
 
@@ -303,7 +294,7 @@ private:
         gradient_.begin(worker, head);
         by_parts parts(tensors_, gradient_.compressor(), compensator_, optimizer_);
         const int rank = gradient_.rank_of(worker);
-        const auto weight = static_cast<float>(consistency_.weight());
+        const auto weight = static_cast<float>(attendance_.weight());
         const std::span<const float> present = versions_.now();
         const std::span<const float> read =
             compares ? versions_.of(worker) : std::span<const float>();
@@ -341,7 +332,7 @@ private:
             }
             ends_.push_back(indices_.size());
         }
-        const auto weight = static_cast<float>(consistency_.weight());
+        const auto weight = static_cast<float>(attendance_.weight());
         const std::span<const float> read = versions_.of(worker);
         const std::span<float> weights = versions_.change();
         begin_step(worker, head);
@@ -418,7 +409,8 @@ private:
     void clear_collected() {
         for (int worker = 0; worker < static_cast<int>(workers_.size()); ++worker) {
             entry& w = of(worker);
-            if (!w.collected.empty() && !w.is_present) versions_.release(worker);  // it has gone
+            if (!w.collected.empty() && !attendance_.has(worker))
+                versions_.release(worker);  // it has gone
             w.collected.clear();
         }
     }
@@ -431,7 +423,7 @@ private:
     /// The optimizer's step by what was decoded, which was computed at the parameters `read`; empty
     /// where these are the present ones.
     void step(int worker, const wire::push_header& head, std::span<const float> read) {
-        const auto weight = static_cast<float>(consistency_.weight());
+        const auto weight = static_cast<float>(attendance_.weight());
         const double factor = begin_compensating(worker, head);
         for (const tensor& t : tensors_) prepare(t, read, weight);
         optimizer_.begin_step({.where = where(head), .rate_factor = factor}, gradient_.all());
@@ -478,7 +470,7 @@ private:
     layout tensors_;
     std::size_t first_float_;  // of the model's
     optimizer_state optimizer_;
-    consistency_state<consistency_options> consistency_;
+    attendance<consistency_options> attendance_;
     compensator_state<compensator_options> compensator_;
     pushed_gradient<compressor_options> gradient_;
     kept_versions versions_;

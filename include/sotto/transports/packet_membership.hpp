@@ -126,8 +126,9 @@ public:
 
     void readmit(int peer) {
         const int self = library_->rank();
-        // What was still being said to the process before, and what that one had sent and nobody has
-        // read: it may have come after its end was known, and would be taken for the next one's.
+        // What was still being said to the process before, and what that one had sent and nobody
+        // has read: it may have come after its end was known, and would be taken for the next
+        // one's.
         streams_->fetch(packet_kind::messages);
         streams_->forget(peer);
         members_.readmit(peer,

@@ -15,9 +15,17 @@
 
 namespace sotto::wire {
 
-/// What a worker tells a server: that it begins and how it is configured, a gradient, or that it is
-/// done.
-enum class push_kind : std::uint32_t { attach, gradient, done };
+/// What a worker tells a server: that it begins and how it is configured, a gradient, that it is
+/// done; or to a server that is there anew, that it goes on there: pushing again what the earlier
+/// process of the server has not answered, or later, since that one has answered all.
+enum class push_kind : std::uint32_t { attach, gradient, done, resend, resume };
+
+constexpr bool goes_on(push_kind kind) noexcept {
+    return kind == push_kind::resend || kind == push_kind::resume;
+}
+constexpr bool begins(push_kind kind) noexcept {
+    return kind == push_kind::attach || goes_on(kind);
+}
 
 struct push_header {
     push_kind kind = push_kind::gradient;
@@ -58,13 +66,14 @@ constexpr std::size_t push_head_bytes(std::size_t tensors) noexcept {
 
 /// Writes a header, and after it the sizes of the tensors' messages, to memory of push_head_bytes.
 ///   wire    | bytes | content, little endian                                 |
-///           | 4     | 0 begins, 1 a gradient, 2 is done                      |
+///           | 4     | 0 begins, 1 a gradient, 2 is done, 3 goes on with what |
+///           |       | it had pushed, 4 goes on later                         |
 ///           | 4     | t, tensors                                             |
 ///           | 8     | rounds of the worker before this one, in this `fit`    |
 ///           | 8     | version of the parameters that it was computed at      |
 ///           | 8     | passes over the data of the worker, a double           |
 ///           | 8 t   | bytes of each tensor's message, which follow in order  |
-///           Behind that of a worker that begins follow 8 bytes, the XXH3-64 of its
+///           Behind that of a worker that begins or goes on follow 8 bytes, the XXH3-64 of its
 ///           configuration, and the first 65536 bytes of that
 inline void write_push_head(const push_header& h, std::span<const std::uint64_t> sizes,
                             std::byte* to) noexcept {
@@ -86,7 +95,7 @@ inline result<push_header> read_push_header(byte_view in) noexcept {
     if (in.size() < push_header_bytes)
         return refused(0, "bytes of a push's header", in.size(), push_header_bytes);
     const auto kind = load_little_endian<std::uint32_t>(in.data());
-    if (kind > 2) return refused(0, "0, 1 or 2 for begins, a gradient, is done", kind);
+    if (kind > 4) return refused(0, "0 to 4 for begins, a gradient, is done, goes on", kind);
     const push_header h{
         .kind = static_cast<push_kind>(kind),
         .tensors = load_little_endian<std::uint32_t>(in.data() + 4),
@@ -110,7 +119,7 @@ inline result<push_header> read_push(byte_view in, std::span<byte_view> messages
     const result<push_header> head = read_push_header(in);
     if (!head) return head;
     const push_header& h = *head;
-    if (h.kind == push_kind::attach) {
+    if (begins(h.kind)) {
         if (h.tensors != 0) return refused(4, "0 tensors", h.tensors);
         const std::size_t rest = in.size() - push_header_bytes;
         if (rest < 8 || rest - 8 > configuration_bytes_max)

@@ -56,6 +56,63 @@ TEST_CASE("who comes late begins where the slowest is") {
     CHECK(state.may_go(0, now));
 }
 
+TEST_CASE("who has given its gradient to an earlier process is not waited for in the first round") {
+    auto state = bulk_synchronous{}.bind(3);
+    attach_all(state, 3);
+    const time_point now{};
+    state.excuse(0);
+    state.pushed(1, now);
+    CHECK_FALSE(state.round_complete());  // for 2
+    state.excuse(2);
+    CHECK(state.round_complete());
+    state.end_round();
+    CHECK(state.may_go(1, now));
+    for (const int worker : {0, 1, 2}) {  // then all are
+        CHECK_FALSE(state.round_complete());
+        state.pushed(worker, now);
+        CHECK_FALSE(state.may_go(worker, now));
+    }
+    CHECK(state.round_complete());
+    CHECK(state.weight() == doctest::Approx(1.0 / 3.0));
+}
+
+TEST_CASE("where all have given their gradients elsewhere the next round is of all") {
+    auto state = bulk_synchronous{}.bind(3);
+    attach_all(state, 3);
+    const time_point now{};
+    for (const int worker : {0, 1, 2}) state.excuse(worker);
+    for (const int worker : {2, 0, 1}) {
+        CHECK_FALSE(state.round_complete());
+        state.pushed(worker, now);
+    }
+    CHECK(state.round_complete());
+}
+
+TEST_CASE("who is excused and pushes all the same takes part in the round") {
+    auto state = bulk_synchronous{}.bind(2);
+    attach_all(state, 2);
+    const time_point now{};
+    state.excuse(0);
+    state.pushed(0, now);
+    CHECK_FALSE(state.may_go(0, now));
+    CHECK_FALSE(state.round_complete());
+    state.pushed(1, now);
+    CHECK(state.round_complete());
+    CHECK(state.weight() == doctest::Approx(0.5));
+}
+
+TEST_CASE("who is excused is as far ahead of the slowest as if it had pushed here") {
+    auto state = stale_synchronous{.bound = 1}.bind(2);
+    attach_all(state, 2);
+    const time_point now{};
+    state.excuse(0);
+    CHECK(state.may_go(0, now));
+    state.pushed(0, now);
+    CHECK_FALSE(state.may_go(0, now));
+    state.pushed(1, now);
+    CHECK(state.may_go(0, now));
+}
+
 TEST_CASE("the range is used where waiting at its lower end would be longer") {
     // Worker 0 needs 1 s a round, worker 1 needs 4 s.
     auto state = dynamic_stale_synchronous{.lowest = 2, .highest = 6}.bind(2);

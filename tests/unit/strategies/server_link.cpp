@@ -260,3 +260,38 @@ TEST_CASE("a server that comes again hears from a rank that only serves that it 
         CHECK(w.link.take_lost() == 0);
     }
 }
+
+TEST_CASE("a server that comes again hears at once from a worker that owes it nothing") {
+    worked w;
+    w.push(wire::push_kind::attach);
+    w.get(0, 0);
+    w.round(0, 1);
+    w.link.went(false);
+    w.t.all.clear();
+    w.link.came();
+    REQUIRE(w.t.all.size() == 2);
+    CHECK(w.t.all[1].says == wire::push_kind::resume);
+    CHECK_FALSE(w.link.advance());
+
+    // Its next gradient goes once the server has answered.
+    w.push(wire::push_kind::gradient, 1);
+    CHECK(w.t.all.size() == 2);
+    w.leave();
+    w.get(0, 0);
+    CHECK(w.t.all.back().says == wire::push_kind::gradient);
+    w.leave();
+    w.get(1, 1);
+    CHECK(w.link.advance());
+    CHECK(w.link.take_lost() == 1);
+}
+
+TEST_CASE("a server that goes once more before it has heard who resumes holds up nobody") {
+    worked w;
+    w.push(wire::push_kind::attach);
+    w.get(0, 0);
+    w.round(0, 1);
+    w.link.went(false);
+    w.link.came();
+    w.link.went(false);
+    CHECK(w.link.advance());
+}

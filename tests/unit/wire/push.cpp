@@ -63,17 +63,18 @@ TEST_CASE("a push has these bytes, and comes back as it was") {
     CHECK(messages[1].empty());
 }
 
-TEST_CASE("who begins or is done pushes no tensor, however many there are") {
-    for (const push_kind kind : {push_kind::attach, push_kind::done}) {
+TEST_CASE("who begins, goes on or is done pushes no tensor, however many there are") {
+    for (const push_kind kind :
+         {push_kind::attach, push_kind::done, push_kind::resend, push_kind::resume}) {
         bytes in(push_head_bytes(0));
         write_push_head({.kind = kind, .round = 5}, {}, in.data());
-        if (kind == push_kind::attach) append_configuration(summary_of("a = 1\n"), in);
+        if (begins(kind)) append_configuration(summary_of("a = 1\n"), in);
         std::vector<byte_view> messages(3);
         const auto read = read_push(in, messages);
         REQUIRE(read);
         CHECK(read->kind == kind);
         CHECK(read->round == 5);
-        if (kind == push_kind::attach) continue;
+        if (begins(kind)) continue;
         in.push_back({});
         CHECK(fault_at(in, 3) == 32);
     }
@@ -115,7 +116,7 @@ TEST_CASE("a push that is not one is refused where it is wrong") {
         put(changed, at, value);
         return fault_at(changed);
     };
-    CHECK(with(0, 3) == 0);
+    CHECK(with(0, 5) == 0);
     for (const double epoch :
          {-1.0, std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()})
         CHECK(with(24, std::bit_cast<std::uint64_t>(epoch)) == 24);
