@@ -165,7 +165,7 @@ TEST_CASE(
     std::vector<wire::push_kind> said;
     for (const auto& one : t.all)
         if (one.in.empty()) said.push_back(one.says);
-    CHECK(said == std::vector{wire::push_kind::attach});
+    CHECK(said == std::vector{wire::push_kind::resend});
 }
 
 namespace {
