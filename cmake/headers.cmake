@@ -213,6 +213,7 @@ set(sotto_headers
     include/sotto/strategies/optimizer_snapshot.hpp
     include/sotto/strategies/parameter_server.hpp
     include/sotto/strategies/parameter_server_state.hpp
+    include/sotto/strategies/pushed_entries.hpp
     include/sotto/strategies/pushed_gradient.hpp
     include/sotto/strategies/random_pairs.hpp
     include/sotto/strategies/rank_loss.hpp

@@ -279,14 +279,16 @@ nlohmann::json measure_memory(const settings& s, const Options& options) {
             server.push(w, push.content, {});
             const double took = bench::seconds_now() - start;
             answer();
-            const double floor =
-                is_sparse ? memory.touch_lines(indices[which]) : memory.touch_all(push.content);
+            const double floor = is_sparse ? memory.touch_lines(indices[which], push.content)
+                                           : memory.touch_all(push.content);
             if (round < s.warm_up) continue;
             seconds.push_back(took);
             floors.push_back(floor);
         }
     check(s, options.compressor, tensors, recorded, server.log(), server.own());
-    const double lines = is_sparse ? memory.lines_of(indices.front()) : memory.lines_of_all();
+    const double lines = is_sparse
+                             ? memory.lines_of(indices.front(), recorded.front().front().content)
+                             : memory.lines_of_all();
     const double floor = bench::median(floors);
     nlohmann::json found = head_of(s);
     found["seconds"] = bench::median(seconds);

@@ -16,7 +16,8 @@ namespace bench {
 /// The memory that a server cannot but touch when it takes a push, touched by the plainest loops.
 /// Arrays of n weights: the parameters, and for DC-ASGD-a what the worker has read and the mean
 /// square.
-///   entries  one line of each array for each entry, but once where entries share it
+///   entries  all lines of the message once, one line of each array for each entry, but once where
+///            entries share it
 ///   dense    all lines of the message once, of the parameters twice (read and written), of what
 ///            was read once, of the mean square twice
 class touched_memory {
@@ -27,19 +28,23 @@ public:
     int arrays(bool of_entries) const {
         return static_cast<int>(arrays_.size()) + (of_entries ? 0 : 1);
     }
-    double lines_of(const std::vector<std::uint32_t>& indices) const {
+    double lines_of(const std::vector<std::uint32_t>& indices, sotto::byte_view message) const {
         std::size_t lines = 0;
         for (std::size_t k = 0; k < indices.size(); ++k)
             lines += k == 0 || indices[k] / 16 != indices[k - 1] / 16;
-        return static_cast<double>(lines * arrays_.size());
+        return static_cast<double>(lines * arrays_.size() + message.size() / 64);
     }
     double lines_of_all() const {
         return static_cast<double>(arrays_.front().size()) / 16.0 * (arrays_.size() > 1 ? 6 : 3);
     }
 
-    /// Seconds to change one value at each of these places of each array but what was read.
-    double touch_lines(std::span<const std::uint32_t> indices) {
-        return arrays_.size() > 1 ? touch<3>(indices) : touch<1>(indices);
+    /// Seconds to read a message, and to change one value at each of these places of each array but
+    /// what was read. The places are in a cache before, as they are where they were just decoded.
+    double touch_lines(std::span<const std::uint32_t> indices, sotto::byte_view message) {
+        std::uint32_t all = 0;
+        for (const std::uint32_t i : indices) all |= i;
+        asm volatile("" : : "r"(all));
+        return arrays_.size() > 1 ? touch<3>(indices, message) : touch<1>(indices, message);
     }
 
     /// Seconds to read a message and all arrays, and to write those that a step changes; by a loop
@@ -65,13 +70,20 @@ private:
     }
 
     template <std::size_t Arrays>
-    double touch(std::span<const std::uint32_t> indices) {
+    double touch(std::span<const std::uint32_t> indices, sotto::byte_view message) {
         constexpr std::size_t ahead = 32;
         std::uint32_t* at[Arrays];
         for (std::size_t a = 0; a < Arrays; ++a) at[a] = arrays_[a].data();
         const std::uint32_t none = nothing();
         std::uint32_t seen = 0;
         const double start = seconds_now();
+        words of_message{};
+        for (std::size_t i = 0; i + 64 <= message.size(); i += 64) {
+            words some;
+            std::memcpy(&some, message.data() + i, sizeof some);
+            of_message |= some;
+        }
+        asm volatile("" : : "m"(of_message));
         for (std::size_t k = 0; k < indices.size(); ++k) {
             const std::size_t next = indices[std::min(k + ahead, indices.size() - 1)];
             for (std::size_t a = 0; a < Arrays; ++a) __builtin_prefetch(at[a] + next, 1);

@@ -154,6 +154,8 @@ struct sparse_view {
 ///                                            round, the same on all ranks: says when sums get
 ///                                            dense; not known
 ///   entry_format(tensor)                     what values are rounded to; fp32
+///   decode_into(tensor, message, indices, values) -> sparse_view   the same as decode, into memory
+///                                            that has room for entries_max; not there: by a copy
 template <class C>
 concept sparse = compressor<C> && requires(state_of<C>& state, const tensor& t, byte_view message) {
     { state.decode(t, message) } -> std::convertible_to<sparse_view>;
@@ -224,6 +226,19 @@ wire::value_format entry_format(const State& state, const tensor& t) {
         return state.entry_format(t);
     else
         return wire::value_format::fp32;
+}
+
+template <class State>
+sparse_view decode_into(State& state, const tensor& t, byte_view message,
+                        std::span<std::uint32_t> indices, std::span<float> values) {
+    if constexpr (requires { state.decode_into(t, message, indices, values); }) {
+        return state.decode_into(t, message, indices, values);
+    } else {
+        const sparse_view read = state.decode(t, message);
+        std::copy(read.indices.begin(), read.indices.end(), indices.begin());
+        std::copy(read.values.begin(), read.values.end(), values.begin());
+        return {indices.first(read.indices.size()), values.first(read.values.size())};
+    }
 }
 
 /// How a tensor's payloads travel, where it is summed.

@@ -188,11 +188,15 @@ public:
         write(t, choose(t, gradient, weight, options_.message.values), out);
     }
 
-    sparse_view decode(const tensor& t, byte_view in) {
-        const auto entries =
-            wire::decode_sparse(in, t.size, std::span(indices_), std::span(values_))
-                .value(message_of{t});
+    /// As decode, into memory of the caller's.
+    sparse_view decode_into(const tensor& t, byte_view in, std::span<std::uint32_t> indices,
+                            std::span<float> values) {
+        const auto entries = wire::decode_sparse(in, t.size, indices, values).value(message_of{t});
         return {entries.indices, entries.values};
+    }
+
+    sparse_view decode(const tensor& t, byte_view in) {
+        return decode_into(t, in, indices_, values_);
     }
 
     void decode_add(const tensor& t, byte_view in, std::span<float> sum) {

@@ -12,8 +12,9 @@ namespace sotto {
 
 /// Which workers a server has, and which of them may go on: keeps the consistency told.
 ///
-/// Servers do not speak with each other, and ranks come and go while each of them is somewhere in a
-/// round of its own. Nobody waits for ever, because in the round in which a worker comes
+/// Several servers do not speak with each other, and ranks come and go while each of them is
+/// somewhere in a round of its own. Nobody waits for ever, because in the round in which a worker
+/// comes
 ///   - nobody waits for one that has nothing to push: an earlier process of this server has had it,
 ///     and the worker may wait, at another server, for somebody who waits here;
 ///   - nor, once somebody has trained, for one that is new, which waits for all servers;
@@ -23,8 +24,11 @@ namespace sotto {
 template <class Consistency>
 class attendance {
 public:
-    attendance(const Consistency& options, int workers)
-        : consistency_(options.bind(workers)), all_(static_cast<std::size_t>(workers)) {}
+    /// `servers`: all that workers wait for.
+    attendance(const Consistency& options, int workers, int servers)
+        : consistency_(options.bind(workers)),
+          all_(static_cast<std::size_t>(workers)),
+          excuses_(servers > 1) {}
 
     bool has(int worker) const noexcept { return all_[index(worker)].is_present; }
     /// Whether it has asked for parameters and was not told that it may have them.
@@ -39,15 +43,15 @@ public:
         expect(worker);
         entry& e = of(worker);
         e.waits = e.is_new = true;
-        e.is_excused = is_under_way_ && consistency_.collects();
+        e.is_excused = excuses_ && is_under_way_ && consistency_.collects();
     }
     /// It goes on where it was with an earlier process of this server, which `had_all` that it had
     /// pushed.
     void go_on(int worker, bool had_all) {
         expect(worker);
         of(worker).waits = true;
-        of(worker).is_excused = had_all;
-        if (std::exchange(is_under_way_, true) || !consistency_.collects()) return;
+        of(worker).is_excused = excuses_ && had_all;
+        if (std::exchange(is_under_way_, true) || !excuses_ || !consistency_.collects()) return;
         for (int other = 0; other < workers(); ++other) excuse_if_new(other);
     }
     /// It pushes a gradient; whether that comes too late for its round.
@@ -113,6 +117,7 @@ private:
 
     consistency_state<Consistency> consistency_;
     std::vector<entry> all_;
+    bool excuses_;
     bool is_under_way_ = false;  // somebody has trained with this process, or an earlier one
 };
 

@@ -29,22 +29,30 @@ public:
     /// How many an answer by changes can hold.
     static std::int64_t entries_max(std::int64_t n) noexcept { return n / 8; }
 
-    /// The step to this version moved these.
-    void add(std::uint64_t version, std::span<const std::uint32_t> indices) {
-        if (indices.size() > ring_.size()) return add_all(version);
-        if (indices.empty()) return;
-        while (count_ + indices.size() > ring_.size() || steps_.size() == steps_max) {
+    /// The step to this version moves so many, each of which is then added; false, and none is,
+    /// where these are too many.
+    bool begin(std::uint64_t version, std::size_t count) {
+        if (count > ring_.size()) {
+            add_all(version);
+            return false;
+        }
+        if (count == 0) return true;
+        while (count_ + count > ring_.size() || steps_.size() == steps_max) {
             count_ -= steps_.front().size;
             known_since_ = steps_.front().version;
             steps_.pop_front();
         }
-        steps_.push_back({version, end_, indices.size()});
-        const std::size_t before_wrap = std::min(indices.size(), ring_.size() - end_);
-        const auto to = ring_.begin() + static_cast<std::ptrdiff_t>(end_);
-        std::copy_n(indices.begin(), before_wrap, to);
-        std::copy_n(indices.data() + before_wrap, indices.size() - before_wrap, ring_.begin());
-        end_ = (end_ + indices.size()) % ring_.size();
-        count_ += indices.size();
+        steps_.push_back({version, end_, count});
+        count_ += count;
+        return true;
+    }
+    /// Those at these places from a parameter on.
+    void add(std::uint32_t from, std::span<const std::uint32_t> indices) {
+        add_each(indices.size(), [&](std::size_t k) { return from + indices[k]; });
+    }
+    /// All of so many from a parameter on.
+    void add_run(std::uint32_t from, std::size_t count) {
+        add_each(count, [&](std::size_t k) { return from + static_cast<std::uint32_t>(k); });
     }
 
     /// The step to this version moved all, or nobody knows which.
@@ -74,6 +82,15 @@ public:
     }
 
 private:
+    template <class Number>
+    void add_each(std::size_t count, Number number) {
+        const std::size_t before_wrap = std::min(count, ring_.size() - end_);
+        std::uint32_t* const to = ring_.data() + end_;
+        for (std::size_t k = 0; k < before_wrap; ++k) to[k] = number(k);
+        for (std::size_t k = before_wrap; k < count; ++k) ring_[k - before_wrap] = number(k);
+        end_ = before_wrap < count ? count - before_wrap : end_ + count;
+    }
+
     struct step {
         std::uint64_t version;
         std::size_t begin, size;  // in the ring

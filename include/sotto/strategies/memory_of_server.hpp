@@ -78,8 +78,8 @@ server_memory memory_of(Server& server, const Options& options, int workers) {
     if (state.collects()) found.messages += workers * push;
     if constexpr (Server::by_entries) {
         const entry_room& room = server.room();
-        found.changes = changed_entries::bytes_max(own) + 4 * room.moved;
-        found.messages += 8 * room.indices + workers * room.answer_bytes;
+        found.changes = changed_entries::bytes_max(own);
+        found.messages += 8 * (room.pushed + room.answered) + workers * room.answer_bytes;
     }
     return found;
 }

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <numeric>
 #include <optional>
 #include <span>
 #include <string>
@@ -25,6 +24,7 @@
 #include "sotto/strategies/changed_entries.hpp"
 #include "sotto/strategies/entry_room.hpp"
 #include "sotto/strategies/kept_versions.hpp"
+#include "sotto/strategies/pushed_entries.hpp"
 #include "sotto/strategies/pushed_gradient.hpp"
 #include "sotto/strategies/served_push.hpp"
 #include "sotto/strategies/shard.hpp"
@@ -76,7 +76,7 @@ public:
         : tensors_(part.alone(tensors)),
           first_float_(static_cast<std::size_t>(part.begin_of(tensors))),
           optimizer_(options.optimizer.bind(tensors_)),
-          attendance_(options.consistency, workers),
+          attendance_(options.consistency, workers, options.servers.servers),
           compensator_(options.compensator.bind(tensors_, workers)),
           gradient_(options.compressor, tensors_, first_rank),
           versions_(workers, static_cast<std::size_t>(tensors_.size())),
@@ -88,9 +88,9 @@ public:
             for (const tensor& t : tensors_) before_.reserve(static_cast<std::size_t>(t.size));
         if constexpr (by_entries) {
             room_ = entry_room::of(decoder(), tensors_);
-            indices_.reserve(static_cast<std::size_t>(room_.indices));
-            values_.reserve(static_cast<std::size_t>(room_.indices));
-            moved_.reserve(static_cast<std::size_t>(room_.moved));
+            pushed_.reserve(static_cast<std::size_t>(room_.pushed));
+            indices_.reserve(static_cast<std::size_t>(room_.answered));
+            values_.reserve(static_cast<std::size_t>(room_.answered));
         }
     }
 
@@ -223,7 +223,7 @@ public:
     std::size_t kept_bytes() const noexcept { return versions_.memory(); }
     const layout& tensors() const noexcept { return tensors_; }  // its own
     const entry_room& room() const noexcept { return room_; }
-    std::size_t moved() const noexcept { return moved_.size(); }  // by its last step by entries
+    std::size_t moved() const noexcept { return moved_; }  // by its last step by entries
     const auto& decoder() const noexcept { return gradient_.compressor(); }
 
 private:
@@ -314,57 +314,40 @@ private:
     void take_entries(int worker, const wire::push_header& head,
                       std::span<const byte_view> messages) {
         gradient_.begin(worker, head);
-        indices_.clear();
-        values_.clear();
-        ends_.clear();
-        std::size_t i = 0;
+        pushed_.begin();
+        std::size_t k = 0, whole = 0;
         for (const tensor& t : tensors_) {  // all of it before anything changes
-            const byte_view message = messages[i++];
+            const byte_view message = messages[k++];
             if (gradient_.compressor().sums(t)) {
                 gradient_.add(worker, t, message, true);
+                pushed_.skip();
+                whole += static_cast<std::size_t>(t.size);
             } else {
-                const sparse_view view = gradient_.compressor().decode(t, message);
-                if (const auto k = kernels::first_non_finite(view.values); k >= 0)
-                    throw non_finite(gradient_.rank_of(worker), t.name,
-                                     view.indices[static_cast<std::size_t>(k)]);
-                indices_.insert(indices_.end(), view.indices.begin(), view.indices.end());
-                values_.insert(values_.end(), view.values.begin(), view.values.end());
+                pushed_.read(gradient_.compressor(), t, message, gradient_.rank_of(worker));
             }
-            ends_.push_back(indices_.size());
         }
         const auto weight = static_cast<float>(attendance_.weight());
         const std::span<const float> read = versions_.of(worker);
         const std::span<float> weights = versions_.change();
         begin_step(worker, head);
-        std::size_t begin = 0;
-        i = 0;
-        moved_.clear();
+        moved_ = pushed_.size() + whole;
+        const bool notes = changed_.begin(++version_, moved_);
+        k = 0;
         for (const tensor& t : tensors_) {
-            const std::size_t end = ends_[i++];
-            const auto at = std::span<const std::uint32_t>(indices_).subspan(begin, end - begin);
-            const auto values = std::span<float>(values_).subspan(begin, end - begin);
+            const auto at = pushed_.indices(k);
+            const auto values = pushed_.values(k++);
             const auto offset = static_cast<std::uint32_t>(t.offset);
             if (gradient_.compressor().sums(t)) {
                 prepare(t, read, weight);
                 move(t, weights);
-                const std::span<std::uint32_t> moved = more_moved(static_cast<std::size_t>(t.size));
-                std::iota(moved.begin(), moved.end(), offset);
+                if (notes) changed_.add_run(offset, static_cast<std::size_t>(t.size));
             } else {
                 step_by_entries(compensator_, optimizer_, t, t.of(weights), at, values,
                                 compares && !read.empty() ? t.of(read) : read.first(0), weight);
-                const std::span<std::uint32_t> moved = more_moved(at.size());
-                for (std::size_t e = 0; e < at.size(); ++e) moved[e] = offset + at[e];
+                if (notes) changed_.add(offset, at);
             }
-            begin = end;
         }
         optimizing::commit(optimizer_);
-        changed_.add(++version_, moved_);
-    }
-
-    std::span<std::uint32_t> more_moved(std::size_t count) {
-        const std::size_t before = moved_.size();
-        moved_.resize(before + count);
-        return std::span(moved_).subspan(before);
     }
 
     /// The gradients of a round make one step together.
@@ -477,9 +460,10 @@ private:
     staleness_counts counts_;
     std::vector<entry> workers_;
     std::vector<byte_view> messages_;
-    std::vector<std::uint32_t> indices_, moved_;
+    pushed_entries pushed_;
+    std::size_t moved_ = 0;
+    std::vector<std::uint32_t> indices_;  // of an answer
     std::vector<float> values_;
-    std::vector<std::size_t> ends_;  // of each tensor's entries
     std::vector<float> before_;
     changed_entries changed_;
     entry_room room_;

@@ -31,7 +31,7 @@ void begin(attendance<Consistency>& of, int workers) {
 }  // namespace
 
 TEST_CASE("in a first round all that begin are waited for") {
-    attendance of(bulk_synchronous{}, 3);
+    attendance of(bulk_synchronous{}, 3, 2);
     for (const int worker : {0, 1, 2}) of.expect(worker);
     of.attach(0);
     CHECK(going(of) == std::vector{0});
@@ -48,7 +48,7 @@ TEST_CASE("in a first round all that begin are waited for") {
 TEST_CASE("nobody waits for who begins in the midst, until it has pushed or the round has ended") {
     for (const bool pushes : {false, true}) {
         CAPTURE(pushes);
-        attendance of(bulk_synchronous{}, 3);
+        attendance of(bulk_synchronous{}, 3, 2);
         begin(of, 2);
         for (const int worker : {0, 1}) of.push(worker, {});
         of.end_round();
@@ -70,12 +70,27 @@ TEST_CASE("nobody waits for who begins in the midst, until it has pushed or the 
     }
 }
 
+TEST_CASE("where there is one server all that are there are waited for") {
+    attendance of(bulk_synchronous{}, 3, 1);
+    for (const int worker : {0, 1}) of.expect(worker);
+    of.go_on(0, true);
+    of.go_on(1, false);
+    of.attach(2);
+    CHECK(going(of) == std::vector{0, 1, 2});
+    for (const int worker : {1, 0}) {
+        of.push(worker, {});
+        CHECK_FALSE(of.round_complete());
+    }
+    of.push(2, {});
+    CHECK(of.round_complete());
+}
+
 TEST_CASE("of those that go on with a new process of a server it waits for who pushes again") {
     // 0 was answered all, and waits at another server for 1, which waits here; 2 is new, and waits
     // at the other server as well.
     for (const bool new_first : {false, true}) {
         CAPTURE(new_first);
-        attendance of(bulk_synchronous{}, 3);
+        attendance of(bulk_synchronous{}, 3, 2);
         for (const int worker : {0, 1, 2}) of.expect(worker);
         if (new_first) {
             of.attach(2);
@@ -103,7 +118,7 @@ TEST_CASE("of those that go on with a new process of a server it waits for who p
 }
 
 TEST_CASE("another time all begin anew") {
-    attendance of(bulk_synchronous{}, 2);
+    attendance of(bulk_synchronous{}, 2, 2);
     begin(of, 2);
     for (const int worker : {0, 1}) of.push(worker, {});
     of.end_round();
@@ -116,7 +131,7 @@ TEST_CASE("another time all begin anew") {
 }
 
 TEST_CASE("where nothing is collected who begins in the midst is as far as the slowest") {
-    attendance of(stale_synchronous{.bound = 1}, 2);
+    attendance of(stale_synchronous{.bound = 1}, 2, 2);
     begin(of, 1);
     for (int round = 0; round < 5; ++round) {
         of.push(0, {});

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "sotto/compressors/compressor.hpp"
+#include "sotto/core/bytes.hpp"
+#include "sotto/core/errors.hpp"
+#include "sotto/core/layout.hpp"
+#include "sotto/kernels/reductions.hpp"
+
+namespace sotto {
+
+/// The entries of a push, of one tensor after another: all of it is read before anything of it is
+/// applied.
+///   cost    8 bytes for each entry that a push may have
+///   errors  malformed; non_finite, with the rank whose gradient it is
+class pushed_entries {
+public:
+    /// Memory for pushes of at most so many entries.
+    void reserve(std::size_t entries) {
+        indices_.resize(entries);
+        values_.resize(entries);
+    }
+
+    void begin() noexcept {
+        size_ = 0;
+        ends_.clear();
+    }
+
+    /// The next tensor's.
+    template <class Decoder>
+    void read(Decoder& decoder, const tensor& t, byte_view message, int rank) {
+        const sparse_view read =
+            compressing::decode_into(decoder, t, message, std::span(indices_).subspan(size_),
+                                     std::span(values_).subspan(size_));
+        if (const auto k = kernels::first_non_finite(read.values); k >= 0)
+            throw non_finite(rank, t.name, read.indices[static_cast<std::size_t>(k)]);
+        size_ += read.indices.size();
+        ends_.push_back(size_);
+    }
+    /// The next tensor has none: its gradient comes whole.
+    void skip() { ends_.push_back(size_); }
+
+    std::size_t size() const noexcept { return size_; }
+
+    /// Of the k-th tensor.
+    std::span<const std::uint32_t> indices(std::size_t k) const noexcept {
+        return std::span(indices_).subspan(begin_of(k), ends_[k] - begin_of(k));
+    }
+    std::span<float> values(std::size_t k) noexcept {
+        return std::span(values_).subspan(begin_of(k), ends_[k] - begin_of(k));
+    }
+
+private:
+    std::size_t begin_of(std::size_t k) const noexcept { return k == 0 ? 0 : ends_[k - 1]; }
+
+    std::vector<std::uint32_t> indices_;
+    std::vector<float> values_;
+    std::vector<std::size_t> ends_;  // of each tensor's
+    std::size_t size_ = 0;
+};
+
+}  // namespace sotto
