@@ -50,7 +50,7 @@ struct dynamic_stale_synchronous {
             clocks_.advance(worker);
             pace& p = of(worker);
             p.last = now;
-            p.round = now - p.went;
+            if (p.went != time_point{}) p.round = now - p.went;  // it may go on in the midst
             if (p.granted > 0) --p.granted;
         }
 

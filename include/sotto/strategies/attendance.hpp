@@ -41,17 +41,19 @@ public:
     /// It begins.
     void attach(int worker) {
         expect(worker);
-        entry& e = of(worker);
-        e.waits = e.is_new = true;
-        e.is_excused = excuses_ && is_under_way_ && consistency_.collects();
+        of(worker).waits = of(worker).is_new = true;
+        if (is_under_way_) excuse_if_new(worker);
     }
     /// It goes on where it was with an earlier process of this server, which `had_all` that it had
     /// pushed.
     void go_on(int worker, bool had_all) {
         expect(worker);
         of(worker).waits = true;
-        of(worker).is_excused = excuses_ && had_all;
-        if (std::exchange(is_under_way_, true) || !excuses_ || !consistency_.collects()) return;
+        if (excuses_ && had_all) {
+            consistency_.excuse(worker);
+            of(worker).goes = !consistency_.collects();
+        }
+        if (std::exchange(is_under_way_, true)) return;
         for (int other = 0; other < workers(); ++other) excuse_if_new(other);
     }
     /// It pushes a gradient; whether that comes too late for its round.
@@ -76,9 +78,9 @@ public:
     std::optional<int> next_to_go(time_point now) {
         for (int worker = 0; worker < workers(); ++worker) {
             entry& e = of(worker);
-            if (!e.is_present || !e.waits || !consistency_.may_go(worker, now)) continue;
-            e.waits = false;
-            if (std::exchange(e.is_excused, false)) consistency_.excuse(worker);
+            if (!e.is_present || !e.waits) continue;
+            if (!e.goes && !consistency_.may_go(worker, now)) continue;
+            e.waits = e.goes = false;
             return worker;
         }
         return std::nullopt;
@@ -98,8 +100,8 @@ private:
     struct entry {
         bool is_present = false;
         bool waits = false;
-        bool is_new = false;      // has pushed no gradient to this process
-        bool is_excused = false;  // from the round in which it is told that it may go
+        bool is_new = false;  // has pushed no gradient to this process
+        bool goes = false;    // whatever the consistency says, for it has been further before
     };
 
     static std::size_t index(int worker) noexcept { return static_cast<std::size_t>(worker); }
@@ -107,12 +109,7 @@ private:
     int workers() const noexcept { return static_cast<int>(all_.size()); }
 
     void excuse_if_new(int worker) {
-        entry& e = of(worker);
-        if (!std::exchange(e.is_new, false)) return;
-        if (e.waits)
-            e.is_excused = true;
-        else
-            consistency_.excuse(worker);
+        if (of(worker).is_new && excuses_ && consistency_.collects()) consistency_.excuse(worker);
     }
 
     consistency_state<Consistency> consistency_;

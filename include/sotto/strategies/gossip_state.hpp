@@ -282,11 +282,10 @@ private:
     }
 
     consensus_reading read(consensus_measure measure, consensus_report& found) {
-        consensus_reading now{
-            .where = where_,
-            .learning_rate = rate_,
-            .rounds = static_cast<int>(found.rounds),
-            .second_singular_value = mixing_.summary().second_singular_value};
+        consensus_reading now{.where = where_,
+                              .learning_rate = rate_,
+                              .rounds = static_cast<int>(found.rounds),
+                              .second_singular_value = mixing_.summary().second_singular_value};
         if (measure == consensus_measure::nothing) return now;
         const double change = mixing_.change();
         scalar_ = {static_cast<float>(std::isnan(change) ? 0.0 : change * change),

@@ -54,9 +54,9 @@ public:
           summary_(summarise()),
           compressor_(options.compressor.bind(by_copies ? tensors : layout{})),
           bytes_(tensors.tensors().size()),
-          exchange_(through, by_copies ? 0 : size, summary_.degree,
-                    by_shares ? collectives::mixing_by::shares
-                              : collectives::mixing_by::differences),
+          exchange_(
+              through, by_copies ? 0 : size, summary_.degree,
+              by_shares ? collectives::mixing_by::shares : collectives::mixing_by::differences),
           sum_(through, wants_means || has_mean() ? size : 0) {
         for (const tensor& t : tensors_) places_.push_back(t.offset);
         require_eigenvalues();
@@ -113,8 +113,8 @@ public:
             exchange_.release(0);
         }
         if constexpr (has_companion) {
-            companions_->start(by_->companion(),
-                               topology_.matrix(static_cast<std::int64_t>(done_)), label(1));
+            companions_->start(by_->companion(), topology_.matrix(static_cast<std::int64_t>(done_)),
+                               label(1));
             companions_->release(0);
         }
     }

@@ -31,8 +31,8 @@ struct round_report {
     duration exchange{};  // something was under way between ranks; not an addend of the round's
     duration hidden{};    // of that, until the last tensor left: this rank had work of its own
 
-    std::int64_t staleness = -1;  // steps of a server between reading and this gradient; -1: none
-    bool dropped = false;         // a server did without this gradient
+    std::int64_t staleness = -1;   // steps of a server between reading and this gradient; -1: none
+    bool dropped = false;          // a server did without this gradient
     consensus_report consensus{};  // where ranks mix with neighbours
 
     std::int64_t dense_bytes = 0;    // the gradient as 4-byte floats

@@ -131,7 +131,10 @@ public:
     // What comes
 
     /// The worker begins: it wants parameters.
-    void attach(int worker) { attendance_.attach(worker); }
+    void attach(int worker) {
+        attendance_.attach(worker);
+        complete_rounds();  // it may be that nobody else is waited for
+    }
 
     /// A push of a worker: it begins, a gradient, or that it is done.
     void push(int worker, byte_view content, time_point now) {
@@ -194,7 +197,6 @@ public:
     std::optional<answer> next_answer(time_point now) {
         const auto worker = attendance_.next_to_go(now);
         if (!worker) return std::nullopt;
-        complete_rounds();  // it may have been excused from one
         entry& w = of(*worker);
         answer made{*worker,
                     {.taken = w.took_last != 0, .version = version_, .staleness = w.staleness},
