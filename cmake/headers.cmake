@@ -38,6 +38,7 @@ set(sotto_headers
     include/sotto/collectives/sparse_all_reduce.hpp
     include/sotto/collectives/stripes.hpp
     include/sotto/collectives/tree.hpp
+    include/sotto/compressors/chunked_top_k.hpp
     include/sotto/compressors/compressor.hpp
     include/sotto/compressors/contractive.hpp
     include/sotto/compressors/density_schedule.hpp
@@ -144,6 +145,7 @@ set(sotto_headers
     include/sotto/kernels/unfused.hpp
     include/sotto/kernels/uninitialised.hpp
     include/sotto/kernels/updates.hpp
+    include/sotto/kernels/value_bins.hpp
     include/sotto/kernels/vector.hpp
     include/sotto/launch/descriptor.hpp
     include/sotto/launch/ending.hpp
@@ -361,6 +363,7 @@ set(sotto_headers
     include/sotto/version.hpp
     include/sotto/wire/bitmap_code.hpp
     include/sotto/wire/bits.hpp
+    include/sotto/wire/codebook_block.hpp
     include/sotto/wire/coding_loop.hpp
     include/sotto/wire/dense_block.hpp
     include/sotto/wire/frame.hpp
