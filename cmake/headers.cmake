@@ -241,6 +241,7 @@ set(sotto_headers
     include/sotto/topologies/exponential.hpp
     include/sotto/topologies/hypercube.hpp
     include/sotto/topologies/lazy.hpp
+    include/sotto/topologies/mixing_graph.hpp
     include/sotto/topologies/mixing_matrix.hpp
     include/sotto/topologies/random_matching.hpp
     include/sotto/topologies/random_regular.hpp
@@ -259,6 +260,8 @@ set(sotto_headers
     include/sotto/trainer/callback.hpp
     include/sotto/trainer/checkpoints.hpp
     include/sotto/trainer/chrome_trace.hpp
+    include/sotto/trainer/consensus_lines.hpp
+    include/sotto/trainer/consensus_maxima.hpp
     include/sotto/trainer/early_stop.hpp
     include/sotto/trainer/evaluator.hpp
     include/sotto/trainer/fit_progress.hpp
@@ -294,6 +297,7 @@ set(sotto_headers
     include/sotto/trainer/resuming.hpp
     include/sotto/trainer/round_times.hpp
     include/sotto/trainer/run_chance.hpp
+    include/sotto/trainer/run_consensus.hpp
     include/sotto/trainer/run_costs.hpp
     include/sotto/trainer/run_description.hpp
     include/sotto/trainer/run_keeper.hpp

@@ -24,6 +24,7 @@
 #include "sotto/strategies/stopwatch.hpp"
 #include "sotto/strategies/strategy.hpp"
 #include "sotto/strategies/work_of_gradient.hpp"
+#include "sotto/topologies/mixing_graph.hpp"
 #include "sotto/topologies/topology.hpp"
 #include "sotto/transports/transport.hpp"
 
@@ -99,6 +100,14 @@ public:
     /// Offers of others that were answered, and of its own.
     std::int64_t answered() const noexcept { return answered_count_; }
     std::int64_t offered() const noexcept { return offered_count_; }
+    /// Who may mix with whom, for logs.
+    topologies::mixing_graph graph() {
+        return topologies::graph_of(
+            through_->size(), topology_.period(),
+            consensus_report::unknown, [this](std::int64_t round) -> const auto& {
+                return topology_.matrix(round);
+            });
+    }
 
 private:
     void require_links() {

@@ -30,6 +30,7 @@
 #include "sotto/strategies/stopwatch.hpp"
 #include "sotto/strategies/strategy.hpp"
 #include "sotto/strategies/work_of_gradient.hpp"
+#include "sotto/topologies/mixing_graph.hpp"
 
 namespace sotto {
 
@@ -99,6 +100,14 @@ public:
     /// Rounds of mixing, and who mixes with whom.
     auto& rounds() noexcept { return mixing_; }
     const auto& rounds() const noexcept { return mixing_; }
+    /// Who mixes with whom, for logs.
+    topologies::mixing_graph graph() {
+        const auto matrix = [this](std::int64_t round) -> const auto& {
+            return mixing_.matrix(round);
+        };
+        return topologies::graph_of(through_->size(), mixing_.summary().period,
+                                    mixing_.summary().second_singular_value, matrix);
+    }
     const method_state& mixing() const noexcept { return method_; }
     /// By push-sum: this rank's weight, 1 at first.
     double weight() const noexcept { return weight_; }
