@@ -284,8 +284,10 @@ set(sotto_headers
     include/sotto/trainer/report_axis.hpp
     include/sotto/trainer/report_calibration.hpp
     include/sotto/trainer/report_chart.hpp
+    include/sotto/trainer/report_consensus.hpp
     include/sotto/trainer/report_costs.hpp
     include/sotto/trainer/report_curves.hpp
+    include/sotto/trainer/report_graph.hpp
     include/sotto/trainer/report_overlap.hpp
     include/sotto/trainer/report_servers.hpp
     include/sotto/trainer/report_style.hpp
