@@ -178,6 +178,7 @@ set(sotto_headers
     include/sotto/optimizers/clipped.hpp
     include/sotto/optimizers/momentum_sgd.hpp
     include/sotto/optimizers/optimizer.hpp
+    include/sotto/optimizers/saved_names.hpp
     include/sotto/optimizers/scheduled.hpp
     include/sotto/optimizers/schedules.hpp
     include/sotto/optimizers/sgd.hpp
