@@ -51,7 +51,8 @@ inline constexpr bool is_fixed =
 
 TEST_CASE_TEMPLATE_DEFINE("rounds end, whatever becomes of the distance", C, ends) {
     static_assert(consensus_controller<C>);
-    constexpr double infinity = std::numeric_limits<double>::infinity(), nan = std::nan("");
+    constexpr double infinity = std::numeric_limits<double>::infinity(),
+                     nan = std::numeric_limits<double>::quiet_NaN();
     auto control = bound<C>();
     std::int64_t step = 0;
     for (const double lambda : {1.0, 1.5, 0.5, 0.0})
