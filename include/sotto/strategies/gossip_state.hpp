@@ -75,6 +75,15 @@ public:
             study_.emplace(through, tensors.size(), measure_every_ > 0);
     }
 
+    /// Who mixes with whom, for logs.
+    topologies::mixing_graph graph() {
+        const auto matrix = [this](std::int64_t round) -> const auto& {
+            return mixing_.matrix(round);
+        };
+        return topologies::graph_of(through_->size(), mixing_.summary().period,
+                                    mixing_.summary().second_singular_value, matrix);
+    }
+
     data::share share() const noexcept { return {through_->rank(), through_->size()}; }
 
     epoch_agreement begin_epoch(const epoch_plan& plan) { return epochs_.begin(plan); }
@@ -100,14 +109,6 @@ public:
     /// Rounds of mixing, and who mixes with whom.
     auto& rounds() noexcept { return mixing_; }
     const auto& rounds() const noexcept { return mixing_; }
-    /// Who mixes with whom, for logs.
-    topologies::mixing_graph graph() {
-        const auto matrix = [this](std::int64_t round) -> const auto& {
-            return mixing_.matrix(round);
-        };
-        return topologies::graph_of(through_->size(), mixing_.summary().period,
-                                    mixing_.summary().second_singular_value, matrix);
-    }
     const method_state& mixing() const noexcept { return method_; }
     /// By push-sum: this rank's weight, 1 at first.
     double weight() const noexcept { return weight_; }
