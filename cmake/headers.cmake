@@ -38,6 +38,7 @@ set(sotto_headers
     include/sotto/collectives/sparse_all_reduce.hpp
     include/sotto/collectives/stripes.hpp
     include/sotto/collectives/tree.hpp
+    include/sotto/compressors/chunked_top_k.hpp
     include/sotto/compressors/compressor.hpp
     include/sotto/compressors/contractive.hpp
     include/sotto/compressors/density_schedule.hpp
@@ -144,6 +145,7 @@ set(sotto_headers
     include/sotto/kernels/unfused.hpp
     include/sotto/kernels/uninitialised.hpp
     include/sotto/kernels/updates.hpp
+    include/sotto/kernels/value_bins.hpp
     include/sotto/kernels/vector.hpp
     include/sotto/launch/descriptor.hpp
     include/sotto/launch/ending.hpp
@@ -176,6 +178,7 @@ set(sotto_headers
     include/sotto/optimizers/clipped.hpp
     include/sotto/optimizers/momentum_sgd.hpp
     include/sotto/optimizers/optimizer.hpp
+    include/sotto/optimizers/saved_names.hpp
     include/sotto/optimizers/scheduled.hpp
     include/sotto/optimizers/schedules.hpp
     include/sotto/optimizers/sgd.hpp
@@ -241,6 +244,7 @@ set(sotto_headers
     include/sotto/topologies/exponential.hpp
     include/sotto/topologies/hypercube.hpp
     include/sotto/topologies/lazy.hpp
+    include/sotto/topologies/mixing_graph.hpp
     include/sotto/topologies/mixing_matrix.hpp
     include/sotto/topologies/random_matching.hpp
     include/sotto/topologies/random_regular.hpp
@@ -259,6 +263,8 @@ set(sotto_headers
     include/sotto/trainer/callback.hpp
     include/sotto/trainer/checkpoints.hpp
     include/sotto/trainer/chrome_trace.hpp
+    include/sotto/trainer/consensus_lines.hpp
+    include/sotto/trainer/consensus_maxima.hpp
     include/sotto/trainer/early_stop.hpp
     include/sotto/trainer/evaluator.hpp
     include/sotto/trainer/fit_progress.hpp
@@ -281,8 +287,10 @@ set(sotto_headers
     include/sotto/trainer/report_axis.hpp
     include/sotto/trainer/report_calibration.hpp
     include/sotto/trainer/report_chart.hpp
+    include/sotto/trainer/report_consensus.hpp
     include/sotto/trainer/report_costs.hpp
     include/sotto/trainer/report_curves.hpp
+    include/sotto/trainer/report_graph.hpp
     include/sotto/trainer/report_overlap.hpp
     include/sotto/trainer/report_servers.hpp
     include/sotto/trainer/report_style.hpp
@@ -294,6 +302,7 @@ set(sotto_headers
     include/sotto/trainer/resuming.hpp
     include/sotto/trainer/round_times.hpp
     include/sotto/trainer/run_chance.hpp
+    include/sotto/trainer/run_consensus.hpp
     include/sotto/trainer/run_costs.hpp
     include/sotto/trainer/run_description.hpp
     include/sotto/trainer/run_keeper.hpp
@@ -363,6 +372,7 @@ set(sotto_headers
     include/sotto/version.hpp
     include/sotto/wire/bitmap_code.hpp
     include/sotto/wire/bits.hpp
+    include/sotto/wire/codebook_block.hpp
     include/sotto/wire/coding_loop.hpp
     include/sotto/wire/dense_block.hpp
     include/sotto/wire/frame.hpp

@@ -16,6 +16,7 @@
 #include "sotto/collectives/ring.hpp"
 #include "sotto/collectives/sparse_all_reduce.hpp"
 #include "sotto/collectives/tree.hpp"
+#include "sotto/compressors/chunked_top_k.hpp"
 #include "sotto/compressors/dgc.hpp"
 #include "sotto/compressors/ef21.hpp"
 #include "sotto/compressors/error_feedback.hpp"

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "sotto/compressors/chunked_top_k.hpp"
 #include "sotto/compressors/qsgd.hpp"
 #include "sotto/compressors/scaled_sign.hpp"
 #include "sotto/compressors/terngrad.hpp"
@@ -66,4 +67,14 @@ TEST_CASE("golden: quantised blocks keep their bytes in every width, by either n
 TEST_CASE("golden: ternary codes keep their bytes") {
     CHECK(message(terngrad{}, twenty_values()) == "02df3441100400001841");
     CHECK(message(terngrad{.clip = 1.0, .seed = 9}, twenty_values()) == "02cf344dd7356085b840");
+}
+
+TEST_CASE("golden: chunks' largest entries keep their bytes, with one value to four") {
+    const chunked_top_k options{.chunk = 8, .kept = 4};
+    CHECK(message(options, twenty_values()) == "523333e3c00000f040a72d19d401");
+    CHECK(message(options, {0, 0, 5, 0, 0, 0, 0, 0, 0, 5}) == "110000a0401308");
+    CHECK(message(options, {0, 0, 5, 0, 0, 0, 0, 0, 0, -5}) == "120000a0c00000a040130801");
+    CHECK(message(options, {1, 1, 9, 0, -4, 0, 0, 0}) == "22abaa2abf000010415f0004");
+    CHECK(message(options, std::vector<float>(20)) == "00");
+    CHECK(message(options, {}) == "00");
 }

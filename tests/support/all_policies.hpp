@@ -9,6 +9,7 @@
 #include "sotto/collectives/ring.hpp"
 #include "sotto/collectives/sparse_all_reduce.hpp"
 #include "sotto/collectives/tree.hpp"
+#include "sotto/compressors/chunked_top_k.hpp"
 #include "sotto/compressors/dgc.hpp"
 #include "sotto/compressors/ef21.hpp"
 #include "sotto/compressors/error_feedback.hpp"
@@ -42,7 +43,7 @@ using every_compressor =
                sparsified<top_k, momentum_corrected, exponential_warm_up>,
                sparsified<random_k, momentum_corrected, warm_up>, scaled_sign, qsgd, terngrad,
                error_feedback<scaled_sign>, error_feedback<top_k>, ef21<scaled_sign>, ef21<top_k>,
-               power_sgd>;
+               power_sgd, chunked_top_k, error_feedback<chunked_top_k>>;
 
 /// Those that remember everything they do not send.
 using compressors_with_residual =
@@ -65,6 +66,7 @@ using every_strategy = std::tuple<
     all_reduce<sgd, sparsified<random_k, momentum_corrected, warm_up>, collectives::all_gather>,
     all_reduce<momentum_sgd, power_sgd>, all_reduce<adamw, error_feedback<scaled_sign>>,
     all_reduce<sgd, ef21<top_k>>, all_reduce<momentum_sgd, qsgd>,
+    all_reduce<sgd, error_feedback<chunked_top_k>>,
     all_reduce<sgd, dgc, collectives::sparse_reduce_scatter>,
     all_reduce<sgd, dgc, collectives::hierarchical>,
     all_reduce<momentum_sgd, power_sgd, collectives::hierarchical>>;

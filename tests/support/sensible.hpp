@@ -1,6 +1,8 @@
 #pragma once
 
+#include "sotto/compressors/chunked_top_k.hpp"
 #include "sotto/compressors/dgc.hpp"
+#include "sotto/compressors/error_feedback.hpp"
 #include "sotto/compressors/sparsified.hpp"
 #include "sotto/compressors/threshold.hpp"
 #include "sotto/optimizers/clipped.hpp"
@@ -20,8 +22,16 @@ struct sensible {
         if constexpr (requires { policy.warm_up_epochs; }) policy.warm_up_epochs = 1.0;
         if constexpr (requires { policy.limit = 5.0; }) policy.limit = 5.0;
         if constexpr (requires { policy.learning_rate; }) policy.learning_rate = 0.0625;
+        if constexpr (requires { policy.chunk, policy.kept; }) policy.chunk = 64, policy.kept = 8;
         if constexpr (requires { policy.ranks_per_host; }) policy.ranks_per_host = 2;
         return policy;
+    }
+};
+
+template <>
+struct sensible<error_feedback<chunked_top_k>> {
+    static error_feedback<chunked_top_k> options() {
+        return {sensible<chunked_top_k>::options(), 0.95};
     }
 };
 

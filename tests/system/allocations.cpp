@@ -5,88 +5,32 @@
 
 #include <algorithm>
 #include <atomic>
-#include <barrier>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
-#include <string>
 #include <vector>
 
 #include "sotto/data/digits.hpp"
 #include "sotto/models/mlp.hpp"
 #include "support/all_policies.hpp"
 #include "support/all_transports.hpp"
-#include "support/allocation_count.hpp"
+#include "support/counting_window.hpp"
 #include "support/numbers.hpp"
 #include "support/sensible.hpp"
 #include "support/training.hpp"
 
 using namespace sotto;
-using testing::sensible;
+using testing::at_the_window, testing::counted, testing::counting_window, testing::sensible;
 
 namespace {
 
 constexpr int world = 4;
 constexpr std::int64_t epochs_counted = 4;
 
-/// Counts what all threads allocate from the end of the first step to the last epoch's end. All
-/// ranks meet at both ends, so that what one allocates before or after is not counted.
-class counting_window {
-public:
-    explicit counting_window(int ranks) : meeting_(ranks) {}
-
-    void on_step(int rank, const step_report& report) {
-        if (report.step != 1) return;
-        meeting_.arrive_and_wait();  // every rank has done its first step
-        if (rank == 0) count_.emplace();
-        meeting_.arrive_and_wait();
-    }
-
-    void on_epoch(int rank, const epoch_report& report) {
-        if (report.epoch != epochs_counted) return;
-        meeting_.arrive_and_wait();  // no rank does anything any more
-        if (rank == 0) found_ = count_->on_all_threads();
-        meeting_.arrive_and_wait();
-    }
-
-    std::int64_t found() const { return found_; }
-
-private:
-    std::barrier<> meeting_;
-    std::optional<support::allocation_count> count_;
-    std::int64_t found_ = -1;
-};
-
-struct at_the_window {
-    counting_window* window;
-    int rank;
-    void on_step(const step_report& report) { window->on_step(rank, report); }
-    void on_epoch(const epoch_report& report) { window->on_epoch(rank, report); }
-};
-
-bool counted() {
-    if (!support::allocation_count::works)
-        MESSAGE("skipped: allocations are not counted under sanitizers");
-    return support::allocation_count::works;
-}
-
-/// A model of many tensors of all sizes, so that many transfers are under way at once.
-layout many_tensors() {
-    layout tensors;
-    for (int i = 0; i < 12; ++i) {
-        const std::string name = "layer" + std::to_string(i);
-        tensors.add(name + ".weight", {4 + 7 * i, 5 + i});
-        tensors.add(name + ".bias", {4 + 7 * i}, tensor_kind::bias);
-    }
-    tensors.add("empty", {0, 2});
-    return tensors;
-}
-
 template <class Over, class Strategy>
 std::int64_t allocations(const Strategy& strategy) {
-    counting_window window(world);
+    counting_window window(world, epochs_counted);
     Over::run(world, [&](auto& transport) {
-        testing::number_model model(many_tensors());
+        testing::number_model model(testing::many_tensors());
         trainer trainer{model, strategy, transport, {.batch_size = 4}};
         const int rank = transport.rank();
         const testing::numbered unseen{23};
@@ -116,7 +60,7 @@ void takes_no_memory_over_any_transport(const Strategy& strategy) {
 
 TEST_CASE("the window shows an allocation of a single rank in a single step") {
     if (!counted()) return;
-    counting_window window(world);
+    counting_window window(world, epochs_counted);
     run_in_process(world, [&](in_process& transport) {
         testing::number_model model;
         const int rank = transport.rank();
@@ -173,7 +117,7 @@ template <class Strategy>
 taken by_perceptron(std::int64_t hidden, std::int64_t examples, const Strategy& strategy) {
     const auto digits = data::digits(examples, random_stream{1});
     const auto unseen = data::digits(70, random_stream{2});
-    counting_window window(world);
+    counting_window window(world, epochs_counted);
     std::atomic<std::int64_t> longest = 0;
     run_in_process(world, [&](in_process& transport) {
         models::mlp model{784, hidden, 10};

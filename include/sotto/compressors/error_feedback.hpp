@@ -4,19 +4,22 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "sotto/compressors/compressor.hpp"
 #include "sotto/compressors/contractive.hpp"
 #include "sotto/compressors/versioned_buffer.hpp"
+#include "sotto/core/errors.hpp"
 #include "sotto/kernels/arithmetic.hpp"
 #include "sotto/kernels/momentum.hpp"
 
 namespace sotto {
 
 /// Adds to every gradient what a compressor left out of those before.
-///   math    p = g + e;  send C(p);  e = p - C(p). With every round sent + remembered = given, but
-///           for rounding where C(p) and p differ in magnitude. The memory is of gradients: where
+///   math    p = g + b e;  send C(p);  e = p - C(p), with b the decay. With b = 1 sent + remembered
+///           = given with every round, but for rounding where C(p) and p differ in magnitude; with
+///           less, what has waited long counts less. The memory is of gradients: where
 ///           the learning rate falls, what waited is applied at the lower one. Plain sgd learns by
 ///           scaled signs at the rate it has for whole gradients; momentum after the exchange adds
 ///           each message up 1 / (1 - m) times, and needs a lower one
@@ -24,7 +27,7 @@ namespace sotto {
 ///   cost    besides the inner compressor's: 8 bytes a weight, and of its own message another
 ///           decoding and, unless it has decode_subtract, 4 bytes a value of the largest tensor.
 ///           `sparsified{..., residual{}}` does the same for chosen entries in fewer passes
-///   errors  the inner compressor's
+///   errors  the inner compressor's; bind throws invalid_option unless 0 <= decay <= 1
 ///   source  Seide et al. 2014, 1-bit stochastic gradient descent (Interspeech); Karimireddy et
 ///           al. 2019, arXiv:1901.09847
 template <class Inner>
@@ -35,16 +38,22 @@ struct error_feedback {
                   "bound, and two memories would hold the same gradient twice");
 
     Inner inner{};
+    double decay = 1.0;  // of what waits, a round
 
     static constexpr bool remembers = true;
     class state;
     state bind(const layout& tensors) const { return state(*this, tensors); }
     state bind_decoder(const layout& tensors) const { return state(*this, tensors, false); }
-    void describe(auto&& field) const { field("inner", inner); }
+    void describe(auto&& field) const {
+        field("inner", inner);
+        field("decay", decay);
+    }
 };
 
 template <class Inner>
 error_feedback(Inner) -> error_feedback<Inner>;
+template <class Inner>
+error_feedback(Inner, double) -> error_feedback<Inner>;
 
 template <class Inner>
 class error_feedback<Inner>::state {
@@ -57,6 +66,7 @@ class error_feedback<Inner>::state {
 public:
     state(const error_feedback& options, const layout& tensors, bool encodes = true)
         : tensors_(tensors),
+          decay_(checked(options.decay)),
           inner_(encodes ? options.inner.bind(tensors_)
                          : compressing::bind_decoder(options.inner, tensors_)),
           error_(encodes ? tensors : compressing::no_tensors()) {
@@ -72,7 +82,7 @@ public:
 
     void encode(const tensor& t, std::span<const float> gradient, bytes& out) {
         const auto waiting = error_.next(t);
-        kernels::accumulate(gradient, 1.0f, error_.committed(t), waiting);
+        kernels::accumulate(error_.committed(t), decay_, gradient, waiting);
         const std::size_t start = out.size();
         inner_.encode(t, waiting, out);
         take(t, byte_view(out).subspan(start), waiting);
@@ -107,6 +117,13 @@ public:
     std::span<const float> unsent(const tensor& t) const noexcept { return error_.committed(t); }
 
 private:
+    static float checked(double decay) {
+        if (!(decay >= 0.0 && decay <= 1.0))
+            throw invalid_option("error_feedback: decay is " + std::to_string(decay) +
+                                 "; it must be at least 0 and at most 1");
+        return static_cast<float>(decay);
+    }
+
     void take(const tensor& t, byte_view message, std::span<float> waiting) {
         if constexpr (subtracts) {
             inner_.decode_subtract(t, message, waiting);
@@ -119,6 +136,7 @@ private:
     }
 
     layout tensors_;
+    float decay_;
     inner_state inner_;
     versioned_buffer error_;
     std::vector<float> sent_;

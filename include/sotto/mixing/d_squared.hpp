@@ -22,6 +22,7 @@ namespace sotto::mixing {
 ///           arXiv:1803.07068; Yuan et al. 2019, Exact diffusion
 struct d_squared {
     static constexpr double smallest_eigenvalue = -1.0 / 3.0;
+    static constexpr bool corrects_last_step = true;
     class state;
     state bind(const layout& tensors) const;
     void describe(auto&&) const {}

@@ -34,6 +34,8 @@ namespace sotto {
 ///   needs_rate        the optimizer must tell its learning rate
 ///   plain_steps       the optimizer must be plain SGD or a schedule of it: the method has momentum
 ///                     of its own
+///   corrects_last_step   a step is corrected by where the one before it went, so that nothing else
+///                     may move the parameters between them
 ///   smallest_eigenvalue (a double)   no eigenvalue of the mixing matrix may be as small as that
 template <class M>
 concept mixing_method = requires(const M& options, const layout& tensors) {
@@ -69,6 +71,10 @@ concept needs_rate = requires {
 template <class M>
 concept plain_steps = requires {
     requires M::plain_steps;
+};
+template <class M>
+concept corrects_last_step = requires {
+    requires M::corrects_last_step;
 };
 
 template <class State>

@@ -25,6 +25,12 @@ namespace sotto::mixing {
 ///   source  Wang et al. 2020, SlowMo, arXiv:1910.00643
 template <mixing_method Inner = adapt_then_combine>
 struct slow_momentum {
+    static_assert(
+        !mixing::corrects_last_step<Inner>,
+        "mixing::slow_momentum: d_squared takes whatever moves the parameters between two "
+        "steps for a step of its own, and would repeat the slow momentum's for ever: use "
+        "gradient_tracking{}, which brings ranks together as well");
+
     Inner inner{};
     std::int64_t every = 48;
     double momentum = 0.7;

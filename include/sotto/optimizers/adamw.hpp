@@ -10,6 +10,7 @@
 #include "sotto/core/layout.hpp"
 #include "sotto/kernels/updates.hpp"
 #include "sotto/optimizers/optimizer.hpp"
+#include "sotto/optimizers/saved_names.hpp"
 #include "sotto/optimizers/sgd.hpp"
 
 namespace sotto {
@@ -44,6 +45,8 @@ public:
     state(const adamw& options, const layout& tensors)
         : options_(options),
           tensors_(tensors),
+          mean_names_("adamw/mean/", tensors),
+          square_names_("adamw/square/", tensors),
           mean_(static_cast<std::size_t>(tensors.size())),
           square_(static_cast<std::size_t>(tensors.size())) {
         detail::check_rate("adamw", options.learning_rate);
@@ -80,14 +83,15 @@ public:
     void visit(auto&& field) {
         field("adamw/steps", steps_);
         for (const tensor& t : tensors_) {
-            field("adamw/mean/" + t.name, t.of(std::span(mean_)));
-            field("adamw/square/" + t.name, t.of(std::span(square_)));
+            field(mean_names_.of(t), t.of(std::span(mean_)));
+            field(square_names_.of(t), t.of(std::span(square_)));
         }
     }
 
 private:
     adamw options_;
     layout tensors_;
+    detail::saved_names mean_names_, square_names_;
     std::int64_t steps_ = 0;
     kernels::adamw_step step_{};
     large_vector<float> mean_, square_;

@@ -7,6 +7,7 @@
 #include "sotto/core/layout.hpp"
 #include "sotto/kernels/updates.hpp"
 #include "sotto/optimizers/optimizer.hpp"
+#include "sotto/optimizers/saved_names.hpp"
 #include "sotto/optimizers/sgd.hpp"
 
 namespace sotto {
@@ -39,6 +40,7 @@ public:
     state(const momentum_sgd& options, const layout& tensors)
         : options_(options),
           tensors_(tensors),
+          names_("momentum/", tensors),
           velocity_(static_cast<std::size_t>(tensors.size())) {
         detail::check_rate("momentum_sgd", options.learning_rate);
         detail::check_share("momentum_sgd", "momentum", options.momentum);
@@ -59,12 +61,13 @@ public:
     }
 
     void visit(auto&& field) {
-        for (const tensor& t : tensors_) field("momentum/" + t.name, t.of(std::span(velocity_)));
+        for (const tensor& t : tensors_) field(names_.of(t), t.of(std::span(velocity_)));
     }
 
 private:
     momentum_sgd options_;
     layout tensors_;
+    detail::saved_names names_;
     float rate_ = 0.0f;
     large_vector<float> velocity_;
 };

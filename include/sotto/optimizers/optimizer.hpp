@@ -42,8 +42,10 @@ struct step_info {
 ///                                                      carry
 ///   visit(field)                                       calls field(name, value) for everything to
 ///                                                      be saved: spans of float and std::int64_t,
-///                                                      the same on all ranks. Without it only a
-///                                                      linear optimizer can be in a checkpoint
+///                                                      the same on all ranks. Some strategies call
+///                                                      it every step: it takes no memory. Without
+///                                                      it only a linear optimizer can be in a
+///                                                      checkpoint
 ///   static constexpr bool steps_by_tensor              true says that begin_step does not read the
 ///                                                      gradient, so that tensors may be updated
 ///                                                      while others are computed

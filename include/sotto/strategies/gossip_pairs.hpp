@@ -24,6 +24,7 @@
 #include "sotto/strategies/stopwatch.hpp"
 #include "sotto/strategies/strategy.hpp"
 #include "sotto/strategies/work_of_gradient.hpp"
+#include "sotto/topologies/mixing_graph.hpp"
 #include "sotto/topologies/topology.hpp"
 #include "sotto/transports/transport.hpp"
 
@@ -34,7 +35,8 @@ namespace sotto {
 /// whenever it waits, it answers others' offers. An empty offer says that a rank has done its
 /// steps: it answers until all have.
 ///   math    of an offer x_i, rank j takes d = (x_i - x_j) / 2, adds it to its own and sends it
-///           back; rank i subtracts it
+///           back; rank i subtracts it. Where two ranks' offers to each other cross, that of the
+///           lower counts and the other is answered by 0: both would change places, and drift apart
 template <class Options, class Transport>
 class gossip_pairs {
     using optimizer_options = std::remove_cvref_t<decltype(std::declval<Options>().optimizer)>;
@@ -99,6 +101,14 @@ public:
     /// Offers of others that were answered, and of its own.
     std::int64_t answered() const noexcept { return answered_count_; }
     std::int64_t offered() const noexcept { return offered_count_; }
+    /// Who may mix with whom, for logs.
+    topologies::mixing_graph graph() {
+        return topologies::graph_of(
+            through_->size(), topology_.period(),
+            consensus_report::unknown, [this](std::int64_t round) -> const auto& {
+                return topology_.matrix(round);
+            });
+    }
 
 private:
     void require_links() {
@@ -188,6 +198,7 @@ private:
         if (neighbours.empty() || tensors_.size() == 0) return false;
         const int to = neighbours[static_cast<std::size_t>(random_.below(neighbours.size()))].rank;
         std::copy(own_.begin(), own_.end(), offered_.begin());
+        offered_to_ = to;
         mine_.push(
             through_->receive(to, answers_label(), std::as_writable_bytes(std::span(answered_))));
         mine_.push(through_->send(to, offers_label(), std::as_bytes(std::span(offered_))));
@@ -241,9 +252,10 @@ private:
 
     void answer(int to) {
         require_finite_from(to, kernels::sum_of_squares(offer_), offer_);
+        const bool crosses = !mine_.empty() && offered_to_ == to && through_->rank() < to;
         std::copy(offer_.begin(), offer_.end(), answer_.begin());
         kernels::subtract_scaled(answer_, 1.0f, own_);
-        kernels::scale(answer_, 0.5f);
+        kernels::scale(answer_, crosses ? 0.0f : 0.5f);
         kernels::add(own_, answer_);
         answers_.push(through_->send(to, answers_label(), std::as_bytes(std::span(answer_))));
         ++answered_count_;
@@ -291,7 +303,7 @@ private:
     std::vector<std::int64_t> endings_;  // calls of `fit` that each other rank has done
     std::int64_t fit_ = 0;               // the one under way
     std::int64_t answered_count_ = 0, offered_count_ = 0;
-    int from_ = 0;
+    int from_ = 0, offered_to_ = 0;
     bool has_begun_ = false;
     // Last: transfers end before the memory goes.
     collectives::flight<Transport> offers_, answers_, mine_;

@@ -30,6 +30,7 @@
 #include "sotto/strategies/stopwatch.hpp"
 #include "sotto/strategies/strategy.hpp"
 #include "sotto/strategies/work_of_gradient.hpp"
+#include "sotto/topologies/mixing_graph.hpp"
 
 namespace sotto {
 
@@ -72,6 +73,15 @@ public:
                                  "; it must be at least 0");
         if (measure_every_ > 0 || controlling::measures_exactly<control_options>)
             study_.emplace(through, tensors.size(), measure_every_ > 0);
+    }
+
+    /// Who mixes with whom, for logs.
+    topologies::mixing_graph graph() {
+        const auto matrix = [this](std::int64_t round) -> const auto& {
+            return mixing_.matrix(round);
+        };
+        return topologies::graph_of(through_->size(), mixing_.summary().period,
+                                    mixing_.summary().second_singular_value, matrix);
     }
 
     data::share share() const noexcept { return {through_->rank(), through_->size()}; }

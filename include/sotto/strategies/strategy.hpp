@@ -17,6 +17,7 @@
 #include "sotto/strategies/server_memory.hpp"
 #include "sotto/strategies/server_report.hpp"
 #include "sotto/strategies/task.hpp"
+#include "sotto/topologies/mixing_graph.hpp"
 #include "sotto/transports/transport.hpp"
 
 namespace sotto {
@@ -86,6 +87,7 @@ using strategy_state = decltype(std::declval<const S&>().bind(std::declval<const
 ///                                              ranks puts it there. The same on all ranks; `rank`
 ///   memory_of_server() -> std::optional<server_memory>, report_of_server() ->
 ///   std::optional<server_report>               where this rank serves others: for logs
+///   graph() -> topologies::mixing_graph        where ranks mix with neighbours: for logs
 ///   losses() -> range of rank_loss             ranks that went while others trained on
 ///   servers_forget() -> bool                   whether a server that fails begins anew
 /// `static constexpr bool synchronous` in the options says that after a round all ranks hold the
@@ -162,6 +164,17 @@ template <class State>
 std::optional<server_report> report_of_server(const State& state) {
     if constexpr (requires { state.report_of_server(); })
         return state.report_of_server();
+    else
+        return std::nullopt;
+}
+
+/// Its own, or that of the strategy inside it.
+template <class State>
+std::optional<topologies::mixing_graph> mixing_graph_of(State& state) {
+    if constexpr (requires { state.graph(); })
+        return state.graph();
+    else if constexpr (requires { state.outer().graph(); })
+        return state.outer().graph();
     else
         return std::nullopt;
 }

@@ -14,10 +14,12 @@
 
 #include "sotto/core/errors.hpp"
 #include "sotto/trainer/callback.hpp"
+#include "sotto/trainer/consensus_lines.hpp"
 #include "sotto/trainer/line_file.hpp"
 #include "sotto/trainer/peak_memory.hpp"
 #include "sotto/trainer/recent_rounds.hpp"
 #include "sotto/trainer/round_times.hpp"
+#include "sotto/trainer/run_consensus.hpp"
 #include "sotto/trainer/run_log.hpp"
 #include "sotto/trainer/server_lines.hpp"
 #include "sotto/trainer/write_failure.hpp"
@@ -38,10 +40,15 @@ struct json_lines_options {
 ///   run     rank, world_size, epochs left to do, examples of this rank and steps an epoch, step;
 ///           options and tensors of the whole run. First
 ///           server_memory, the bytes that it takes, where this rank serves others
+///           mixing, where ranks mix with neighbours: ranks, period (in rounds; 0: each is drawn
+///           anew), second_singular_value where it is known, link_count, and links, each [from, to,
+///           weight], none where there are over 16,384
 ///   step    step (counted from 1), epoch (passes over the data when it began, with their
 ///           fraction), rank_loss (mean over this rank's batch), costs of the step,
 ///           began_seconds by the transport's clock where the strategy tells,
-///           tensor_message_bytes
+///           tensor_message_bytes; consensus, where ranks mix with neighbours, as consensus_report
+///           has it: rounds, and what was measured of change, estimate, distance, target, critical,
+///           learning_rate, gradient_norm and squared_changes (by tensor)
 ///   epoch   epoch (counted from 1), complete (false where `fit` ended inside it), step, loss (mean
 ///           over all ranks' examples), test_loss, test_accuracy and test_examples where it was
 ///           evaluated, costs of the epoch, peak_memory_bytes of the process so far
@@ -113,6 +120,7 @@ public:
                     {"options", fields_of(info.description)},
                     {"tensors", std::move(tensors)}};
         if (info.serves) line["server_memory"] = detail::fields_of_memory(*info.serves);
+        if (info.mixing) line["mixing"] = detail::fields_of_graph(*info.mixing);
         const std::error_code reason = put(line);
         if (reason) fail("written", reason);
     }
@@ -130,6 +138,8 @@ public:
         if (const double clock = clock_of(report.round); std::isfinite(clock))
             line["began_seconds"] = clock;
         line["tensor_message_bytes"] = report.round.tensor_message_bytes;
+        if (consensus_means::tells(report.round.consensus))
+            line["consensus"] = detail::fields_of_consensus(report.round.consensus);
         write(line, report.step);
     }
 

@@ -15,6 +15,9 @@
 #include <nlohmann/json.hpp>
 
 #include "sotto/core/errors.hpp"
+#include "sotto/strategies/consensus_report.hpp"
+#include "sotto/topologies/mixing_graph.hpp"
+#include "sotto/trainer/consensus_lines.hpp"
 #include "sotto/trainer/round_times.hpp"
 #include "sotto/trainer/run_log.hpp"
 #include "sotto/trainer/server_lines.hpp"
@@ -91,6 +94,7 @@ private:
     static constexpr std::int64_t count_max = std::int64_t{1} << 40;
     static constexpr std::int64_t bytes_max = std::int64_t{1} << 53;
     static constexpr double seconds_max = 1e10;  // three centuries
+    static constexpr double distance_max = 1e300;
 
     json parse(std::string_view text) {
         std::array<std::size_t, depth_max + 2> keys{};  // of the object open at each depth
@@ -118,8 +122,7 @@ private:
             .examples = count(line, "examples"),
         };
         if (line.contains("step")) start.steps_before = count(line, "step");
-        const json& options = member(line, "options");
-        if (!options.is_object()) refuse_member("options", "an object", options);
+        const json& options = object_of(line, "options");
         for (const auto& [name, value] : options.items()) {
             if (!value.is_string()) refuse_member("options." + name, "a string", value);
             start.options.emplace_back(name, value.get_ref<const std::string&>());
@@ -132,6 +135,7 @@ private:
             start.tensors.push_back(std::move(t));
         }
         if (line.contains("server_memory")) start.serves = memory_of_server(line);
+        if (line.contains("mixing")) start.mixing = graph_of(line);
         log_.begin(std::move(start));
     }
 
@@ -150,6 +154,7 @@ private:
                        std::to_string(log_.about.tensors.size()),
                    std::to_string(tensor_bytes_.size()));
         s.tensor_message_bytes = tensor_bytes_;
+        if (line.contains("consensus")) s.consensus = consensus_of(line);
         log_.add(s);
     }
 
@@ -202,9 +207,49 @@ private:
         log_.typical_round = std::move(r);
     }
 
+    consensus_report consensus_of(const json& line) {
+        const json& fields = object_of(line, "consensus");
+        consensus_report found;
+        if (fields.contains("rounds")) found.rounds = count(fields, "rounds");
+        for (const auto& [name, member] : detail::consensus_members)
+            if (fields.contains(name)) found.*member = number(fields, name, distance_max);
+        squared_changes_.clear();
+        if (fields.contains("squared_changes"))
+            for (const json& each : list(fields, "squared_changes"))
+                squared_changes_.push_back(not_negative(each, "squared_changes[]", distance_max));
+        if (!squared_changes_.empty() && squared_changes_.size() != log_.about.tensors.size())
+            refuse("as many squared_changes as the run has tensors, " +
+                       std::to_string(log_.about.tensors.size()),
+                   std::to_string(squared_changes_.size()));
+        found.squared_changes = squared_changes_;
+        return found;
+    }
+
+    topologies::mixing_graph graph_of(const json& line) {
+        const json& fields = object_of(line, "mixing");
+        topologies::mixing_graph graph{
+            .ranks = static_cast<int>(count(fields, "ranks", 1, 1 << 24)),
+            .period = count(fields, "period"),
+            .link_count = count(fields, "link_count")};
+        if (fields.contains("second_singular_value"))
+            graph.second_singular_value = number(fields, "second_singular_value", 1e6);
+        const json& links = list(fields, "links");
+        if (links.size() > topologies::mixing_graph::links_max)
+            refuse("links of at most " + std::to_string(topologies::mixing_graph::links_max),
+                   std::to_string(links.size()));
+        for (const json& each : links) {
+            if (!each.is_array() || each.size() != 3)
+                refuse_member("links[]", "[from, to, weight]", each);
+            const auto rank = [&](std::size_t i) {
+                return static_cast<int>(whole(each[i], "links[][]", 0, graph.ranks - 1));
+            };
+            graph.links.push_back({rank(0), rank(1), not_negative(each[2], "links[][2]", 1e6)});
+        }
+        return graph;
+    }
+
     server_memory memory_of_server(const json& line) {
-        const json& fields = member(line, "server_memory");
-        if (!fields.is_object()) refuse_member("server_memory", "an object", fields);
+        const json& fields = object_of(line, "server_memory");
         server_memory memory;
         for (const auto& [name, value] : detail::server_memory_members)
             memory.*value = count(fields, name, 0, bytes_max);
@@ -312,6 +357,12 @@ private:
         return *found;
     }
 
+    const json& object_of(const json& line, const char* name) {
+        const json& value = member(line, name);
+        if (!value.is_object()) refuse_member(name, "an object", value);
+        return value;
+    }
+
     const std::string& text_of(const json& object, const char* name) {
         const json& value = member(object, name);
         if (!value.is_string()) refuse_member(name, "a string", value);
@@ -357,7 +408,9 @@ private:
     }
 
     double number(const json& object, const char* name, double most) {
-        const json& value = member(object, name);
+        return not_negative(member(object, name), name, most);
+    }
+    double not_negative(const json& value, const char* name, double most) {
         if (!value.is_number() || !(value.get<double>() >= 0.0) || value.get<double>() > most)
             refuse_member(name, "a number that is not negative", value);
         return value.get<double>();
@@ -410,6 +463,7 @@ private:
     run_log log_;
     std::int64_t lines_ = 0;
     std::vector<std::int64_t> tensor_bytes_;
+    std::vector<double> squared_changes_;
 };
 
 }  // namespace sotto

@@ -48,6 +48,7 @@ svg path{fill:none}
 svg .band{opacity:.15}
 .m{stroke:var(--paper);stroke-width:1}
 .g{stroke:var(--rule);stroke-width:1}.a{stroke:var(--soft);stroke-width:1}
+.edge{stroke:var(--c0)}.tip{fill:var(--c0)}.node{fill:var(--ink);stroke:var(--paper)}
 .here{stroke:var(--ink);stroke-width:1;stroke-dasharray:3 3}
 .scroll{overflow-x:auto;--c:linear-gradient(90deg,var(--paper) 12px,transparent);
 --d:linear-gradient(270deg,var(--paper) 12px,transparent);

@@ -12,6 +12,7 @@
 #include "sotto/strategies/round_report.hpp"
 #include "sotto/strategies/server_memory.hpp"
 #include "sotto/strategies/server_report.hpp"
+#include "sotto/topologies/mixing_graph.hpp"
 
 namespace sotto {
 
@@ -42,7 +43,8 @@ struct run_info {
     const layout* parameters = nullptr;
     std::string description{};              // every option of the run, a line each
     std::optional<server_memory> serves{};  // bytes that it takes that this rank serves others
-    bool servers_forget = false;            // one that fails begins anew: nothing of it is saved
+    std::optional<topologies::mixing_graph> mixing{};  // where ranks mix with neighbours
+    bool servers_forget = false;  // one that fails begins anew: nothing of it is saved
 };
 
 /// One step of this rank.

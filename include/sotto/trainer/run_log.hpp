@@ -11,12 +11,15 @@
 #include <utility>
 #include <vector>
 
+#include "sotto/strategies/consensus_report.hpp"
 #include "sotto/strategies/rank_loss.hpp"
 #include "sotto/strategies/server_memory.hpp"
 #include "sotto/strategies/server_report.hpp"
+#include "sotto/topologies/mixing_graph.hpp"
 #include "sotto/trainer/rank_timeline.hpp"
 #include "sotto/trainer/reports.hpp"
 #include "sotto/trainer/round_times.hpp"
+#include "sotto/trainer/run_consensus.hpp"
 #include "sotto/trainer/run_costs.hpp"
 #include "sotto/trainer/run_ranks.hpp"
 
@@ -67,6 +70,7 @@ struct run_point {
     std::int64_t losses = 0;  // how many were finite
     double loss_sum = 0.0, loss_min = 0.0, loss_max = 0.0;
     double dense_bytes = 0.0, message_bytes = 0.0;  // of these steps alone
+    consensus_means consensus{};                    // the same
 
     double loss() const noexcept { return loss_sum / static_cast<double>(losses); }
     friend bool operator==(const run_point&, const run_point&) = default;
@@ -80,6 +84,7 @@ struct run_point {
         loss_sum += next.loss_sum;
         dense_bytes += next.dense_bytes;
         message_bytes += next.message_bytes;
+        consensus.merge(next.consensus);
         last_step = next.last_step;
         seconds = next.seconds;
         bytes_sent = next.bytes_sent;
@@ -112,7 +117,7 @@ struct run_remark {
 /// Steps are kept as points, of which there are never more than `points_max`: when they are full,
 /// neighbours are merged two by two, keeping sums, minima and maxima. So a run of any length takes
 /// the same memory, apart from its epochs.
-///   cost    a step O(1) on average, without allocation after `reserve`; 4096 points are 0.4 MB
+///   cost    a step O(1) on average, without allocation after `reserve`; 4096 points are 0.7 MB
 class run_log {
 public:
     static constexpr std::size_t points_max = 4096;
@@ -126,7 +131,8 @@ public:
         std::int64_t examples = 0;
         std::vector<std::pair<std::string, std::string>> options{};
         std::vector<run_tensor> tensors{};
-        std::optional<server_memory> serves{};  // where this rank does
+        std::optional<server_memory> serves{};             // where this rank does
+        std::optional<topologies::mixing_graph> mixing{};  // where ranks mix with neighbours
     };
 
     struct step {
@@ -136,6 +142,7 @@ public:
         double loss = 0.0;
         run_costs costs{};
         double clock = std::numeric_limits<double>::quiet_NaN();  // as rank_timeline has it
+        consensus_report consensus{};
         std::span<const std::int64_t> tensor_message_bytes{};
     };
 
@@ -149,6 +156,7 @@ public:
     std::vector<run_remark> remarks{};
     std::vector<server_report> servers{};  // what each last told, by their ranks
     std::vector<rank_loss> losses{};       // that this rank knew of when the last `fit` ended
+    run_consensus consensus{};
     rank_timeline timeline{};
     std::vector<rank_timeline> others{};         // of other ranks, see joined_ranks
     std::vector<rank_total> ranks{};             // that trained, this one too, see joined_ranks
@@ -169,6 +177,7 @@ public:
     /// Takes the memory for all points now.
     void reserve() {
         points.reserve(points_max);
+        consensus.reserve();
         timeline.reserve();
     }
 
@@ -179,6 +188,7 @@ public:
         const std::vector<run_tensor> before = std::exchange(about, std::move(known)).tensors;
         tensor_sums_.assign(about.tensors.size(), 0.0);
         tensor_epoch_ = -1.0;  // the next step's begins anew
+        consensus.begin(about.tensors.size());
         keep_bytes_of(before);
         timeline.begin(about.rank);
         serving_ = {};
@@ -212,6 +222,8 @@ public:
             point.losses = 1;
             point.loss_sum = point.loss_min = point.loss_max = s.loss;
         }
+        point.consensus.add(s.consensus);
+        consensus.add(s.epoch, s.consensus, times);
         judge(s.loss, s.number);
         told_ = true;
         last_step = s.number;
@@ -241,6 +253,7 @@ public:
         e.steps = e.step - std::exchange(epoch_from_, e.step);
         e.bytes_sent = total.bytes_sent;
         epochs.push_back(std::move(e));
+        consensus.end_epoch();
     }
 
     void end(double seconds_since_begin, bool early,

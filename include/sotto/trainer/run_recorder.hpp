@@ -34,7 +34,8 @@ public:
                              .steps_before = info.steps_before + info.steps_at_servers,
                              .steps_an_epoch = info.steps_an_epoch,
                              .examples = info.examples,
-                             .serves = info.serves};
+                             .serves = info.serves,
+                             .mixing = info.mixing};
         std::string_view text = info.description;
         while (!text.empty()) {
             const std::string_view line = text.substr(0, text.find('\n'));
@@ -57,6 +58,7 @@ public:
                                .loss = report.round.loss,
                                .costs = costs_of(report.round),
                                .clock = clock_of(report.round),
+                               .consensus = report.round.consensus,
                                .tensor_message_bytes = report.round.tensor_message_bytes});
         recent_.add(report);
     }

@@ -292,6 +292,7 @@ private:
                             .parameters = &tensors(),
                             .description = description_,
                             .serves = conducting::memory_of_server(state_),
+                            .mixing = conducting::mixing_graph_of(state_),
                             .servers_forget = conducting::servers_forget(state_)};
         (calling::begin(extras, info), ...);
 
@@ -467,8 +468,7 @@ private:
     /// Whether this rank is there to serve others; without examples anywhere nobody could train.
     static bool has_no_rounds(const epoch_agreement& agreed, const data::share& share) {
         if (agreed.rounds > 0) return false;
-        if (in_step)
-            throw invalid_option("fit: no rank has any examples to train on");
+        if (in_step) throw invalid_option("fit: no rank has any examples to train on");
         if (!share.empty()) throw invalid_option("fit: this rank has no examples to train on");
         return true;
     }

@@ -2,7 +2,11 @@
 
 #include <doctest/doctest.h>
 
+#include <bit>
+#include <cmath>
 #include <cstdint>
+#include <limits>
+#include <span>
 #include <vector>
 
 #include "sotto/core/errors.hpp"
@@ -10,6 +14,7 @@
 #include "support/lanes.hpp"
 
 namespace kernels = sotto::kernels;
+namespace testing = sotto::testing;
 using kernels::weighted_values;
 using sotto::testing::same_as_plain;
 
@@ -38,6 +43,55 @@ bool averages_as_plain() {
                 static_cast<const weighted_values*>(others.data()), others.size());
         },
         [](auto& a, std::size_t i) { plain_average<Neighbours + 1>(a, i); });
+}
+
+/// What the values at place i move by.
+template <std::size_t Arrays>
+SOTTO_UNFUSED float plain_change(const auto& a, std::size_t i) {
+    SOTTO_UNFUSED_BODY
+    float change = 0.0f;
+    for (std::size_t j = 1; j < Arrays; ++j) change = change + weight_of(j) * (a[j][i] - a[0][i]);
+    return change;
+}
+
+/// In the order that reductions have on every set: place i in partial sum i % 8.
+template <std::size_t Arrays>
+SOTTO_UNFUSED double plain_squares(const auto& a) {
+    SOTTO_UNFUSED_BODY
+    double sums[8] = {};
+    for (std::size_t i = 0; i < a[0].size(); ++i) {
+        const double change = plain_change<Arrays>(a, i);
+        sums[i % 8] += change * change;
+    }
+    return ((sums[0] + sums[1]) + (sums[2] + sums[3])) +
+           ((sums[4] + sums[5]) + (sums[6] + sums[7]));
+}
+
+bool same_double(double a, double b) {
+    return (std::isnan(a) && std::isnan(b)) ||
+           std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b);
+}
+
+template <std::size_t Neighbours>
+bool mixes_as_plain() {
+    bool same_squares = true;
+    const bool same = same_as_plain<Neighbours + 1>(
+        [&](auto set, auto& a) {
+            const double expected = plain_squares<Neighbours + 1>(a);
+            std::vector<weighted_values> others;
+            for (std::size_t j = 1; j < a.size(); ++j) others.push_back({weight_of(j), a[j]});
+            const double found = kernels::run_unfused<kernels::detail::sum_squares>(
+                set, kernels::detail::mixed_values{a[0].data(), others.data(), others.size()},
+                a[0].size());
+            same_squares &= same_double(found, expected);
+        },
+        [](auto& a, std::size_t i) { a[0][i] = a[0][i] + plain_change<Neighbours + 1>(a, i); });
+    return same && same_squares;
+}
+
+std::vector<float> mixed(std::vector<float> own, const std::vector<weighted_values>& others) {
+    kernels::mix(own, others);
+    return own;
 }
 
 }  // namespace
@@ -106,5 +160,106 @@ TEST_CASE("an average refuses neighbours of another size, and changes nothing") 
     CHECK_THROWS_WITH(
         kernels::average(0.5f, own, std::vector<weighted_values>{{0.5f, other}, {0.5f, few}}),
         "average: the size of others[1].values is 4; expected 5, the size of own");
+    CHECK(own == std::vector<float>(5, 1.0f));
+}
+
+TEST_CASE("mixing gives the bits of the plain loop on every set, and the squares of what it adds") {
+    CHECK(mixes_as_plain<0>());
+    CHECK(mixes_as_plain<1>());
+    CHECK(mixes_as_plain<2>());
+    CHECK(mixes_as_plain<3>());
+    CHECK(mixes_as_plain<8>());
+    CHECK(mixes_as_plain<11>());
+}
+
+TEST_CASE("neighbours may lie at any address, and one may be given twice") {
+    testing::at_every_length([](std::size_t n, std::size_t shift) {
+        const auto size = static_cast<std::int64_t>(n + 8);
+        const auto left = testing::normal_values(size, 1), right = testing::normal_values(size, 2);
+        const auto own = testing::normal_values(static_cast<std::int64_t>(n), 3);
+        const auto from = std::span(left).subspan(shift, n), to = std::span(right).subspan(5, n);
+        const std::vector<float> a(from.begin(), from.end()), b(to.begin(), to.end());
+        const auto found = mixed(own, {{0.25f, from}, {0.125f, to}, {0.25f, from}});
+        CHECK(found == mixed(own, {{0.25f, a}, {0.125f, b}, {0.25f, a}}));
+    });
+}
+
+TEST_CASE("workers whose weights are powers of two keep their mean exactly") {
+    constexpr std::size_t workers = 8;
+    for (const std::int64_t n : {1, 100, 1037}) {
+        std::vector<std::vector<float>> x;
+        for (std::uint64_t j = 0; j < workers; ++j) x.push_back(testing::integer_values(n, j));
+        const auto sums = [&] {
+            std::vector<float> sum(x[0].size());
+            for (const auto& values : x)
+                for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += values[i];
+            return sum;
+        };
+        const auto sum = sums();
+        double moved = 0.0;
+        for (std::size_t round = 0; round < 6; ++round) {  // eighths of eighths: 18 bits
+            const auto before = x;
+            const std::size_t far = std::size_t{1} << round % 3;
+            moved = 0.0;
+            for (std::size_t j = 0; j < workers; ++j)
+                moved += kernels::mix(x[j], std::vector<weighted_values>{
+                                                {0.125f, before[(j + far) % workers]},
+                                                {0.125f, before[(j + workers - far) % workers]}});
+            CHECK(sums() == sum);
+        }
+        CHECK(moved > 0.0);
+    }
+}
+
+TEST_CASE("of two workers one gains, bit for bit, what the other loses") {
+    const auto a = testing::normal_values(1037, 1), b = testing::normal_values(1037, 2);
+    const std::vector<float> zero(a.size());
+    // What is added to 0 is the change itself.
+    for (const float weight : {0.5f, 0.3f, 1.0f / 3.0f}) {
+        std::vector<float> to_a(a.size()), to_b(a.size());
+        for (std::size_t i = 0; i < a.size(); ++i) {
+            to_a[i] = b[i] - a[i];
+            to_b[i] = a[i] - b[i];
+        }
+        const auto gained = mixed(zero, {{weight, to_a}}), lost = mixed(zero, {{weight, to_b}});
+        for (std::size_t i = 0; i < a.size(); ++i) CHECK(gained[i] == -lost[i]);
+        auto mine = a, yours = b;
+        CHECK(kernels::mix(mine, std::vector<weighted_values>{{weight, b}}) ==
+              kernels::mix(yours, std::vector<weighted_values>{{weight, a}}));
+        for (std::size_t i = 0; i < a.size(); ++i) {
+            CHECK(mine[i] == a[i] + gained[i]);
+            CHECK(yours[i] == b[i] - gained[i]);
+        }
+    }
+}
+
+TEST_CASE("the change of a mixing is finite if and only if every value's is") {
+    constexpr float infinity = std::numeric_limits<float>::infinity();
+    for (const std::size_t at : {0u, 17u, 36u})
+        for (const float odd : {infinity, -infinity, std::nanf("")}) {
+            std::vector<float> own(37, 1.0f), other(37, 2.0f);
+            CHECK(kernels::mix(own, std::vector<weighted_values>{{0.5f, other}}) == 37 * 0.25);
+            CHECK(own == std::vector<float>(37, 1.5f));
+            other[at] = odd;
+            CHECK_FALSE(
+                kernels::is_finite(kernels::mix(own, std::vector<weighted_values>{{0.5f, other}})));
+        }
+    // Squares of the largest floats leave the range of floats, not that of doubles.
+    std::vector<float> own(20, -1e38f);
+    const std::vector<float> other(20, 2e38f);
+    CHECK(kernels::mix(own, std::vector<weighted_values>{{1.0f, other}}) ==
+          doctest::Approx(20 * 9e76));
+}
+
+TEST_CASE("nobody to mix with changes nothing, and neighbours of another size are refused") {
+    std::vector<float> own(5, 1.0f);
+    CHECK(kernels::mix(own, {}) == 0.0);
+    const std::vector<float> other(5, 2.0f), few(4), many(6);
+    for (const auto* wrong : {&few, &many})
+        CHECK_THROWS_AS(
+            kernels::mix(own, std::vector<weighted_values>{{0.5f, other}, {0.5f, *wrong}}),
+            sotto::invalid_option);
+    CHECK_THROWS_WITH(kernels::mix(own, std::vector<weighted_values>{{0.5f, other}, {0.5f, few}}),
+                      "mix: the size of others[1].values is 4; expected 5, the size of own");
     CHECK(own == std::vector<float>(5, 1.0f));
 }

@@ -102,6 +102,43 @@ TEST_CASE("DiLoCo follows its recursion: Nesterov on how far ranks have come") {
         for (const float x : rank.x) CHECK(x == doctest::Approx(theta).epsilon(1e-5));
 }
 
+TEST_CASE("SparseLoCo follows its recursion: error feedback in place of momentum") {
+    constexpr int ranks = 3, H = 4, meetings = 40;
+    auto outer = sparse_loco(2);
+    outer.compressor.inner.chunk = 5;  // of x and of y each two at most
+    const auto left =
+        pull(local_updates{sgd{.learning_rate = 0.25}, outer, {.every = H}}, ranks, meetings * H);
+    const pulled model{0};
+    auto state = outer.compressor.inner.bind(model.tensors);
+    std::vector<float> theta(8);
+    std::vector<std::vector<float>> e(ranks, theta);
+    for (int meeting = 0; meeting < meetings; ++meeting) {
+        std::vector<float> sum(8);
+        for (int rank = 0; rank < ranks; ++rank) {
+            auto& mine = e[static_cast<std::size_t>(rank)];
+            for (std::size_t i = 0; i < 8; ++i) {
+                float x = theta[i];
+                for (int step = 0; step < H; ++step) x -= 0.25f * (x - static_cast<float>(rank));
+                mine[i] = 0.95f * mine[i] + (theta[i] - x) / ranks;
+            }
+            for (const tensor& t : model.tensors) {
+                bytes message;
+                state.encode(t, t.of(std::span<const float>(mine)), message);
+                state.decode_add(t, message, t.of(std::span(sum)));
+                state.decode_subtract(t, message, t.of(std::span(mine)));
+            }
+        }
+        for (std::size_t i = 0; i < 8; ++i) theta[i] -= sum[i];
+    }
+    for (const ended& rank : left) {
+        CHECK(rank.x == left[0].x);
+        for (std::size_t i = 0; i < 8; ++i) {
+            CHECK(rank.x[i] == doctest::Approx(theta[i]).epsilon(1e-3));
+            CHECK(rank.x[i] == doctest::Approx(1.0).epsilon(0.3));
+        }
+    }
+}
+
 TEST_CASE("ranks send nothing between meetings, and the last steps are not left alone") {
     constexpr int ranks = 2, H = 5;
     std::vector<std::int64_t> sent;

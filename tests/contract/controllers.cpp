@@ -1,0 +1,159 @@
+// What every controller of how far ranks are apart promises, whatever it aims at.
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+#include <vector>
+
+#include "sotto/consensus/consensus_controller.hpp"
+#include "sotto/core/random.hpp"
+#include "support/all_gossip_policies.hpp"
+#include "support/allocation_count.hpp"
+
+using namespace sotto;
+
+namespace {
+
+constexpr int rounds_bound = 300;  // above every rounds_max of the sensible options
+
+template <class Control>
+auto bound() {
+    return testing::sensible<Control>::options().bind();
+}
+
+/// Of the first round of a step.
+consensus_reading reading_of(std::int64_t step, double distance, double lambda = 0.9) {
+    return {.where = {.step = step, .epoch = 0.25 * static_cast<double>(step), .world_size = 8},
+            .learning_rate = 0.1,
+            .gradient_norm = 1.0,
+            .rounds = 1,
+            .distance = distance,
+            .second_singular_value = lambda};
+}
+
+/// Rounds of a step in which each leaves `lambda` of the distance, as many as are wanted.
+template <class State>
+int rounds_of(State& control, consensus_reading now, double lambda) {
+    if (!controlling::wants_one(control, now.where)) return 0;
+    for (; now.rounds < 2 * rounds_bound && control.wants_another(now); ++now.rounds)
+        now.distance *= lambda;
+    return now.rounds;
+}
+
+template <class Control>
+inline constexpr bool is_fixed =
+    std::is_same_v<Control, no_control> || std::is_same_v<Control, fixed_rounds>;
+
+}  // namespace
+
+TEST_CASE_TEMPLATE_DEFINE("rounds end, whatever becomes of the distance", C, ends) {
+    static_assert(consensus_controller<C>);
+    constexpr double infinity = std::numeric_limits<double>::infinity(),
+                     nan = std::numeric_limits<double>::quiet_NaN();
+    auto control = bound<C>();
+    std::int64_t step = 0;
+    for (const double lambda : {1.0, 1.5, 0.5, 0.0})
+        for (const double known : {0.9, 1.0, 0.0, nan})
+            for (const double distance : {0.0, 1e-9, 1.0, 1e9, infinity, nan}) {
+                CAPTURE(lambda);
+                CAPTURE(known);
+                CAPTURE(distance);
+                CHECK(rounds_of(control, reading_of(step++, distance, known), lambda) <=
+                      rounds_bound);
+            }
+}
+TEST_CASE_TEMPLATE_APPLY(ends, testing::every_controller);
+
+TEST_CASE_TEMPLATE_DEFINE("ranks that are told the same do the same", C, agrees) {
+    auto one = bound<C>(), other = bound<C>();
+    random_stream random(3);
+    for (std::int64_t step = 0; step < 200; ++step) {
+        consensus_reading now = reading_of(step, std::abs(random.normal()));
+        now.gradient_norm = std::abs(random.normal());
+        CHECK(one.needs(now.where) == other.needs(now.where));
+        const bool wants = controlling::wants_one(one, now.where);
+        CHECK(wants == controlling::wants_one(other, now.where));
+        for (bool more = wants; more; ++now.rounds) {
+            more = one.wants_another(now);
+            CHECK(more == other.wants_another(now));
+            const double target = controlling::target(one, now);
+            const double same = controlling::target(other, now);
+            CHECK((target == same || (std::isnan(target) && std::isnan(same))));
+            now.distance *= 0.8;
+        }
+    }
+}
+TEST_CASE_TEMPLATE_APPLY(agrees, testing::every_controller);
+
+TEST_CASE_TEMPLATE_DEFINE("exact distances are asked for by those alone that say so", C,
+                          says_what_it_needs) {
+    auto control = bound<C>();
+    bool exact = false;
+    for (std::int64_t step = 0; step < 20; ++step) {
+        const auto where = reading_of(step, 1.0).where;
+        const consensus_measure needed = control.needs(where);
+        exact |= needed == consensus_measure::exact;
+        rounds_of(control, reading_of(step, 1.0), 0.5);
+        CHECK(control.needs(where) == needed);  // of a step, not of a round
+    }
+    CHECK(exact == controlling::measures_exactly<C>);
+}
+TEST_CASE_TEMPLATE_APPLY(says_what_it_needs, testing::every_controller);
+
+TEST_CASE_TEMPLATE_DEFINE("a distance below the target is near enough, and one above it is not", C,
+                          keeps_its_target) {
+    if constexpr (!is_fixed<C>) {
+        std::int64_t controlled = 0;
+        for (std::int64_t step = 0; step < 20; ++step) {
+            auto control = bound<C>();
+            consensus_reading now = reading_of(step, 1e3);
+            if (control.needs(now.where) == consensus_measure::nothing) continue;
+            ++controlled;
+            REQUIRE(controlling::wants_one(control, now.where));
+            CHECK(control.wants_another(now));
+            const double target = controlling::target(control, now);
+            CHECK(target > 0.0);
+            CHECK(std::isfinite(target));
+            now.rounds = 2;
+            now.distance = 1.01 * target;
+            CHECK(control.wants_another(now));
+            now.rounds = 3;
+            now.distance = 0.99 * target;
+            CHECK_FALSE(control.wants_another(now));
+        }
+        CHECK(controlled > 0);
+    }
+}
+TEST_CASE_TEMPLATE_APPLY(keeps_its_target, testing::every_controller);
+
+TEST_CASE_TEMPLATE_DEFINE("ranks that are further apart get no fewer rounds", C, is_monotonic) {
+    for (const std::int64_t step : {0, 3, 5, 12}) {
+        int last = 0;
+        for (double distance = 1e-6; distance < 1e6; distance *= 3.0) {
+            auto control = bound<C>();
+            const int rounds = rounds_of(control, reading_of(step, distance, 0.5), 0.5);
+            CHECK(rounds >= last);
+            CHECK(rounds >= 1);
+            last = rounds;
+        }
+    }
+}
+TEST_CASE_TEMPLATE_APPLY(is_monotonic, testing::every_controller);
+
+TEST_CASE_TEMPLATE_DEFINE("to decide takes no memory", C, takes_no_memory) {
+    if (!support::allocation_count::works) {
+        MESSAGE("skipped: allocations are not counted under sanitizers");
+        return;
+    }
+    auto control = bound<C>();
+    const support::allocation_count count;
+    int rounds = 0;
+    for (std::int64_t step = 0; step < 100; ++step)
+        rounds += rounds_of(control, reading_of(step, 1.0), 0.7);
+    CHECK(count.on_this_thread() == 0);
+    CHECK(rounds > 0);
+}
+TEST_CASE_TEMPLATE_APPLY(takes_no_memory, testing::every_controller);

@@ -1,0 +1,261 @@
+#include "sotto/trainer/consensus_maxima.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "sotto/consensus/consensus_control.hpp"
+#include "sotto/strategies/all_reduce.hpp"
+#include "sotto/strategies/gossip.hpp"
+#include "sotto/strategies/local_updates.hpp"
+#include "sotto/topologies/random_matching.hpp"
+#include "sotto/trainer/json_lines.hpp"
+#include "sotto/trainer/run_recorder.hpp"
+#include "sotto/trainer/trainer.hpp"
+#include "sotto/transports/run_in_process.hpp"
+#include "support/folders.hpp"
+#include "support/numbers.hpp"
+
+using namespace sotto;
+
+namespace {
+
+/// What rank 0 was told, and what it recorded.
+struct ended {
+    std::vector<std::pair<double, consensus_report>> told;  // with the epoch
+    run_log recorded;
+};
+
+template <class Strategy>
+ended run(const Strategy& strategy, const std::filesystem::path& log, std::int64_t passes = 4,
+          int ranks = 4) {
+    ended found;
+    run_in_process(ranks, [&](in_process& transport) {
+        testing::number_model model;
+        trainer trainer{model, strategy, transport, {.batch_size = 2}};
+        json_lines lines(log);
+        run_recorder recorder("recorded");
+        trainer.fit(testing::numbered{24}, epochs{passes}, lines, recorder,
+                    [&](const step_report& step) {
+                        if (transport.rank() != 0) return;
+                        found.told.emplace_back(step.epoch, step.round.consensus);
+                        found.told.back().second.squared_changes = {};
+                    });
+        if (transport.rank() == 0) found.recorded = recorder.log();
+    });
+    return found;
+}
+
+template <class Control>
+auto ring_of(const Control& control, std::int64_t measure_every) {
+    return gossip{sgd{.learning_rate = 0.0625},
+                  topologies::ring{},
+                  control,
+                  none{},
+                  mixing::adapt_then_combine{},
+                  {.measure_every = measure_every}};
+}
+
+bool same(double a, double b) {
+    return a == b || (std::isnan(a) && std::isnan(b));
+}
+
+std::vector<nlohmann::json> lines_of(const std::filesystem::path& path, const char* event) {
+    std::vector<nlohmann::json> found;
+    std::ifstream in(path);
+    for (std::string line; std::getline(in, line);)
+        if (auto parsed = nlohmann::json::parse(line); parsed["event"] == event)
+            found.push_back(std::move(parsed));
+    return found;
+}
+
+}  // namespace
+
+TEST_CASE("maxima that a run writes to its log are read, phase by phase, and kept below") {
+    const testing::scratch_folder folder("maxima");
+    const auto log = folder.path() / "ring.jsonl";
+    const ended uncontrolled = run(ring_of(no_control{}, 1), log);
+    std::vector<recorded_maximum> expected{{0.0, 0.0}, {1.0, 0.0}, {3.0, 0.0}};
+    for (const auto& [epoch, found] : uncontrolled.told) {
+        double& maximum = expected[epoch < 1.0 ? 0 : epoch < 3.0 ? 1 : 2].distance;
+        maximum = std::max(maximum, found.distance);
+    }
+    const auto maxima = consensus_maxima(log, {0.0, 1.0, 3.0});
+    CHECK(maxima == expected);
+    CHECK(maxima[0].distance > 0.0);
+    CHECK(consensus_maxima(uncontrolled.recorded, std::vector{0.0, 1.0, 3.0}) == expected);
+
+    const fraction_of_maximum control{.fraction = 0.25, .maxima = maxima};
+    const ended kept = run(ring_of(control, 0), folder.path() / "kept.jsonl");
+    std::int64_t rounds = 0;
+    for (const auto& [epoch, found] : kept.told) {
+        const std::size_t phase = epoch < 1.0 ? 0 : epoch < 3.0 ? 1 : 2;
+        CHECK(found.target == 0.25 * expected[phase].distance);
+        CHECK(found.distance <= found.target);
+        rounds += found.rounds;
+    }
+    CHECK(rounds > std::ssize(kept.told));
+}
+
+TEST_CASE("what is read of a run's distances is what a recorder kept") {
+    const testing::scratch_folder folder("distances");
+    const auto path = folder.path() / "run.jsonl";
+    const ended found = run(ring_of(consensus_control{.rho = 0.1}, 3), path);
+    const run_log read = read_json_lines(path);
+    CHECK(read.points == found.recorded.points);
+    CHECK(read.consensus.is_told);
+    CHECK(read.consensus.rounds == found.recorded.consensus.rounds);
+    CHECK(read.consensus.step_length() == found.recorded.consensus.step_length());
+    CHECK(read.consensus.step_length() > 0.0);
+    REQUIRE(read.consensus.squared_changes().size() == read.about.tensors.size());
+    CHECK(std::ranges::equal(read.consensus.squared_changes(),
+                             found.recorded.consensus.squared_changes()));
+    REQUIRE(read.consensus.epochs.size() == 4);
+    for (std::size_t i = 0; i < 4; ++i) {
+        CHECK(read.consensus.epochs[i].epoch == static_cast<std::int64_t>(i));
+        CHECK(same(read.consensus.epochs[i].largest, found.recorded.consensus.epochs[i].largest));
+    }
+    double rounds = 0.0;
+    for (const auto& [epoch, told] : found.told) rounds += static_cast<double>(told.rounds);
+    CHECK(read.consensus.rounds == rounds);
+    REQUIRE(read.points.size() == found.told.size());
+    for (std::size_t i = 0; i < read.points.size(); ++i) {
+        const consensus_report& told = found.told[i].second;
+        const consensus_means& point = read.points[i].consensus;
+        CHECK(same(point.distance.value(), told.distance));
+        CHECK(same(point.estimate.value(), told.estimate));
+        CHECK(same(point.target.value(), told.target));
+        CHECK(same(point.critical.value(), told.critical));
+        CHECK(point.rounds.value() == static_cast<double>(told.rounds));
+        CHECK(std::isfinite(told.distance) == (i % 3 == 0));
+    }
+    REQUIRE(read.about.mixing.has_value());
+    CHECK(read.about.mixing->links == found.recorded.about.mixing->links);
+    CHECK(read.about.mixing->links.size() == 8);
+    CHECK(read.about.mixing->second_singular_value ==
+          found.recorded.about.mixing->second_singular_value);
+}
+
+TEST_CASE("a step's line has what was measured, and nothing that was not") {
+    const testing::scratch_folder folder("members");
+    const auto path = folder.path() / "run.jsonl";
+    const auto members = [&](std::size_t step) {
+        std::string names;
+        const nlohmann::json found = lines_of(path, "step")[step]["consensus"];
+        for (const auto& [name, value] : found.items())
+            names += (names.empty() ? "" : " ") + name;
+        return names;
+    };
+    run(ring_of(consensus_control{}, 2), path, 1);
+    CHECK(members(0) ==
+          "change distance estimate gradient_norm learning_rate rounds "
+          "squared_changes target");  // there is no change of gradients yet
+    CHECK(members(1) ==
+          "change estimate gradient_norm learning_rate rounds squared_changes target");
+    run(ring_of(no_control{}, 0), path, 1);
+    CHECK(members(1) == "change learning_rate rounds squared_changes");
+    const auto about = lines_of(path, "run")[0];
+    CHECK(about["mixing"]["links"][0] == nlohmann::json::array({1, 0, 1.0 / 3.0}));
+    CHECK(about["mixing"]["period"] == 1);
+
+    run(all_reduce{sgd{}}, path, 1);
+    CHECK_FALSE(lines_of(path, "step")[0].contains("consensus"));
+    CHECK_FALSE(lines_of(path, "run")[0].contains("mixing"));
+    CHECK_FALSE(read_json_lines(path).consensus.is_told);
+
+    const local_updates rarely{
+        sgd{}, gossip{sgd{.learning_rate = 1.0}, topologies::random_matching{}}, {.every = 2}};
+    run(rarely, path, 1);
+    CHECK(lines_of(path, "run")[0]["mixing"]["period"] == 0);
+    CHECK_FALSE(lines_of(path, "run")[0]["mixing"].contains("second_singular_value"));
+    CHECK_FALSE(lines_of(path, "step")[0].contains("consensus"));
+    CHECK(lines_of(path, "step")[1]["consensus"]["rounds"] == 1);
+}
+
+TEST_CASE("logs without distances, and phases that cannot be, are refused by name") {
+    const testing::scratch_folder folder("refused");
+    const auto path = folder.path() / "ring.jsonl";
+    CHECK_THROWS_AS(consensus_maxima(path, {0.0}), io_failure);
+    std::ofstream(path) << "no log\n";
+    CHECK_THROWS_AS(consensus_maxima(path, {0.0}), malformed_log);
+    run(ring_of(no_control{}, 1), path, 2);
+    CHECK(consensus_maxima(path, {0.0}).size() == 1);
+    CHECK_THROWS_WITH(consensus_maxima(path, {0.0, 2.0}),
+                      "consensus_maxima: run 'ring' has no distance that was measured exactly from "
+                      "epoch 2 on; expected a log of gossip with "
+                      "gossip_options{.measure_every = 1}");
+    run(ring_of(consensus_control{}, 0), path, 2);  // estimates alone
+    CHECK_THROWS_WITH(consensus_maxima(path, {0.0, 1.0}),
+                      "consensus_maxima: run 'ring' has no distance that was measured exactly from "
+                      "epoch 0 on, before epoch 1; expected a log of gossip with "
+                      "gossip_options{.measure_every = 1}");
+    const run_log none;
+    const double nan = std::numeric_limits<double>::quiet_NaN();
+    for (const std::vector<double>& phases :
+         {std::vector<double>{}, {1.0}, {0.0, 0.0}, {0.0, 2.0, 1.0}, {0.0, 0.5}, {0.0, nan}})
+        CHECK_THROWS_AS(consensus_maxima(none, phases), invalid_option);
+    CHECK_THROWS_WITH(consensus_maxima(none, std::vector{0.0, 0.5}),
+                      "consensus_maxima: phase 1 begins at epoch 0.500000; phases begin at whole "
+                      "epochs and ascend");
+}
+
+TEST_CASE("distances and graphs that cannot be are refused with line, expected and found") {
+    const std::string run_line =
+        R"({"event":"run","rank":0,"world_size":2,"epochs":1,"examples":8,"steps_an_epoch":2,)"
+        R"("step":0,"options":{},"tensors":[{"name":"w","shape":[6],"size":6}])";
+    const std::string step_line =
+        R"({"event":"step","step":1,"epoch":0.0,"seconds_since_start":1.5,"rank_loss":1,)"
+        R"("examples":4,"load_seconds":0,"compute_seconds":0.5,"compress_seconds":0,)"
+        R"("wait_seconds":0.25,"apply_seconds":0,"dense_bytes":24,"message_bytes":24,)"
+        R"("bytes_sent":10,"bytes_received":10,"tensor_message_bytes":[])";
+    const auto refusal = [](const std::vector<std::string>& lines) -> std::string {
+        json_lines_reader reader("log");
+        try {
+            for (const std::string& line : lines) reader.line(line);
+        } catch (const malformed_log& e) {
+            return e.what();
+        }
+        return "";
+    };
+    const auto of_step = [&](const std::string& consensus) {
+        return refusal({run_line + "}", step_line + R"(,"consensus":)" + consensus + "}"});
+    };
+    const auto of_graph = [&](const std::string& mixing) {
+        return refusal({run_line + R"(,"mixing":)" + mixing + "}"});
+    };
+    CHECK(of_step("{}") == "");
+    CHECK(of_step(R"({"rounds":2,"distance":0.5,"squared_changes":[1e-9]})") == "");
+    CHECK(of_step("[]") == "'log', line 2: expected \"consensus\" to be an object, found array");
+    CHECK(of_step(R"({"rounds":-1})") ==
+          "'log', line 2: expected \"rounds\" to be a whole number from 0 to 1099511627776, found "
+          "-1");
+    CHECK(of_step(R"({"distance":-0.5})") ==
+          "'log', line 2: expected \"distance\" to be a number that is not negative, found -0.5");
+    CHECK(of_step(R"({"target":null})") != "");
+    CHECK(of_step(R"({"squared_changes":[1,2]})") ==
+          "'log', line 2: expected as many squared_changes as the run has tensors, 1, found 2");
+    CHECK(of_step(R"({"squared_changes":["1"]})") != "");
+
+    const std::string ring = R"({"ranks":3,"period":1,"link_count":2,"links":)";
+    CHECK(of_graph(ring + "[[0,1,0.5],[1,0,0.5]]}") == "");
+    CHECK(of_graph(ring + "[[0,3,0.5]]}") ==
+          "'log', line 1: expected \"links[][]\" to be a whole number from 0 to 2, found 3");
+    CHECK(of_graph(ring + "[[0,1]]}") ==
+          "'log', line 1: expected \"links[]\" to be [from, to, weight], found array");
+    CHECK(of_graph(ring + "[[0,1,-0.5]]}") != "");
+    CHECK(of_graph(ring + "[0]}") != "");
+    CHECK(of_graph(R"({"ranks":0,"period":1,"link_count":0,"links":[]})") != "");
+    CHECK(of_graph(R"({"ranks":3,"period":1,"link_count":0})") ==
+          "'log', line 1: expected a member \"links\", found none");
+}

@@ -1,0 +1,191 @@
+#include "sotto/trainer/report_consensus.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sotto/consensus/consensus_control.hpp"
+#include "sotto/strategies/gossip.hpp"
+#include "sotto/topologies/exponential.hpp"
+#include "sotto/trainer/run_recorder.hpp"
+#include "sotto/trainer/trainer.hpp"
+#include "sotto/transports/run_in_process.hpp"
+#include "support/made_up_run.hpp"
+#include "support/numbers.hpp"
+
+using namespace sotto;
+using testing::fault_of, testing::has, testing::made_up, testing::page;
+using topologies::mixing_graph, topologies::mixing_link;
+
+namespace {
+
+std::size_t count_of(const std::string& text, std::string_view part) {
+    std::size_t count = 0;
+    for (std::size_t at = 0; (at = text.find(part, at)) != text.npos; at += part.size()) ++count;
+    return count;
+}
+
+mixing_graph ring_of(int ranks) {
+    mixing_graph graph{.ranks = ranks, .second_singular_value = 0.8047, .link_count = 2 * ranks};
+    for (int rank = 0; rank < ranks; ++rank)
+        for (const int from : {(rank + 1) % ranks, (rank + ranks - 1) % ranks})
+            graph.links.push_back({from, rank, 1.0 / 3.0});
+    return graph;
+}
+
+/// Steps of 8 ranks in a ring that come closer and closer.
+run_log gossiping(std::int64_t steps, bool exact = true) {
+    run_log log;
+    log.name = "gossip";
+    log.begin({.world_size = 8,
+               .tensors = {{.name = "w", .shape = {100, 10}, .size = 1000},
+                           {.name = "b", .shape = {10}, .size = 10}},
+               .mixing = ring_of(8)});
+    const double squares[] = {0.04, 0.0025};
+    for (std::int64_t s = 1; s <= steps; ++s) {
+        const double distance = 2.0 / static_cast<double>(s);
+        log.add(run_log::step{
+            .number = s,
+            .epoch = 0.01 * static_cast<double>(s - 1),
+            .seconds = static_cast<double>(s),
+            .loss = 1.0,
+            .costs = {.compute = 1.0, .bytes_sent = 1024.0},
+            .consensus = {.rounds = 1 + s % 3,
+                          .estimate = 0.5 * distance,
+                          .distance = exact && s % 5 == 1 ? distance : consensus_report::unknown,
+                          .target = 0.1,
+                          .critical = exact ? 0.3 : consensus_report::unknown,
+                          .learning_rate = 0.5,
+                          .gradient_norm = 0.8,
+                          .squared_changes = squares}});
+    }
+    log.end(static_cast<double>(steps), false);
+    return log;
+}
+
+}  // namespace
+
+TEST_CASE("the report draws how far ranks were apart, what they kept below, and what it took") {
+    const run_log run = gossiping(120);
+    const std::string text = page({run, made_up("dense", 20, 1.0, 0.9)});
+    CHECK(fault_of(text) == "");
+    for (const char* part :
+         {"How far ranks were apart", "240 rounds of mixing in 120 steps, 2.00 a step",
+          "this worker sent 120\u202fKiB", ">distance</text>", ">estimate</text>", ">target</text>",
+          ">critical distance</text>", "The distance ends at 0.0172",
+          "the estimate ends at 0.00833", "the target ends at 0.100",
+          "the critical distance ends at 0.300", "Rounds of mixing a step", "At most 3.",
+          "Sent by this worker a step", "At most 1\u202fKiB.",
+          "A round leaves at most 80.5\u202f% of the distance between ranks"})
+        CHECK_MESSAGE(has(text, part), part);
+    // Moved by 0.2 and 0.05 of steps that are 0.5 * 0.8 long.
+    CHECK(has(text, "<tr><th>w</th><td>0.200</td><td>50.0\u202f%</td></tr>"));
+    CHECK(has(text, "<tr><th>b</th><td>0.0500</td><td>12.5\u202f%</td></tr>"));
+    CHECK_FALSE(has(page({made_up("dense", 20, 1.0, 0.9)}), "How far ranks were apart"));
+}
+
+TEST_CASE("the vertical axis of distances is logarithmic: equal ratios lie equally apart") {
+    const auto axis = reporting::distance_axis(gossiping(2000));
+    CHECK(axis.logarithmic);
+    CHECK(axis.place(0.01) - axis.place(0.001) ==
+          doctest::Approx(axis.place(0.1) - axis.place(0.01)));
+    run_log zeros = gossiping(0);
+    zeros.add(run_log::step{.number = 1, .consensus = {.rounds = 1, .estimate = 0.0}});
+    CHECK_FALSE(reporting::distance_axis(zeros).logarithmic);
+    CHECK(fault_of(page({zeros})) == "");
+}
+
+TEST_CASE("distances that were measured now and then are joined, and none is made up") {
+    const std::string drawn = reporting::distance_chart(gossiping(21));
+    // Steps 1, 6, 11, 16 and 21, and a mark at each; of the estimate 21.
+    CHECK(count_of(drawn, "class=\"m c0\"") == 5);
+    CHECK(count_of(drawn, "class=\"m c1\"") == 21);
+    const std::string estimated = reporting::distance_chart(gossiping(21, false));
+    CHECK(count_of(estimated, "class=\"l c0\"") == 0);
+    CHECK_FALSE(has(estimated, "critical"));
+    CHECK(reporting::distance_chart(gossiping(0)).empty());
+    CHECK(reporting::distance_chart(made_up("dense", 20, 1.0, 0.9)).empty());
+}
+
+TEST_CASE("a graph is drawn with a line for each link, the wider the more it weighs") {
+    const mixing_graph ring = ring_of(8);
+    const reporting::mixing_circle circle(ring);
+    CHECK(circle.is_drawn());
+    const std::string svg = circle.svg();
+    CHECK(fault_of(svg) == "");
+    CHECK(count_of(svg, "class=\"node\"") == 8);
+    CHECK(count_of(svg, "class=\"edge\"") == 8);  // both ways are one line
+    CHECK(count_of(svg, "class=\"tip\"") == 0);
+    CHECK(has(svg, "ranks 0 and 7: weight 0.333"));
+    CHECK(count_of(svg, "stroke-width=\"2.4\"") == 8);
+
+    mixing_graph uneven = ring;
+    for (mixing_link& l : uneven.links)
+        if (l.from + l.to == 1) l.weight = 0.05;
+    const std::string thinner = reporting::mixing_circle(uneven).svg();
+    CHECK(count_of(thinner, "stroke-width=\"2.4\"") == 7);
+    CHECK(count_of(thinner, "stroke-width=\"0.7\"") == 1);
+}
+
+TEST_CASE("links that go one way are told from those that go both ways") {
+    mixing_graph one_way{.ranks = 4, .period = 2, .link_count = 5};
+    one_way.links = {{1, 0, 0.5}, {2, 1, 0.5}, {3, 2, 0.5}, {0, 3, 0.5}, {0, 1, 0.25}};
+    const std::string svg = reporting::mixing_circle(one_way).svg();
+    CHECK(count_of(svg, "class=\"tip\"") == 5);
+    CHECK(has(svg, "from rank 0 to 3: weight 0.500"));
+    CHECK(has(svg, "from rank 0 to 1: weight 0.250"));
+    CHECK(has(svg, "which take turns over 2 rounds"));
+    one_way.period = 0;
+    CHECK(has(reporting::mixing_circle(one_way).told(), "these are the mean of 64 rounds"));
+}
+
+TEST_CASE("graphs that are too large are told, not drawn, and those of one rank are a point") {
+    mixing_graph many{.ranks = 150, .link_count = 150 * 149};  // too many to be listed
+    CHECK_FALSE(reporting::mixing_circle(many).is_drawn());
+    CHECK(has(reporting::mixing_circle(many).told(), "Too much to be drawn"));
+    CHECK_FALSE(reporting::mixing_circle(ring_of(1000)).is_drawn());
+    CHECK(reporting::mixing_circle(ring_of(512)).is_drawn());
+    const mixing_graph one{};
+    CHECK(reporting::mixing_circle(one).is_drawn());
+    CHECK(count_of(reporting::mixing_circle(one).svg(), "class=\"node\"") == 1);
+    run_log log = gossiping(3);
+    log.about.mixing = many;
+    CHECK(fault_of(page({log})) == "");
+    CHECK_FALSE(has(page({log}), "<circle class=\"node\""));
+}
+
+TEST_CASE("a run of 100,000 steps makes no large page, and names stay text") {
+    run_log long_run = gossiping(100'000);
+    long_run.about.mixing = ring_of(512);
+    CHECK(page({long_run}).size() < (1u << 19));
+    run_log hostile = gossiping(3);
+    hostile.name = hostile.about.tensors[0].name = "<script>&\"";
+    CHECK(fault_of(page({hostile})) == "");
+    CHECK_FALSE(has(page({hostile}), "<script"));
+    const std::vector<run_log> runs(14, gossiping(3));
+    CHECK(has(reporting::consensus_section(runs), "and 2 more runs"));
+}
+
+TEST_CASE("a run of gossip draws its own graph and distances") {
+    run_log log;
+    run_in_process(4, [&](in_process& transport) {
+        testing::number_model model;
+        const gossip strategy{sgd{.learning_rate = 0.0625}, topologies::exponential{},
+                              consensus_control{},          none{},
+                              mixing::adapt_then_combine{}, {.measure_every = 2}};
+        trainer trainer{model, strategy, transport, {.batch_size = 2}};
+        run_recorder recorder("ring");
+        trainer.fit(testing::numbered{48}, epochs{2}, recorder);
+        if (transport.rank() == 0) log = recorder.log();
+    });
+    const std::string text = page({log});
+    CHECK(fault_of(text) == "");
+    for (const char* part : {"Who mixes with whom", ">distance</text>", ">estimate</text>",
+                             ">target</text>", ">critical distance</text>", "second.weight"})
+        CHECK_MESSAGE(has(text, part), part);
+    CHECK(count_of(text, "class=\"node\"") == 4);
+}
