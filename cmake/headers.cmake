@@ -201,6 +201,7 @@ set(sotto_headers
     include/sotto/strategies/entry_route.hpp
     include/sotto/strategies/gossip.hpp
     include/sotto/strategies/gossip_pairs.hpp
+    include/sotto/strategies/gossip_peers.hpp
     include/sotto/strategies/gossip_state.hpp
     include/sotto/strategies/host_lane.hpp
     include/sotto/strategies/kept_versions.hpp
@@ -368,6 +369,7 @@ set(sotto_headers
     include/sotto/wire/gap_reading.hpp
     include/sotto/wire/gap_survey.hpp
     include/sotto/wire/gaps.hpp
+    include/sotto/wire/gossip_word.hpp
     include/sotto/wire/hello.hpp
     include/sotto/wire/index_code.hpp
     include/sotto/wire/little_endian.hpp

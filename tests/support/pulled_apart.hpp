@@ -1,0 +1,133 @@
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sotto/core/layout.hpp"
+#include "sotto/core/random.hpp"
+#include "sotto/strategies/rank_loss.hpp"
+#include "sotto/trainer/trainer.hpp"
+#include "sotto/transports/run_simulated.hpp"
+#include "support/numbers.hpp"
+
+namespace sotto::testing {
+
+/// Every rank pulls with a force of its own that never changes: what all ranks' mean does is known
+/// whatever they mix.
+///   math    gradient = c_rank, of small integers
+class pulling_model {
+public:
+    using batch_type = numbered::batch_type;
+
+    explicit pulling_model(int rank, std::int64_t size = 200) : rank_(rank) {
+        tensors_.add("force", {size, 2});
+        tensors_.add("shift", {size}, tensor_kind::bias);
+    }
+    const sotto::layout& layout() const noexcept { return tensors_; }
+    void initialise(std::span<float> x, random_stream) const { std::ranges::fill(x, 0.0f); }
+    double gradient(std::span<const float>, const batch_type&, std::span<float> out,
+                    auto&& on_ready) {
+        for (std::size_t i = 0; i < out.size(); ++i) out[i] = force(rank_, i);
+        on_ready(tensors_[1]);
+        on_ready(tensors_[0]);
+        return 0.0;
+    }
+    double loss(std::span<const float>, const batch_type&) const { return 0.0; }
+    static float force(int rank, std::size_t i) noexcept {
+        return static_cast<float>(number_model::value(rank, i));
+    }
+
+private:
+    int rank_;
+    sotto::layout tensors_;
+};
+
+/// What a run was: of each rank its parameters before its first step and after each, the rounds of
+/// mixing of each step, whom it lost, and how long its longest step took.
+struct pulled {
+    simulated_run run;
+    std::vector<std::vector<std::vector<float>>> x;
+    std::vector<std::vector<std::int64_t>> rounds;
+    std::vector<std::vector<int>> lost;
+    std::vector<duration> longest;
+    std::vector<std::int64_t> began_at;  // steps that were done when its last process began
+    double rate = 0.125;
+
+    /// By how much, at most, the sum over all ranks but one moves in a step otherwise than by their
+    /// own forces.
+    double loses_of_sum(std::int64_t step, int without) const {
+        double most = 0.0;
+        const auto t = static_cast<std::size_t>(step);
+        for (std::size_t i = 0; i < x[0][0].size(); ++i) {
+            double moved = 0.0;
+            for (std::size_t rank = 0; rank < x.size(); ++rank) {
+                if (static_cast<int>(rank) == without) continue;
+                moved += double{x[rank][t + 1][i]} - x[rank][t][i] +
+                         rate * pulling_model::force(static_cast<int>(rank), i);
+            }
+            most = std::max(most, std::abs(moved));
+        }
+        return most;
+    }
+
+    std::string text() const {
+        std::string all;
+        for (std::size_t rank = 0; rank < run.ranks.size(); ++rank) {
+            all += "\n    rank " + std::to_string(rank) + " after " +
+                   std::to_string(x[rank].size()) + " at " +
+                   std::to_string(in_seconds(run.ranks[rank].at)) + " s";
+            if (!run.ranks[rank].thrown) continue;
+            try {
+                std::rethrow_exception(run.ranks[rank].thrown);
+            } catch (const std::exception& e) {
+                all += std::string(": ") + e.what();
+            }
+        }
+        return all;
+    }
+};
+
+template <class Strategy>
+pulled train_pulled_apart(const Strategy& strategy, int ranks, std::int64_t steps_done,
+                          const simulated_options& options, std::int64_t size = 200) {
+    pulled all;
+    const auto count = static_cast<std::size_t>(ranks);
+    all.x.resize(count);
+    all.rounds.resize(count);
+    all.lost.resize(count);
+    all.longest.resize(count);
+    all.began_at.resize(count);
+    all.run = simulate(ranks, options, [&](simulated& transport) {
+        const auto me = static_cast<std::size_t>(transport.rank());
+        pulling_model model(transport.rank(), size);
+        trainer trainer{model, strategy, transport, {.batch_size = 1, .seed = 1}};
+        const auto keep = [&] {
+            all.x[me].emplace_back(trainer.parameters().begin(), trainer.parameters().end());
+        };
+        all.x[me].clear();
+        all.rounds[me].clear();
+        keep();
+        time_point began = transport.now();
+        bool is_first = true;
+        const fit_report report =
+            trainer.fit(numbered{ranks * steps_done}, epochs{1}, [&](const step_report& step) {
+                if (std::exchange(is_first, false)) all.began_at[me] = step.step - 1;
+                keep();
+                all.rounds[me].push_back(step.round.consensus.rounds);
+                all.longest[me] = std::max<duration>(all.longest[me], transport.now() - began);
+                began = transport.now();
+            });
+        for (const rank_loss& loss : report.losses) all.lost[me].push_back(loss.rank);
+    });
+    return all;
+}
+
+}  // namespace sotto::testing
