@@ -60,6 +60,7 @@ struct pulled {
     std::vector<duration> longest;
     std::vector<std::int64_t> began_at;  // steps that were done when its last process began
     double rate = 0.125;
+    std::int64_t steps = 0;  // of each rank
 
     /// By how much, at most, the sum over all ranks but one moves in a step otherwise than by their
     /// own forces.
@@ -76,6 +77,20 @@ struct pulled {
             most = std::max(most, std::abs(moved));
         }
         return most;
+    }
+
+    /// How far from the mean of the others' way a rank's own force alone would lead it.
+    double force_apart(int rank) const {
+        const auto ranks = static_cast<int>(x.size());
+        double squares = 0.0;
+        for (std::size_t i = 0; i < x[0][0].size(); ++i) {
+            double others = 0.0;
+            for (int other = 0; other < ranks; ++other)
+                if (other != rank) others += pulling_model::force(other, i);
+            const double apart = pulling_model::force(rank, i) - others / (ranks - 1);
+            squares += apart * apart;
+        }
+        return rate * static_cast<double>(steps) * std::sqrt(squares);
     }
 
     std::string text() const {
@@ -95,10 +110,17 @@ struct pulled {
     }
 };
 
+inline double distance_of(std::span<const float> a, std::span<const float> b) {
+    double squares = 0.0;
+    for (std::size_t i = 0; i < a.size(); ++i) squares += (a[i] - b[i]) * (a[i] - b[i]);
+    return std::sqrt(squares);
+}
+
 template <class Strategy>
 pulled train_pulled_apart(const Strategy& strategy, int ranks, std::int64_t steps_done,
                           const simulated_options& options, std::int64_t size = 200) {
     pulled all;
+    all.steps = steps_done;
     const auto count = static_cast<std::size_t>(ranks);
     all.x.resize(count);
     all.rounds.resize(count);

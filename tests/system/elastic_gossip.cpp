@@ -121,3 +121,122 @@ TEST_CASE("whenever a rank dies the others go on, and then their mean is kept") 
     check(surviving_by(topologies::complete{}, consensus_control{.rho = 0.01}), 4);
     check(surviving_by(topologies::ring{}, no_control{}, mixing::combine_then_adapt{}), 5);
 }
+
+TEST_CASE("a rank that comes again fetches parameters, and mixes on to the end") {
+    const auto check = [](auto strategy, int ranks) {
+        for (int at = 0; at < 12; ++at) {
+            CAPTURE(at);
+            simulated_options options = network(static_cast<std::uint64_t>(at));
+            const int victim = at % ranks;
+            const duration dies = 1ms + at * 37ms;
+            options.faults = {network_fault::crash(victim, dies),
+                              network_fault::restart(victim, dies + 5ms + (at % 5) * 20ms)};
+            const auto ended = trained(strategy, ranks, options);
+            CAPTURE(ended.text());
+            ended.run.require_success();
+            const auto again = static_cast<std::size_t>(victim);
+            const std::vector<float>& left = ended.x[again].back();
+            CAPTURE(ended.began_at[again]);
+            CHECK(ended.began_at[again] + std::ssize(ended.x[again]) - 1 == steps_done);
+            for (int rank = 0; rank < ranks; ++rank) {
+                const auto which = static_cast<std::size_t>(rank);
+                CAPTURE(rank);
+                CHECK(ended.longest[which] < 800ms);
+                if (rank == victim) continue;
+                CHECK(std::ssize(ended.x[which]) == steps_done + 1);
+                // Alone it would be where its own force leads, some 20 times as far away.
+                CHECK(distance_of(left, ended.x[which].back()) < 0.2 * ended.force_apart(victim));
+            }
+        }
+    };
+    check(surviving_by(topologies::ring{}), 5);
+    check(surviving_by(topologies::torus{}), 6);
+    check(surviving_by(topologies::complete{}), 4);
+    check(surviving_by(topologies::ring{}, fixed_rounds{3}), 5);
+    check(surviving_by(topologies::ring{}, consensus_control{.rho = 0.5}), 5);
+}
+
+TEST_CASE("links that weigh otherwise the other way, and other configurations, are refused") {
+    CHECK_THROWS_AS(
+        trained(surviving_by(topologies::exponential{}), 5, network()).run.require_success(),
+        invalid_option);
+
+    std::vector<std::string> why(4);
+    (void)simulate(4, network(), [&](simulated& transport) {
+        pulling_model model(transport.rank());
+        const double rate = transport.rank() == 2 ? 0.25 : 0.125;
+        const gossip strategy{
+            sgd{.learning_rate = rate},   topologies::ring{},        no_control{}, none{},
+            mixing::adapt_then_combine{}, surviving{.patience = 3.0}};
+        try {
+            trainer trainer{model, strategy, transport, {.batch_size = 1}};
+            trainer.fit(numbered{4 * steps_done}, epochs{1});
+            CHECK(trainer.step() == steps_done);
+        } catch (const mismatch& e) {
+            why[static_cast<std::size_t>(transport.rank())] = e.what();
+            throw;
+        }
+    });
+    for (const int rank : {0, 1, 3})
+        CHECK(why[static_cast<std::size_t>(rank)].starts_with(
+            "gossip: ranks " + std::to_string(rank) + " and 2 are configured differently"));
+    CHECK(why[2].starts_with("gossip: ranks 2 and 0 are configured differently"));
+}
+
+TEST_CASE("calls of fit follow each other, and the transport is free in between") {
+    std::vector<std::int64_t> steps_of(4);
+    const auto run = simulate(4, network(), [&](simulated& transport) {
+        pulling_model model(transport.rank());
+        const auto strategy = surviving_by(topologies::ring{}, consensus_control{});
+        trainer trainer{model, strategy, transport, {.batch_size = 1}};
+        for (int call = 0; call < 3; ++call) {
+            trainer.fit(numbered{4 * steps_done + 1}, epochs{1});  // one rank has a step more
+            CHECK(transport.agree(true));
+        }
+        steps_of[static_cast<std::size_t>(transport.rank())] = trainer.step();
+    });
+    run.require_success();
+    CHECK(run.left == simulated_run::leavings{});
+    CHECK(steps_of == std::vector<std::int64_t>{3 * steps_done + 3, 3 * steps_done, 3 * steps_done,
+                                                3 * steps_done});
+}
+
+TEST_CASE("a rank that lives but does nothing is left by its neighbours, not waited for for ever") {
+    simulated_options options = network();
+    options.faults = {network_fault::pause(2, 100ms, 150ms)};  // shorter than silence means death
+    trained(surviving_by(topologies::ring{}), 5, options).run.require_success();
+
+    std::vector<int> blamed(4, -1);
+    const auto run = simulate(4, network(), [&](simulated& transport) {
+        pulling_model model(transport.rank());
+        const auto strategy = surviving_by(topologies::ring{});
+        trainer trainer{model, strategy, transport, {.batch_size = 1}};
+        try {
+            trainer.fit(numbered{4 * steps_done}, epochs{1}, [&](const step_report& step) {
+                if (transport.rank() == 2 && step.step == 5) transport.charge({.flops = 1e7});
+            });
+        } catch (const peer_failure& e) {
+            blamed[static_cast<std::size_t>(transport.rank())] = e.rank();
+            CHECK(e.code() == errc::timed_out);
+            throw;
+        }
+    });
+    CHECK(blamed[1] == 2);
+    CHECK(blamed[3] == 2);
+
+    CHECK_FALSE(run.ranks[0].thrown);
+    CHECK_FALSE(run.ranks[2].thrown);
+}
+
+TEST_CASE("a run in which ranks die and come again repeats itself") {
+    for (std::uint64_t seed = 0; seed < 10; ++seed) {
+        simulated_options options = network(seed);
+        options.faults = {network_fault::crash(1, 100ms), network_fault::restart(1, 200ms),
+                          network_fault::power_loss(3, 150ms), network_fault::cut(0, 4, 300ms)};
+        const auto hash = [&] {
+            return trained(surviving_by(topologies::torus{}, consensus_control{}), 6, options)
+                .run.trace_hash;
+        };
+        CHECK(hash() == hash());
+    }
+}

@@ -88,16 +88,15 @@ public:
         wait_until([&] { return for_all_here([](const peer& p) { return p.has_answered; }); });
         if (!has_trained_) fetch();
         begins_ = false;
-        is_new_ = since_ > 0 && !takes_part_;
-        takes_part_ = true;
+        takes_part_ = tells_all_ = true;
         return static_cast<std::int64_t>(rounds_);
     }
 
-    /// Answers until all that take part are done.
+    /// Answers until all that take part are done, or nothing more comes of them.
     void finish() {
         is_done_ = true;
         for_each_here([&](int rank) { say(rank, {.kind = wire::gossip_kind::done}); });
-        wait_until([&] {
+        (void)comes([&] {
             return !handing_ && askers_.empty() && all_said() &&
                    for_all_here([](const peer& p) { return p.is_done || !p.takes_part; });
         });
@@ -129,7 +128,7 @@ public:
         for (peer& p : peers_) p.is_awaited = false;
         for (const auto& n : matrix.into(through_->rank()))
             of(n.rank).is_awaited = mixes(of(n.rank));
-        const bool to_all = std::exchange(is_new_, false);
+        const bool to_all = std::exchange(tells_all_, false);
         for_each_here([&](int rank) {
             const peer& p = of(rank);
             if (to_all || p.is_done || (p.is_neighbour && p.takes_part))
@@ -183,15 +182,22 @@ public:
     /// Serves until `done()`.
     template <class Done>
     void wait_until(Done done) {
+        if (!comes(done)) give_up();
+    }
+
+    /// The same; false where nothing came for as long as the patience.
+    template <class Done>
+    bool comes(Done done) {
         std::uint64_t heard = through_->activity();
         time_point since = through_->now();
         while (true) {
             const std::uint64_t seen = through_->activity();
             serve();
-            if (done()) return;
+            if (done()) return true;
             const time_point now = through_->now();
             if (std::exchange(heard, seen) != seen) since = now;
-            if (now - since > patience_) give_up();
+            // Who waits for a rank that waits itself will hear when that one gives up.
+            if (now - since > (first_unknown() ? 1 : 2) * patience_) return false;
             if (through_->activity() == seen) through_->await(seen);
         }
     }
@@ -351,8 +357,7 @@ private:
                 break;
             case wire::gossip_kind::here:
                 p.is_alike = w.configuration == configuration_;
-                if (begins_ && !p.is_alike && (w.has_trained || from < through_->rank()))
-                    refuse(from);
+                if (!p.is_alike && (w.has_trained || !has_trained_)) refuse(from);
                 p.has_answered = true;
                 p.is_done = w.is_done;
                 p.takes_part = w.takes_part && p.is_alike;
@@ -362,7 +367,9 @@ private:
             case wire::gossip_kind::begins:
                 p.said = w.at;
                 p.awaits = w.waits;
-                p.takes_part = true;
+                // It may wait for a round that this rank began without it.
+                if (!std::exchange(p.takes_part, true) && takes_part_ && !begins_ && !is_done_)
+                    say(from, {.kind = wire::gossip_kind::begins});
                 break;
             case wire::gossip_kind::stands:
                 p.has_told = true;
@@ -379,9 +386,9 @@ private:
     }
 
     [[noreturn]] void refuse(int other) const {
-        throw mismatch("gossip: rank " + std::to_string(through_->rank()) +
-                       " is configured differently from rank " + std::to_string(other) +
-                       ": its model, strategy or training options differ");
+        throw mismatch("gossip: ranks " + std::to_string(through_->rank()) + " and " +
+                       std::to_string(other) +
+                       " are configured differently: their model, strategy or training options");
     }
 
     /// Of those in a later call of `fit` this rank will soon be.
@@ -549,7 +556,7 @@ private:
     std::uint64_t fit_ = 0, rounds_ = 0, since_ = 0;
     std::uint64_t step_ = 0;  // of all calls of `fit`; more where this rank followed others
     wire::gossip_place place_{};
-    bool begins_ = false, is_new_ = false, takes_part_ = false, is_done_ = false;
+    bool begins_ = false, tells_all_ = false, takes_part_ = false, is_done_ = false;
     bool has_trained_ = false;
     bool sums_up_ = false;
     std::vector<int> went_;
