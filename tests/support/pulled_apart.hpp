@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -57,20 +59,22 @@ struct pulled {
     std::vector<std::vector<std::vector<float>>> x;
     std::vector<std::vector<std::int64_t>> rounds;
     std::vector<std::vector<int>> lost;
+    /// Where each step's last round was, and whom it mixed with, where ranks may come and go.
+    std::vector<std::map<std::pair<std::uint64_t, std::uint32_t>, std::set<int>>> mixed;
     std::vector<duration> longest;
-    std::vector<std::int64_t> began_at;  // steps that were done when its last process began
+    std::vector<std::int64_t> done;  // steps, those before a restart included
     double rate = 0.125;
     std::int64_t steps = 0;  // of each rank
 
-    /// By how much, at most, the sum over all ranks but one moves in a step otherwise than by their
+    /// By how much, at most, the sum over all ranks but some moves in a step otherwise than by their
     /// own forces.
-    double loses_of_sum(std::int64_t step, int without) const {
+    double loses_of_sum(std::int64_t step, const std::set<int>& without) const {
         double most = 0.0;
         const auto t = static_cast<std::size_t>(step);
         for (std::size_t i = 0; i < x[0][0].size(); ++i) {
             double moved = 0.0;
             for (std::size_t rank = 0; rank < x.size(); ++rank) {
-                if (static_cast<int>(rank) == without) continue;
+                if (without.contains(static_cast<int>(rank))) continue;
                 moved += double{x[rank][t + 1][i]} - x[rank][t][i] +
                          rate * pulling_model::force(static_cast<int>(rank), i);
             }
@@ -125,8 +129,9 @@ pulled train_pulled_apart(const Strategy& strategy, int ranks, std::int64_t step
     all.x.resize(count);
     all.rounds.resize(count);
     all.lost.resize(count);
+    all.mixed.resize(count);
     all.longest.resize(count);
-    all.began_at.resize(count);
+    all.done.resize(count);
     all.run = simulate(ranks, options, [&](simulated& transport) {
         const auto me = static_cast<std::size_t>(transport.rank());
         pulling_model model(transport.rank(), size);
@@ -136,17 +141,25 @@ pulled train_pulled_apart(const Strategy& strategy, int ranks, std::int64_t step
         };
         all.x[me].clear();
         all.rounds[me].clear();
+        all.longest[me] = {};
         keep();
         time_point began = transport.now();
-        bool is_first = true;
         const fit_report report =
             trainer.fit(numbered{ranks * steps_done}, epochs{1}, [&](const step_report& step) {
-                if (std::exchange(is_first, false)) all.began_at[me] = step.step - 1;
                 keep();
                 all.rounds[me].push_back(step.round.consensus.rounds);
                 all.longest[me] = std::max<duration>(all.longest[me], transport.now() - began);
                 began = transport.now();
+                if constexpr (requires { trainer.state().rounds().place(); }) {
+                    const auto& last = trainer.state().rounds();
+                    auto& with = all.mixed[me][{last.place().step, last.place().round}];
+                    with.clear();
+                    for (int rank = 0; rank < ranks; ++rank)
+                        if (last.mixed_with(rank)) with.insert(rank);
+                }
             });
+        all.longest[me] = std::max<duration>(all.longest[me], transport.now() - began);
+        all.done[me] = trainer.step();
         for (const rank_loss& loss : report.losses) all.lost[me].push_back(loss.rank);
     });
     return all;

@@ -134,6 +134,13 @@ public:
                 if (with.rank == rank) with.is_lost = true;
     }
 
+    /// Whether this neighbour has had a part in all of the round.
+    bool mixes_with(int rank) const noexcept {
+        return std::ranges::any_of(sources_, [&](const link& from) {
+            return from.rank == rank && !from.is_lost && !from.is_absent;
+        });
+    }
+
     bool complete() const noexcept { return mixed_ == segments_; }
 
     bool advance() {

@@ -190,6 +190,10 @@ public:
         if (by_copies || is_mean_) return {};
         return exchange_.squared_changes();
     }
+    /// Whether a rank has had a part in all of the last round, where neighbours mixed.
+    bool mixed_with(int rank) const noexcept { return exchange_.mixes_with(rank); }
+    /// Where that was, where ranks may come and go.
+    wire::gossip_place place() const noexcept requires survives { return peers_->place(); }
     /// Of each tensor, sent to one neighbour in this step.
     std::span<const std::int64_t> bytes() const noexcept { return bytes_; }
 
