@@ -200,6 +200,7 @@ set(sotto_headers
     include/sotto/strategies/entry_room.hpp
     include/sotto/strategies/entry_route.hpp
     include/sotto/strategies/gossip.hpp
+    include/sotto/strategies/gossip_mail.hpp
     include/sotto/strategies/gossip_pairs.hpp
     include/sotto/strategies/gossip_peers.hpp
     include/sotto/strategies/gossip_state.hpp
@@ -217,6 +218,7 @@ set(sotto_headers
     include/sotto/strategies/random_pairs.hpp
     include/sotto/strategies/rank_loss.hpp
     include/sotto/strategies/round_report.hpp
+    include/sotto/strategies/round_verdicts.hpp
     include/sotto/strategies/served_push.hpp
     include/sotto/strategies/server_link.hpp
     include/sotto/strategies/server_memory.hpp

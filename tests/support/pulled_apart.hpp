@@ -53,7 +53,8 @@ private:
 };
 
 /// What a run was: of each rank its parameters before its first step and after each, the rounds of
-/// mixing of each step, whom it lost, and how long its longest step took.
+/// mixing of each step, whom it lost, and how long its longest step took (not the wait for others at the
+/// end).
 struct pulled {
     simulated_run run;
     std::vector<std::vector<std::vector<float>>> x;
@@ -158,7 +159,6 @@ pulled train_pulled_apart(const Strategy& strategy, int ranks, std::int64_t step
                         if (last.mixed_with(rank)) with.insert(rank);
                 }
             });
-        all.longest[me] = std::max<duration>(all.longest[me], transport.now() - began);
         all.done[me] = trainer.step();
         for (const rank_loss& loss : report.losses) all.lost[me].push_back(loss.rank);
     });

@@ -1,7 +1,7 @@
 // Mixed faults that seeds draw, over gossip. Where a lost rank ends the job: every call ends by its
 // deadline, after every step each rank holds what a run without faults holds, to the last bit, and
 // survivors blame whom the first fault concerned. Where it goes on: every call ends by its deadline,
-// who lives does all its steps, a link mixes at both of its ends or at none, unless it breaks, and
+// who lives does all its steps, as many rounds as the others where ranks have only died, a link mixes at both of its ends or at none, unless it breaks, and
 // once ranks have died the mean of the others is kept.
 //
 //   SOTTO_FAULT_SEEDS       how many seeds; 500
@@ -94,6 +94,7 @@ void check_surviving(const Strategy& strategy, int ranks, const simulated_option
     std::set<int> came_again;
     for (const network_fault& f : options.faults)
         if (f.what == network_fault::kind::restart) came_again.insert(f.rank);
+    CHECK(ended.run.took < (steps_done + 2) * longest_call + held_up_by(options));
     for (int rank = 0; rank < ranks; ++rank) {
         const auto which = static_cast<std::size_t>(rank);
         CAPTURE(rank);
@@ -114,6 +115,14 @@ void check_surviving(const Strategy& strategy, int ranks, const simulated_option
                 CHECK(
                     (broke || (found != ended.mixed[there].end() && found->second.contains(rank))));
             }
+    }
+    if (const auto dead = only_died(options)) {  // then all decide alike how often they mix
+        const std::vector<std::int64_t>* rounds = nullptr;
+        for (int rank = 0; rank < ranks; ++rank) {
+            if (dead->contains(rank)) continue;
+            if (!rounds) rounds = &ended.rounds[static_cast<std::size_t>(rank)];
+            CHECK(ended.rounds[static_cast<std::size_t>(rank)] == *rounds);
+        }
     }
     if (const auto dead = only_died(options); mean_is_known && dead) {
         std::int64_t last = 0;

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -12,12 +11,13 @@
 #include <utility>
 #include <vector>
 
-#include "sotto/collectives/flight.hpp"
 #include "sotto/core/clock.hpp"
 #include "sotto/core/describe.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/large_pages.hpp"
+#include "sotto/strategies/gossip_mail.hpp"
 #include "sotto/strategies/rank_loss.hpp"
+#include "sotto/strategies/round_verdicts.hpp"
 #include "sotto/topologies/mixing_matrix.hpp"
 #include "sotto/transports/tolerant_transport.hpp"
 #include "sotto/transports/transport.hpp"
@@ -52,7 +52,8 @@ public:
         : through_(&through),
           patience_(patience),
           peers_(static_cast<std::size_t>(through.size())),
-          mailbox_(through, 1) {
+          verdicts_(through.size()),
+          mail_(through) {
         through.tolerate();
         through.reserve(8 + 2 * std::int64_t{through.size()});
         went_.reserve(peers_.size());
@@ -61,9 +62,7 @@ public:
     gossip_peers& operator=(const gossip_peers&) = delete;
     /// Memory was lent for whatever is under way.
     ~gossip_peers() {
-        if (fetching_ || handing_ ||
-            std::ranges::any_of(letters_, [](const letter& l) { return l.sent.has_value(); }))
-            through_->withdraw();
+        if (fetching_ || handing_) through_->withdraw();
     }
 
     void introduce(const std::string& configuration) {
@@ -82,7 +81,8 @@ public:
         rounds_ = 0;
         is_done_ = false;
         begins_ = true;
-        for (peer& p : peers_) p.takes_part = p.is_done = p.has_answered = p.has_told = false;
+        for (peer& p : peers_) p.takes_part = p.is_done = p.has_answered = false;
+        for (int rank = 0; rank < through_->size(); ++rank) verdicts_.forget(rank);
         serve();
         for_each_here([&](int rank) { say(rank, {.kind = wire::gossip_kind::hello}); });
         wait_until([&] { return for_all_here([](const peer& p) { return p.has_answered; }); });
@@ -97,10 +97,10 @@ public:
         is_done_ = true;
         for_each_here([&](int rank) { say(rank, {.kind = wire::gossip_kind::done}); });
         (void)comes([&] {
-            return !handing_ && askers_.empty() && all_said() &&
+            return !handing_ && askers_.empty() && mail_.is_all_said() &&
                    for_all_here([](const peer& p) { return p.is_done || !p.takes_part; });
         });
-        close_mailbox();
+        mail_.close(taking());
     }
 
     void begin_step() noexcept {
@@ -146,20 +146,16 @@ public:
     /// Ranks that went since the round began.
     std::span<const int> went() const noexcept { return went_; }
 
-    struct verdict {
-        wire::gossip_sums sums{};
-        std::uint32_t ranks = 1;
-    };
-
     /// The sum over the ranks in this round, the same on all of them.
-    verdict sum(const wire::gossip_sums& own) {
+    round_verdict sum(const wire::gossip_sums& own) {
         if (through_->size() == 1) return {own, 1};
         own_ = own;
         waits_ = true;
         stand();
-        wait_until([&] { return decided_ >= place_; });
+        wait_until([&] { return verdicts_.decided() >= place_; });
         waits_ = false;
-        return last_;
+        stand_here();
+        return verdicts_.last();
     }
 
     /// Hears what others say, and answers.
@@ -172,11 +168,8 @@ public:
         }
         answer_all();
         hand_over();
-        if (sums_up_) {
-            if (takes_part_ && !is_done_ && sums_for_all() != told_) stand();
-            decide();
-        }
-        (void)all_said();
+        if (sums_up_) sum_up();
+        (void)mail_.is_all_said();
     }
 
     /// Serves until `done()`.
@@ -219,22 +212,11 @@ private:
         bool is_done = false;
         bool is_awaited = false;  // in the round under way
         bool awaits = false;      // this rank in the round that it begins
-        bool has_told = false;    // where it stands, to this rank as the one who sums up
-        bool waits = false;       // for a verdict
         std::uint64_t fit = 0, since = 0;
-        wire::gossip_place at{};      // as far as is known
-        wire::gossip_place said{};    // that it begins
-        wire::gossip_place stands{};  // where it waits, if it does
-        wire::gossip_sums own{};
+        wire::gossip_place at{};    // as far as is known
+        wire::gossip_place said{};  // that it begins
     };
 
-    /// A word under way.
-    struct letter {
-        std::array<std::byte, wire::gossip_word_bytes> content;
-        std::optional<request> sent;
-    };
-
-    static tag words_label() noexcept { return {channels::gossip, 1u << 28, 0}; }
     static tag values_label() noexcept { return {channels::gossip, (1u << 28) + 1, 0}; }
 
     peer& of(int rank) noexcept { return peers_[static_cast<std::size_t>(rank)]; }
@@ -269,74 +251,16 @@ private:
         w.rounds = rounds_;
         w.since = since_;
         if (w.kind != wire::gossip_kind::hands) w.at = place_;
-        w.decided = decided_;
-        w.ranks = last_.ranks;
-        w.of_ranks = last_.sums;
+        w.decided = verdicts_.decided();
+        w.ranks = verdicts_.last().ranks;
+        w.of_ranks = verdicts_.last().sums;
         w.configuration = configuration_;
-        letter& l = free_letter();
-        wire::write_gossip_word(w, l.content.data());
-        try {
-            l.sent = through_->send(to, words_label(), l.content);
-        } catch (const peer_failure& e) {
-            if (e.rank() != to) throw;  // that it went is told
-        }
+        mail_.say(to, w);
     }
 
-    letter& free_letter() {
-        const auto free = std::ranges::find_if(letters_, [](const letter& l) { return !l.sent; });
-        return free == letters_.end() ? letters_.emplace_back() : *free;
-    }
-
-    bool all_said() {
-        bool all = true;
-        for (letter& l : letters_)
-            if (l.sent) all = has_ended(l.sent) && all;
-        return all;
-    }
-
-    /// Whether a transfer is complete, or its other end gone. Should this rank itself have failed,
-    /// the next call says so.
-    bool has_ended(std::optional<request>& r) {
-        (void)bytes_of(r);
-        return !r;
-    }
-    /// Of a transfer that is complete.
-    std::optional<std::int64_t> bytes_of(std::optional<request>& r) {
-        try {
-            const auto ended = through_->poll(*r);
-            if (!ended) return std::nullopt;
-            r.reset();
-            return ended->bytes;
-        } catch (const peer_failure&) {
-            r.reset();
-            return std::nullopt;
-        }
-    }
-
-    void hear() {
-        while (true) {
-            if (mailbox_.empty()) mailbox_.push(through_->receive(any_rank, words_label(), heard_));
-            const auto came = mailbox_.pop_complete();
-            if (!came || came->source == through_->rank()) return;
-            const auto content = byte_view(heard_).first(static_cast<std::size_t>(came->bytes));
-            take(came->source, wire::read_gossip_word(content).value([&] {
-                return "what rank " + std::to_string(came->source) + " says to be mixed with";
-            }));
-        }
-    }
-
-    /// Between calls of `fit` nothing is received, so that the transport is free.
-    void close_mailbox() {
-        if (mailbox_.empty()) return;
-        letter& own = free_letter();
-        own.sent = through_->send(through_->rank(), words_label(), own.content);
-        while (true) {
-            const std::uint64_t seen = through_->activity();
-            hear();
-            if (mailbox_.empty()) break;
-            through_->await(seen);
-        }
-        (void)through_->wait(*std::exchange(own.sent, std::nullopt));
+    void hear() { mail_.hear(taking()); }
+    auto taking() {
+        return [this](int from, const wire::gossip_word& w) { take(from, w); };
     }
 
     void take(int from, const wire::gossip_word& w) {
@@ -345,10 +269,7 @@ private:
         p.fit = w.fit;
         p.since = w.since;
         p.has_trained = w.has_trained;
-        if (w.decided > decided_) {
-            decided_ = w.decided;
-            last_ = {w.of_ranks, w.ranks};
-        }
+        verdicts_.learn(w.decided, {w.of_ranks, w.ranks});
         switch (w.kind) {
             case wire::gossip_kind::hello:
                 p.is_done = p.takes_part = false;
@@ -371,16 +292,11 @@ private:
                 if (!std::exchange(p.takes_part, true) && takes_part_ && !begins_ && !is_done_)
                     say(from, {.kind = wire::gossip_kind::begins});
                 break;
-            case wire::gossip_kind::stands:
-                p.has_told = true;
-                p.waits = w.waits;
-                p.stands = w.at;
-                p.own = w.own;
-                break;
+            case wire::gossip_kind::stands: verdicts_.stands(from, w.at, w.waits, w.own); break;
             case wire::gossip_kind::verdict: break;
             case wire::gossip_kind::done:
                 p.is_done = true;
-                p.waits = false;
+                verdicts_.forget(from);
                 break;
         }
     }
@@ -409,6 +325,7 @@ private:
             std::erase(askers_, change.rank);
             if (!change.left && !p.is_done) losses_.push_back({change.rank, change.cause});
         }
+        verdicts_.forget(change.rank);
         p = {.is_here = change.is_here,
              .is_neighbour = p.is_neighbour,
              .has_answered = change.is_here};
@@ -453,7 +370,7 @@ private:
             }
             std::int64_t came = -1;
             wait_until([&] {
-                if (fetching_) came = bytes_of(fetching_).value_or(came);
+                if (fetching_) (void)mail_.ended(fetching_, &came);
                 return !fetching_ && (handed_by_ == *from || !of(*from).is_here);
             });
             if (came < 0 || handed_by_ != *from) continue;
@@ -469,7 +386,7 @@ private:
 
     /// One at a time.
     void hand_over() {
-        if (handing_ && !has_ended(handing_)) return;
+        if (handing_ && !mail_.ended(handing_)) return;
         if (askers_.empty()) return;
         const int to = askers_.front();
         askers_.pop_front();
@@ -497,55 +414,19 @@ private:
     /// Tells who sums up where this rank is.
     void stand() {
         told_ = sums_for_all();
+        stand_here();
         if (told_ != through_->rank())
             say(told_, {.kind = wire::gossip_kind::stands, .waits = waits_, .own = own_});
     }
+    void stand_here() noexcept { verdicts_.stands(through_->rank(), place_, waits_, own_); }
 
-    void decide() {
+    void sum_up() {
+        if (takes_part_ && !is_done_ && sums_for_all() != told_) stand();
         if (!is_done_ && sums_for_all() == through_->rank())
-            while (decide_earliest()) {}
-        for_each_here([&](int rank) {
-            peer& p = of(rank);
-            if (!p.waits || decided_ < p.stands) return;
-            p.waits = false;
-            say(rank, {.kind = wire::gossip_kind::verdict});
+            verdicts_.decide([&](int rank) { return rank == through_->rank() || mixes(of(rank)); });
+        verdicts_.answer([&](int rank) {
+            if (rank != through_->rank()) say(rank, {.kind = wire::gossip_kind::verdict});
         });
-    }
-
-    bool decide_earliest() {
-        constexpr wire::gossip_place never{std::numeric_limits<std::uint64_t>::max(), 0};
-        const auto awaits_one = [&](bool waits, const wire::gossip_place& at) {
-            return waits && at > decided_;
-        };
-        wire::gossip_place earliest = awaits_one(waits_, place_) ? place_ : never;
-        for_each_here([&](int rank) {
-            const peer& p = of(rank);
-            if (mixes(p) && awaits_one(p.waits, p.stands)) earliest = std::min(earliest, p.stands);
-        });
-        if (earliest == never) return false;
-        verdict found{.ranks = 0};
-        bool is_whole = true;
-        const auto add = [&](bool waits, const wire::gossip_place& at,
-                             const wire::gossip_sums& own) {
-            if (at > earliest) return;
-            if (!awaits_one(waits, at)) return void(is_whole = false);  // it may still add to it
-            found.sums.change += own.change;
-            found.sums.gradient += own.gradient;
-            ++found.ranks;
-        };
-        for (int rank = 0; rank < through_->size(); ++rank) {
-            const peer& p = of(rank);
-            if (rank == through_->rank()) {
-                add(waits_, place_, own_);
-            } else if (mixes(p)) {
-                is_whole = is_whole && p.has_told;
-                add(p.waits, p.stands, p.own);
-            }
-        }
-        if (!is_whole) return false;
-        decided_ = earliest;
-        last_ = found;
-        return true;
     }
 
     Transport* through_;
@@ -566,18 +447,15 @@ private:
     bool waits_ = false;
     wire::gossip_sums own_{};
     int told_ = -1;  // who sums up
-    wire::gossip_place decided_{};
-    verdict last_{};
+    round_verdicts verdicts_;
     // Parameters
     int handed_by_ = -1;
     wire::gossip_word handed_{};
     std::deque<int> askers_;
     large_vector<float> copy_;
     // Last: transfers end before the memory goes.
-    std::array<std::byte, wire::gossip_word_bytes> heard_{};
-    std::deque<letter> letters_;
     std::optional<request> fetching_, handing_;
-    collectives::flight<Transport> mailbox_;
+    gossip_mail<Transport> mail_;
 };
 
 }  // namespace sotto
