@@ -53,8 +53,7 @@ private:
 };
 
 /// What a run was: of each rank its parameters before its first step and after each, the rounds of
-/// mixing of each step, whom it lost, and how long its longest step took (not the wait for others at the
-/// end).
+/// mixing of each step, whom it lost, and how long its longest step took.
 struct pulled {
     simulated_run run;
     std::vector<std::vector<std::vector<float>>> x;
@@ -67,8 +66,8 @@ struct pulled {
     double rate = 0.125;
     std::int64_t steps = 0;  // of each rank
 
-    /// By how much, at most, the sum over all ranks but some moves in a step otherwise than by their
-    /// own forces.
+    /// By how much, at most, the sum over all ranks but some moves in a step otherwise than by
+    /// their own forces.
     double loses_of_sum(std::int64_t step, const std::set<int>& without) const {
         double most = 0.0;
         const auto t = static_cast<std::size_t>(step);

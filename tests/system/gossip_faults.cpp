@@ -1,8 +1,9 @@
 // Mixed faults that seeds draw, over gossip. Where a lost rank ends the job: every call ends by its
 // deadline, after every step each rank holds what a run without faults holds, to the last bit, and
-// survivors blame whom the first fault concerned. Where it goes on: every call ends by its deadline,
-// who lives does all its steps, as many rounds as the others where ranks have only died, a link mixes at both of its ends or at none, unless it breaks, and
-// once ranks have died the mean of the others is kept.
+// survivors blame whom the first fault concerned. Where it goes on: every call ends by its
+// deadline; who lives does all its steps, of as many rounds as the others where ranks have only
+// died; a link mixes at both of its ends or at none, unless it breaks; and once ranks have died the
+// mean of the others is kept.
 //
 //   SOTTO_FAULT_SEEDS       how many seeds; 500
 //   SOTTO_FAULT_SEED        the first of them

@@ -36,13 +36,13 @@ struct gossip_options {
 /// In place of gossip_options: ranks may die and come again while the others go on, where the
 /// transport can.
 ///   links   those of a rank that goes are dropped, and what they weighed is each neighbour's own:
-///           rows still add up to 1, and the matrix stays symmetric. A round in which no link breaks
-///           keeps the mean of the ranks that it mixes. In one in which a rank goes, what had come
-///           of it counts, by whole segments, and the mean of the others moves at most by its
-///           weights towards it. Where losses cut the graph in parts, each trains on by itself
+///           rows still add up to 1, and the matrix stays symmetric. A round in which no link
+///           breaks keeps the mean of the ranks that it mixes. In one in which a rank goes, what
+///           had come of it counts, by whole segments, and the mean of the others moves at most by
+///           its weights towards it. Where losses cut the graph in parts, each trains on by itself
 ///   again   a rank that comes again fetches the parameters of the neighbour that is furthest, with
-///           an optimizer that remembers nothing, and goes on where that one is in the call of `fit`
-///           under way. Nobody waits for it before its first round
+///           an optimizer that remembers nothing, and goes on where that one is in the call of
+///           `fit` under way. Nobody waits for it before its first round
 ///   epochs  each rank goes through its own share of the data, and ends when it has: nobody reads
 ///           that of a rank which is gone. `evaluate` is of a rank's own parameters
 ///   errors  invalid_option: links that weigh otherwise the other way; patience not above 0.

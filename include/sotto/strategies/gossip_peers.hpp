@@ -83,7 +83,7 @@ public:
         begins_ = true;
         for (peer& p : peers_) p.takes_part = p.is_done = p.has_answered = false;
         for (int rank = 0; rank < through_->size(); ++rank) verdicts_.forget(rank);
-        serve();
+        // Before any answer: who is told that this rank begins may go on at once.
         for_each_here([&](int rank) { say(rank, {.kind = wire::gossip_kind::hello}); });
         wait_until([&] { return for_all_here([](const peer& p) { return p.has_answered; }); });
         if (!has_trained_) fetch();
