@@ -371,7 +371,7 @@ private:
             std::int64_t came = -1;
             wait_until([&] {
                 if (fetching_) (void)mail_.ended(fetching_, &came);
-                return !fetching_ && (handed_by_ == *from || !of(*from).is_here);
+                return !fetching_ && (came < 0 || handed_by_ == *from);
             });
             if (came < 0 || handed_by_ != *from) continue;
             if (came != static_cast<std::int64_t>(held_.size_bytes())) refuse(*from);
