@@ -17,7 +17,13 @@
 #include "sotto/consensus/consensus_band.hpp"
 #include "sotto/consensus/consensus_control.hpp"
 #include "sotto/core/errors.hpp"
+#include "sotto/mixing/asynchronous_pairs.hpp"
+#include "sotto/mixing/choco.hpp"
+#include "sotto/mixing/d_squared.hpp"
+#include "sotto/mixing/gradient_tracking.hpp"
+#include "sotto/mixing/push_sum.hpp"
 #include "sotto/mixing/quasi_global_momentum.hpp"
+#include "sotto/mixing/slow_momentum.hpp"
 #include "sotto/optimizers/momentum_sgd.hpp"
 #include "sotto/strategies/gossip.hpp"
 #include "sotto/topologies/complete.hpp"
@@ -35,6 +41,16 @@ using namespace sotto::testing;
 using namespace std::chrono_literals;
 
 namespace {
+
+static_assert(mixing::outlives_ranks<mixing::adapt_then_combine>);
+static_assert(mixing::outlives_ranks<mixing::combine_then_adapt>);
+static_assert(mixing::outlives_ranks<mixing::quasi_global_momentum>);
+static_assert(!mixing::outlives_ranks<mixing::asynchronous_pairs>);
+static_assert(!mixing::outlives_ranks<mixing::choco>);
+static_assert(!mixing::outlives_ranks<mixing::d_squared>);
+static_assert(!mixing::outlives_ranks<mixing::gradient_tracking>);
+static_assert(!mixing::outlives_ranks<mixing::push_sum>);
+static_assert(!mixing::outlives_ranks<mixing::slow_momentum<>>);
 
 constexpr std::int64_t steps_done = 24;
 
