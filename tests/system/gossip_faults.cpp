@@ -111,15 +111,15 @@ void check_surviving(const Strategy& strategy, int ranks, const simulated_option
         if (ended.run.ranks[which].killed) continue;
         CHECK(ended.done[which] == steps_done);
         CHECK(std::ranges::all_of(ended.x[which].back(), [](float v) { return std::isfinite(v); }));
-        for (const auto& [place, with] : ended.mixed[which])
-            for (const int other : with) {
+        for (const auto& at : ended.mixed[which])
+            for (const int other : at.second) {
                 const auto there = static_cast<std::size_t>(other);
                 const bool broke = has(ended.lost[which], other) || has(ended.lost[there], rank) ||
                                    ended.run.ranks[there].killed || came_again.contains(other) ||
                                    came_again.contains(rank);
                 CAPTURE(other);
-                CAPTURE(place.first);
-                const auto found = ended.mixed[there].find(place);
+                CAPTURE(at.first.first);
+                const auto found = ended.mixed[there].find(at.first);
                 CHECK(
                     (broke || (found != ended.mixed[there].end() && found->second.contains(rank))));
             }

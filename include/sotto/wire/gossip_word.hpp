@@ -117,7 +117,7 @@ inline result<gossip_word> read_gossip_word(byte_view in) noexcept {
     if (small(0) > 7) return refused(0, "a kind of word, 0 to 7", small(0));
     if (small(4) > 15) return refused(4, "0 to 15 for what is so of a rank", small(4));
     if (small(76) != 0) return refused(76, "zeros", small(76));
-    for (const std::size_t at : {48, 56, 80, 88})
+    for (const std::size_t at : {48u, 56u, 80u, 88u})
         if (const auto sum = std::bit_cast<double>(large(at)); !(sum >= 0.0) || std::isinf(sum))
             return refused(at, "a sum of squares", large(at));
     const auto real = [&](std::size_t at) { return std::bit_cast<double>(large(at)); };

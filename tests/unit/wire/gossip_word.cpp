@@ -90,7 +90,7 @@ TEST_CASE("what is no word is refused where it is wrong") {
     CHECK(put(0, 8) == 0);
     CHECK(put(4, 16) == 4);
     CHECK(put(76, 1) == 76);
-    for (const std::size_t at : {48, 56, 80, 88})
+    for (const std::size_t at : {48u, 56u, 80u, 88u})
         for (const double value : {-1.0, std::numeric_limits<double>::infinity(),
                                    std::numeric_limits<double>::quiet_NaN()}) {
             in = some_word();
