@@ -46,7 +46,8 @@ struct ending {
     std::array<bool, 8> lost{};                                  // ranks
     std::array<std::array<float, watched>, steps_done + 1> x{};  // after each step
     std::int64_t first = 0;                                      // step of this process
-    double longest = 0.0;                                        // seconds of a step
+    std::int64_t knew = 0;  // the first step after which it knew of a loss
+    double longest = 0.0;   // seconds of a step
 };
 
 /// Trains as one rank of a job; `at(step)` is called after each step, and after step 0.
@@ -68,6 +69,7 @@ ending train(tcp& through, const Control& control, At at) {
             end.longest = std::max(end.longest, in_seconds(through.now() - began));
             if (end.first < 0) end.first = step.step - 1;
             keep(step.step);
+            if (end.knew == 0 && !trainer.state().losses().empty()) end.knew = step.step;
             at(step.step);
             began = through.now();
         });
@@ -150,29 +152,40 @@ void kill_one(const Control& control, int size, random_stream random) {
     const auto last = 1 + static_cast<std::int64_t>(random.below(steps_done - 10));
     CAPTURE(victim);
     CAPTURE(last);
+    const bool by_itself = random.below(4) == 0;  // between two steps, or whenever the signal comes
+    CAPTURE(by_itself);
     job all(size);
     for (int rank = 0; rank < size; ++rank)
-        all.start(rank, control, [&, rank](std::int64_t step, auto&&) {
-            if (rank == victim && step == last) ::raise(SIGKILL);
+        all.start(rank, control, [&, rank](std::int64_t step, auto&& say) {
+            if (rank != victim || step != last) return;
+            if (by_itself) ::raise(SIGKILL);
+            say('k');
         });
     all.all_started();
+    char there = 0;
+    if (!by_itself) {
+        REQUIRE(all.ranks().hear(static_cast<std::size_t>(victim), there));
+        all.ranks().signal(static_cast<std::size_t>(victim), SIGKILL);
+    }
     all.require_killed(static_cast<std::size_t>(victim));
     std::vector<ending> ends(static_cast<std::size_t>(size));
     double longest = 0.0;
+    std::int64_t known = 0;
     for (int rank = 0; rank < size; ++rank) {
         if (rank == victim) continue;
         ending& end = ends[static_cast<std::size_t>(rank)];
         end = all.end_of(static_cast<std::size_t>(rank));
         CHECK(end.first == 0);
         longest = std::max(longest, end.longest);
+        known = std::max(known, end.knew);
         for (int other = 0; other < size; ++other)
             CHECK(end.lost[static_cast<std::size_t>(other)] == (other == victim));
     }
-    // It was killed between two rounds; its neighbours may not have known before the next.
-    for (std::int64_t step = last + 2; step < steps_done; ++step)
+    CHECK(known < steps_done);
+    for (std::int64_t step = known; step < steps_done; ++step)
         CHECK(loses_of_sum(ends, victim, step) < 1e-3);
-    std::fprintf(stderr, "rank %d of %d killed after step %lld: longest step %.3f s\n", victim,
-                 size, static_cast<long long>(last), longest);
+    std::fprintf(stderr, "rank %d of %d killed, known after step %lld: longest step %.3f s\n",
+                 victim, size, static_cast<long long>(known), longest);
 }
 
 template <class Control>
