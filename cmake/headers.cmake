@@ -204,7 +204,9 @@ set(sotto_headers
     include/sotto/strategies/entry_room.hpp
     include/sotto/strategies/entry_route.hpp
     include/sotto/strategies/gossip.hpp
+    include/sotto/strategies/gossip_mail.hpp
     include/sotto/strategies/gossip_pairs.hpp
+    include/sotto/strategies/gossip_peers.hpp
     include/sotto/strategies/gossip_state.hpp
     include/sotto/strategies/host_lane.hpp
     include/sotto/strategies/kept_versions.hpp
@@ -221,6 +223,7 @@ set(sotto_headers
     include/sotto/strategies/random_pairs.hpp
     include/sotto/strategies/rank_loss.hpp
     include/sotto/strategies/round_report.hpp
+    include/sotto/strategies/round_verdicts.hpp
     include/sotto/strategies/served_push.hpp
     include/sotto/strategies/server_link.hpp
     include/sotto/strategies/server_memory.hpp
@@ -380,6 +383,7 @@ set(sotto_headers
     include/sotto/wire/gap_reading.hpp
     include/sotto/wire/gap_survey.hpp
     include/sotto/wire/gaps.hpp
+    include/sotto/wire/gossip_word.hpp
     include/sotto/wire/hello.hpp
     include/sotto/wire/index_code.hpp
     include/sotto/wire/little_endian.hpp

@@ -32,8 +32,8 @@ enum class mixing_by : std::uint8_t { differences, shares };
 /// segment is mixed when all neighbours' are here and it has gone to all of them; neither segments
 /// nor the order in which they come change a bit of the result.
 ///
-/// On a transport that tolerates the failure of ranks a neighbour that goes has no part in what is
-/// mixed from then on: its weight is the rank's own. What had come of it counts.
+/// Where the failure of ranks is tolerated, a neighbour that goes has no part in what is mixed from
+/// then on: its weight is the rank's own. Segments that had been mixed with it count.
 ///   wire    a message for each segment and neighbour: floats, little endian, no header; an empty
 ///           one has no part in the round. All messages of a round have one tag
 ///   cost    scratch of up to 4 segments for each neighbour, 8 MiB in all at most; each value is
@@ -123,6 +123,23 @@ public:
 
     /// From this place on values are what is to be mixed, and stay unchanged until that is done.
     void release(std::int64_t from) noexcept { released_ = std::min(released_, from); }
+
+    /// From now on a neighbour that goes is only lost; the transport tolerates it, too.
+    void tolerate() noexcept { tolerates_ = true; }
+    /// This neighbour went, and may be there anew: nothing more goes to it or is awaited in the
+    /// round under way.
+    void lose(int rank) noexcept {
+        for (auto* side : {&sources_, &targets_})
+            for (link& with : *side)
+                if (with.rank == rank) with.is_lost = true;
+    }
+
+    /// Whether this neighbour has had a part in all of the round.
+    bool mixes_with(int rank) const noexcept {
+        return std::ranges::any_of(sources_, [&](const link& from) {
+            return from.rank == rank && !from.is_lost && !from.is_absent;
+        });
+    }
 
     bool complete() const noexcept { return mixed_ == segments_; }
 
@@ -278,7 +295,7 @@ private:
         try {
             action();
         } catch (const peer_failure& e) {
-            if (e.rank() != with.rank || !tolerated()) throw;
+            if (e.rank() != with.rank || !tolerates_) throw;
             with.is_lost = true;
         }
     }
@@ -290,7 +307,7 @@ private:
             ended = through_->poll(*what);
         } catch (const peer_failure& e) {
             what.reset();
-            if (e.rank() != with.rank || !tolerated()) throw;
+            if (e.rank() != with.rank || !tolerates_) throw;
             with.is_lost = true;
             return true;
         }
@@ -304,19 +321,11 @@ private:
                        ": they were started with different numbers of values");
     }
 
-    bool tolerated() const noexcept {
-        if constexpr (requires {
-                          { through_->tolerates() } -> std::same_as<bool>;
-                      })
-            return through_->tolerates();
-        else
-            return false;
-    }
-
     Transport* through_;
     std::int64_t size_max_;
     std::size_t links_max_;
     mixing_by how_;
+    bool tolerates_ = false;
     std::int64_t segment_ = 1;
     std::span<float> values_;
     tag label_;

@@ -78,13 +78,26 @@ concept corrects_last_step = requires {
 };
 
 template <class State>
-concept directs = requires(State& state, const tensor& t, std::span<float> gradient) {
-    state.direct(t, gradient);
+concept has_companion = requires(State& state) {
+    state.companion();
 };
 
 template <class State>
-concept has_companion = requires(State& state) {
-    state.companion();
+concept has_means = requires(const State& state) {
+    state.wants_mean();
+};
+
+/// What ranks remember is each one's own, so that the others mix on when one is lost.
+template <class M>
+concept outlives_ranks =
+    !by_shares<M> && !in_pairs<M> && !by_copies<M> && !has_companion<mixing_state<M>> &&
+    !has_means<mixing_state<M>> && !requires {
+    M::smallest_eigenvalue;
+};
+
+template <class State>
+concept directs = requires(State& state, const tensor& t, std::span<float> gradient) {
+    state.direct(t, gradient);
 };
 
 template <class State>

@@ -18,6 +18,7 @@
 #include "sotto/strategies/gossip_state.hpp"
 #include "sotto/topologies/ring.hpp"
 #include "sotto/topologies/topology.hpp"
+#include "sotto/transports/tolerant_transport.hpp"
 #include "sotto/transports/transport.hpp"
 
 namespace sotto {
@@ -30,6 +31,27 @@ struct gossip_options {
     std::int64_t measure_every = 0;
 
     void describe(auto&& field) const { field("measure_every", measure_every); }
+};
+
+/// In place of gossip_options: ranks may die and come again while the others go on, where the
+/// transport can.
+///   links   those of a rank that goes are dropped, and what they weighed is each neighbour's own:
+///           rows still add up to 1, and the matrix stays symmetric. A round in which no link
+///           breaks keeps the mean of the ranks that it mixes. In one in which a rank goes, what
+///           had come of it counts, by whole segments, and the mean of the others moves at most by
+///           its weights towards it. Where losses cut the graph in parts, each trains on by itself
+///   again   a rank that comes again fetches the parameters of the neighbour that is furthest, with
+///           an optimizer that remembers nothing, and goes on where that one is in the call of
+///           `fit` under way. Nobody waits for it before its first round
+///   epochs  each rank goes through its own share of the data, and ends when it has: nobody reads
+///           that of a rank which is gone. `evaluate` is of a rank's own parameters
+///   errors  invalid_option: links that weigh otherwise the other way; patience not above 0.
+///           peer_failure: for `patience`, or up to half of the transport's timeout longer, nothing
+///           came that this rank waits for
+struct surviving {
+    double patience = 60.0;  // seconds
+
+    void describe(auto&& field) const { field("patience", patience); }
 };
 
 /// No server, and nobody who waits for all: each rank takes steps on its own data, and mixes its
@@ -48,7 +70,8 @@ struct gossip_options {
 ///   source  Lian et al. 2017, arXiv:1705.09056; Kong et al. 2021, Consensus control for
 ///           decentralized deep learning, arXiv:2102.04828
 template <class Optimizer = sgd, class Topology = topologies::ring, class Control = no_control,
-          class Compressor = none, class Mixing = mixing::adapt_then_combine>
+          class Compressor = none, class Mixing = mixing::adapt_then_combine,
+          class Rest = gossip_options>
 struct gossip {
     static_assert(
         optimizer<Optimizer>,
@@ -91,18 +114,36 @@ struct gossip {
                   "gossip: pairs that mix when they like have no rounds in common, so the third "
                   "policy must be no_control{}");
 
+    static constexpr bool survives = std::is_same_v<Rest, surviving>;
+
+    static_assert(survives || std::is_same_v<Rest, gossip_options>,
+                  "gossip: the sixth policy must be gossip_options{} or surviving{}");
+    static_assert(!survives || mixing::outlives_ranks<Mixing>,
+                  "gossip: this mixing method remembers what ranks have been to each other, or "
+                  "takes the mean "
+                  "of all, so that it does not outlive one: surviving{} goes with "
+                  "mixing::adapt_then_combine{}, combine_then_adapt{} and quasi_global_momentum{}");
+    static_assert(
+        !survives || !controlling::measures_exactly<Control>,
+        "gossip: an exact distance is of all ranks: surviving{} goes with controllers that "
+        "estimate it, such as consensus_control{}");
+
     Optimizer optimizer{};
     Topology topology{};
     Control control{};
     Compressor compressor{};
     Mixing mixing{};
-    gossip_options options{};
+    Rest options{};
 
     static constexpr bool synchronous = false;
-    static constexpr bool in_step = !mixing::in_pairs<Mixing>;
+    static constexpr bool in_step = !mixing::in_pairs<Mixing> && !survives;
 
     template <transport Transport>
     auto bind(const layout& tensors, Transport& through) const {
+        static_assert(
+            !survives || tolerant_transport<Transport>,
+            "gossip: on this transport the loss of a rank ends the job: leave surviving{} "
+            "out");
         if constexpr (mixing::in_pairs<Mixing>)
             return gossip_pairs<gossip, Transport>(*this, tensors, through);
         else
@@ -130,5 +171,7 @@ template <class O, class T, class C, class K, class M>
 gossip(O, T, C, K, M) -> gossip<O, T, C, K, M>;
 template <class O, class T, class C, class K, class M>
 gossip(O, T, C, K, M, gossip_options) -> gossip<O, T, C, K, M>;
+template <class O, class T, class C, class K, class M>
+gossip(O, T, C, K, M, surviving) -> gossip<O, T, C, K, M, surviving>;
 
 }  // namespace sotto

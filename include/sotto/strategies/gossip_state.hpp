@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -16,6 +17,7 @@
 #include "sotto/collectives/all_reduce.hpp"
 #include "sotto/collectives/operation.hpp"
 #include "sotto/consensus/consensus_controller.hpp"
+#include "sotto/consensus/fixed_rounds.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/large_pages.hpp"
 #include "sotto/core/layout.hpp"
@@ -25,8 +27,10 @@
 #include "sotto/optimizers/optimizer.hpp"
 #include "sotto/strategies/common_epochs.hpp"
 #include "sotto/strategies/consensus_study.hpp"
+#include "sotto/strategies/gossip_peers.hpp"
 #include "sotto/strategies/mixing_rounds.hpp"
 #include "sotto/strategies/optimizer_snapshot.hpp"
+#include "sotto/strategies/rank_loss.hpp"
 #include "sotto/strategies/stopwatch.hpp"
 #include "sotto/strategies/strategy.hpp"
 #include "sotto/strategies/work_of_gradient.hpp"
@@ -45,7 +49,9 @@ class gossip_state {
     using control_options = std::remove_cvref_t<decltype(std::declval<Options>().control)>;
     using method = std::remove_cvref_t<decltype(std::declval<Options>().mixing)>;
     using method_state = mixing_state<method>;
+    using peers = typename peers_of_gossip<Options, Transport>::type;
 
+    static constexpr bool survives = survives_losses<Options>;
     static constexpr bool by_shares = mixing::by_shares<method>;
     static constexpr bool combines_first = mixing::combines_first<method>;
     /// Whether tensors move as soon as their gradient is there.
@@ -60,19 +66,23 @@ public:
           method_(options.mixing.bind(tensors_)),
           optimizer_(options.optimizer.bind(tensors_)),
           before_(optimizer_),
-          measure_every_(options.options.measure_every),
+          measure_every_(measured_by(options)),
+          peers_(made_for(options, through)),
           epochs_(through),
           gradient_(static_cast<std::size_t>(tensors.size())),
           next_(static_cast<std::size_t>(tensors.size()) + (by_shares ? 1 : 0)),
           times_(tensors.tensors().size()),
           is_stepped_(tensors.tensors().size()),
-          mixing_(options, tensors_, std::ssize(next_), through),
+          mixing_(options, tensors_, std::ssize(next_), through, peers_),
           scalars_(through, 2) {
         if (measure_every_ < 0)
             throw invalid_option("gossip: measure_every is " + std::to_string(measure_every_) +
                                  "; it must be at least 0");
         if (measure_every_ > 0 || controlling::measures_exactly<control_options>)
             study_.emplace(through, tensors.size(), measure_every_ > 0);
+        if constexpr (survives && !std::is_same_v<control_options, no_control> &&
+                      !std::is_same_v<control_options, fixed_rounds>)
+            peers_.will_sum();
     }
 
     /// Who mixes with whom, for logs.
@@ -86,12 +96,74 @@ public:
 
     data::share share() const noexcept { return {through_->rank(), through_->size()}; }
 
-    epoch_agreement begin_epoch(const epoch_plan& plan) { return epochs_.begin(plan); }
+    /// Where ranks may come and go, what one rank has of the data is no other's concern.
+    epoch_agreement begin_epoch(const epoch_plan& plan) {
+        if constexpr (!survives) return epochs_.begin(plan);
+        return {.rounds = plan.examples / plan.batch_size + (plan.examples % plan.batch_size != 0),
+                .stop = plan.stop != 0};
+    }
+
+    // Where ranks may come and go
+
+    bool introduce(const std::string& configuration) {
+        if constexpr (survives) peers_.introduce(configuration);
+        return survives;
+    }
+    std::int64_t begin(std::span<float> parameters) {
+        if constexpr (survives) {
+            at("begin");
+            return guarded([&] { return peers_.begin(parameters); });
+        }
+        return 0;
+    }
+    void finish(std::span<float>) {
+        if constexpr (survives) {
+            at("finish");
+            guarded([&] { peers_.finish(); });
+        }
+    }
+    /// Ranks that failed while this one trained on, in order.
+    std::span<const rank_loss> losses() const noexcept {
+        if constexpr (survives) return peers_.losses();
+        return {};
+    }
 
     template <class Model>
     round_report round(task<Model>& job, std::span<float> parameters) {
+        return guarded([&] { return attempt(job, parameters); });
+    }
+
+    /// Rounds of mixing, and who mixes with whom.
+    auto& rounds() noexcept { return mixing_; }
+    const auto& rounds() const noexcept { return mixing_; }
+    const method_state& mixing() const noexcept { return method_; }
+    /// By push-sum: this rank's weight, 1 at first.
+    double weight() const noexcept { return weight_; }
+
+private:
+    static std::int64_t measured_by(const Options& options) {
+        if constexpr (survives)
+            return 0;
+        else
+            return options.options.measure_every;
+    }
+    static peers made_for(const Options& options, Transport& through) {
+        if constexpr (survives) {
+            const double patience = options.options.patience;
+            if (!(patience > 0.0 && patience <= 1e9))
+                throw invalid_option("gossip: patience is " + std::to_string(patience) +
+                                     " s; it must be above 0, and at most 1e9");
+            return peers(through, std::chrono::duration_cast<duration>(
+                                      std::chrono::duration<double>(patience)));
+        } else {
+            return {};
+        }
+    }
+
+    template <class Action>
+    auto guarded(Action action) -> decltype(action()) {
         try {
-            return attempt(job, parameters);
+            return action();
         } catch (const peer_failure&) {
             undo();
             throw;
@@ -106,14 +178,6 @@ public:
         }
     }
 
-    /// Rounds of mixing, and who mixes with whom.
-    auto& rounds() noexcept { return mixing_; }
-    const auto& rounds() const noexcept { return mixing_; }
-    const method_state& mixing() const noexcept { return method_; }
-    /// By push-sum: this rank's weight, 1 at first.
-    double weight() const noexcept { return weight_; }
-
-private:
     void give_up(const char* cause) noexcept {
         if (through_->size() > 1) through_->fail(cause);
     }
@@ -167,6 +231,7 @@ private:
         before_.take(optimizer_);
         rate_ = optimizing::rate_at(optimizer_, where_);
         mixing_.begin_step(where_);
+        if constexpr (survives) peers_.begin_step();
     }
 
     void take_copy(std::span<const float> parameters) {
@@ -194,6 +259,7 @@ private:
                                                    computing_ += watch.lap();
                                                    has_gradient(t);
                                                    if (steps_early) step(t, parameters, mixes);
+                                                   serve();
                                                    if (mixes) (void)mixing_.advance();
                                                    report.apply += watch.lap();
                                                });
@@ -262,7 +328,12 @@ private:
         (void)mixing_.advance();
     }
 
+    void serve() {
+        if constexpr (survives) peers_.serve();
+    }
+
     void wait() {
+        if constexpr (survives) return peers_.wait_until([&] { return mixing_.advance(); });
         while (true) {
             const std::uint64_t seen = through_->activity();
             if (mixing_.advance()) return;
@@ -298,6 +369,13 @@ private:
                               .second_singular_value = mixing_.summary().second_singular_value};
         if (measure == consensus_measure::nothing) return now;
         const double change = mixing_.change();
+        if constexpr (survives) {
+            const auto all = peers_.sum({change * change, squares_});
+            const double n = all.ranks;
+            found.estimate = now.distance = std::sqrt(all.sums.change / n);
+            found.gradient_norm = now.gradient_norm = std::sqrt(all.sums.gradient / n);
+            return now;
+        }
         scalar_ = {static_cast<float>(std::isnan(change) ? 0.0 : change * change),
                    static_cast<float>(squares_)};
         scalars_.start(scalar_, {channels::gossip, 1u << 29, mixing_.done()});
@@ -341,6 +419,7 @@ private:
         mixing::commit(method_);
         mixing_.commit();
         epochs_.end_round();
+        if constexpr (survives) peers_.end_step();
     }
 
     void finish_report(round_report& report, const traffic& before) {
@@ -359,7 +438,11 @@ private:
         return std::span(next_).first(static_cast<std::size_t>(tensors_.size()));
     }
     duration since_begun() const noexcept { return through_->now() - began_; }
-    void at(const char* phase) { through_->at({.round = where_.step, .phase = phase}); }
+    void at(const char* phase) {
+        const occasion now{.round = where_.step, .phase = phase};
+        through_->at(now);
+        if constexpr (survives) peers_.at(now);
+    }
     static std::size_t slot(const tensor& t) noexcept { return static_cast<std::size_t>(t.index); }
 
     layout tensors_;
@@ -369,6 +452,7 @@ private:
     optimizer_state optimizer_;
     optimizer_snapshot<optimizer_state> before_;
     std::int64_t measure_every_ = 0;
+    peers peers_;
     common_epochs<Transport> epochs_;
     large_vector<float> gradient_;
     large_vector<float> next_;  // what the parameters become; by shares a rank's weight behind them

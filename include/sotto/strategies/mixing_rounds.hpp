@@ -20,23 +20,45 @@
 #include "sotto/mixing/mixing_method.hpp"
 #include "sotto/strategies/consensus_report.hpp"
 #include "sotto/strategies/copy_exchange.hpp"
+#include "sotto/strategies/gossip_peers.hpp"
 #include "sotto/topologies/spectrum.hpp"
 #include "sotto/topologies/topology.hpp"
 #include "sotto/transports/transport.hpp"
 
 namespace sotto {
 
+/// Whether gossip goes on when ranks are lost.
+template <class Options>
+inline constexpr bool survives_losses = requires(const Options& o) {
+    o.options.patience;
+};
+
+/// For gossip that ends when a rank is lost.
+struct no_peers {};
+template <class Options, class Transport>
+struct peers_of_gossip {
+    using type = no_peers;
+};
+template <class Options, class Transport>
+    requires survives_losses<Options>
+struct peers_of_gossip<Options, Transport> {
+    using type = gossip_peers<Transport>;
+};
+
 /// Rounds of mixing as one rank takes part in them: with its neighbours, or by the mean of all, or
 /// by copies, and with a companion of the parameters where the method has one. One round at a time:
 /// `begin`, `release` as values become what is to be mixed, `release_all`, `advance` until it holds
-/// and `end`.
+/// and `end`. Where ranks may come and go, a round mixes with those neighbours that take part in
+/// it, once all are known; else alike.
 template <class Options, class Transport>
 class mixing_rounds {
+    using peers = typename peers_of_gossip<Options, Transport>::type;
     using topology_options = std::remove_cvref_t<decltype(std::declval<Options>().topology)>;
     using compressor_options = std::remove_cvref_t<decltype(std::declval<Options>().compressor)>;
     using method = std::remove_cvref_t<decltype(std::declval<Options>().mixing)>;
     using method_state = mixing_state<method>;
 
+    static constexpr bool survives = survives_losses<Options>;
     static constexpr bool by_shares = mixing::by_shares<method>;
     static constexpr bool by_copies = mixing::by_copies<method>;
     static constexpr bool has_companion = mixing::has_companion<method_state>;
@@ -45,11 +67,12 @@ class mixing_rounds {
 public:
     /// `size`: of what is mixed, the parameters and what goes with them.
     ///   errors  invalid_option: a mixing matrix that does not keep the mean, or that the method
-    ///           cannot take
+    ///           cannot take; links that weigh otherwise the other way, where ranks may be lost
     mixing_rounds(const Options& options, const layout& tensors, std::int64_t size,
-                  Transport& through)
+                  Transport& through, peers& with)
         : tensors_(tensors),
           through_(&through),
+          peers_(&with),
           topology_(options.topology.bind(through.size())),
           summary_(summarise()),
           compressor_(options.compressor.bind(by_copies ? tensors : layout{})),
@@ -57,9 +80,10 @@ public:
           exchange_(
               through, by_copies ? 0 : size, summary_.degree,
               by_shares ? collectives::mixing_by::shares : collectives::mixing_by::differences),
-          sum_(through, wants_means || has_mean() ? size : 0) {
+          sum_(through, !survives && (wants_means || has_mean()) ? size : 0) {
         for (const tensor& t : tensors_) places_.push_back(t.offset);
         require_eigenvalues();
+        if constexpr (survives) meet_neighbours();
         if constexpr (has_companion) companions_.emplace(through, size, summary_.degree);
         if constexpr (by_copies) {
             if (topology_.period() != 1)
@@ -90,6 +114,13 @@ public:
         values_ = values;
         by_ = &by;
         is_released_ = false;
+        if constexpr (survives) {
+            is_started_ = false;
+            released_ = std::ssize(values);
+            peers_->begin_round(topology_.matrix(number_of(peers_->next_round())));
+            start_if_known();
+            return;
+        }
         const auto& matrix = topology_.matrix(static_cast<std::int64_t>(done_));
         is_mean_ = mixing::wants_mean(by) || (!by_copies && matrix.is_mean());
         if constexpr (!by_copies)
@@ -100,7 +131,8 @@ public:
 
     /// From this place on.
     void release(std::int64_t from) {
-        if (!by_copies && !is_mean_) exchange_.release(from);
+        released_ = from;
+        if (!by_copies && !is_mean_ && is_started_) exchange_.release(from);
     }
 
     void release_all() {
@@ -110,7 +142,7 @@ public:
         } else if constexpr (by_copies) {
             change_ = std::sqrt(copies_->start(compressor_, values_, step_of_copies_, done_));
         } else {
-            exchange_.release(0);
+            release(0);
         }
         if constexpr (has_companion) {
             companions_->start(by_->companion(), topology_.matrix(static_cast<std::int64_t>(done_)),
@@ -121,6 +153,11 @@ public:
 
     bool advance() {
         bool all = is_released_;
+        if constexpr (survives) {
+            start_if_known();
+            if (!is_started_) return false;
+            for (const int rank : peers_->went()) exchange_.lose(rank);
+        }
         if (is_mean_) {
             if (is_released_) all = sum_.advance();
         } else if constexpr (by_copies) {
@@ -153,6 +190,10 @@ public:
         if (by_copies || is_mean_) return {};
         return exchange_.squared_changes();
     }
+    /// Whether a rank has had a part in all of the last round, where neighbours mixed.
+    bool mixed_with(int rank) const noexcept { return exchange_.mixes_with(rank); }
+    /// Where that was, where ranks may come and go.
+    wire::gossip_place place() const noexcept requires survives { return peers_->place(); }
     /// Of each tensor, sent to one neighbour in this step.
     std::span<const std::int64_t> bytes() const noexcept { return bytes_; }
 
@@ -188,6 +229,38 @@ private:
             });
     }
 
+    /// Whoever any round may mix with.
+    void meet_neighbours() {
+        exchange_.tolerate();
+        each_matrix([](const topologies::mixing_matrix& matrix) {
+            if (!matrix.is_symmetric())
+                throw invalid_option(
+                    "gossip: to go on when ranks are lost it needs links that weigh the same both "
+                    "ways, such as those of topologies::ring{} or torus{}");
+        });
+        const bool any = topology_.period() < 1;
+        for (int rank = 0; any && rank < through_->size(); ++rank) peers_->may_meet(rank);
+        each_matrix([&](const topologies::mixing_matrix& matrix) {
+            for (const auto& n : matrix.into(through_->rank())) peers_->may_meet(n.rank);
+        });
+    }
+
+    /// Rounds of one number have one matrix, on all ranks.
+    static std::int64_t number_of(const wire::gossip_place& place) noexcept {
+        return static_cast<std::int64_t>(place.step) + place.round - 1;
+    }
+
+    void start_if_known() {
+        if (is_started_ || !peers_->knows_all()) return;
+        is_started_ = true;
+        const wire::gossip_place place = peers_->place();
+        exchange_.start(
+            values_, topology_.matrix(number_of(place)),
+            {channels::gossip, 0, place.step << 16 | (place.round & 0xffff)},
+            [&](int rank) { return peers_->takes_part(rank); }, places_);
+        exchange_.release(released_);
+    }
+
     bool has_mean() {
         bool found = false;
         each_matrix([&](const topologies::mixing_matrix& matrix) { found |= matrix.is_mean(); });
@@ -210,6 +283,7 @@ private:
 
     const layout& tensors_;
     Transport* through_;
+    peers* peers_;
     topology_state<topology_options> topology_;
     topologies::mixing_summary summary_;
     state_of<compressor_options> compressor_;
@@ -221,6 +295,8 @@ private:
     std::uint64_t done_ = 0;
     double change_ = consensus_report::unknown;
     bool is_mean_ = false, is_released_ = false;
+    bool is_started_ = true;  // not while it is unknown who takes part
+    std::int64_t released_ = 0;
     // Last: transfers end before the memory goes.
     collectives::neighbour_exchange<Transport> exchange_;
     collectives::all_reduce<Transport> sum_;

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <bit>
+#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -19,6 +20,7 @@
 #include "sotto/topologies/ring.hpp"
 #include "sotto/topologies/spectrum.hpp"
 #include "sotto/topologies/torus.hpp"
+#include "sotto/transports/run_simulated.hpp"
 #include "support/all_transports.hpp"
 #include "support/generators.hpp"
 
@@ -255,4 +257,36 @@ TEST_CASE("more values or neighbours than bound, and another number of them, are
                            }
                        }),
         doctest::Contains("bytes"), error);
+}
+
+TEST_CASE("a neighbour that went leaves its weight to each of the others, who keep their sum") {
+    const auto x = integers(5, 30'000);
+    for (const bool is_told : {false, true}) {
+        CAPTURE(is_told);
+        rows y = x;
+        simulated_options options;
+        options.faults = {network_fault::crash(2, std::chrono::milliseconds(1))};
+        const auto run = simulate(5, options, [&](simulated& transport) {
+            transport.tolerate();
+            auto& values = y[static_cast<std::size_t>(transport.rank())];
+            const auto state = quarters{}.bind(5);
+            neighbour_exchange exchange(transport, std::ssize(values), 2);
+            exchange.tolerate();
+            exchange.start(values, state.matrix(0), {channels::gossip, 0, 0});
+            if (transport.rank() == 2) transport.charge({.flops = 1e12});  // it releases nothing
+            exchange.release(0);
+            while (true) {
+                const auto seen = transport.activity();
+                while (const auto change = transport.next_change())
+                    if (is_told && !change->is_here) exchange.lose(change->rank);
+                if (exchange.advance()) break;
+                transport.await(seen);
+            }
+            CHECK(exchange.mixes_with(2) == false);
+            CHECK(exchange.mixes_with((transport.rank() + 1) % 5) == (transport.rank() != 1));
+        });
+        run.require_success();
+        CHECK(y[1] != x[1]);
+        CHECK(sums({y[0], y[1], y[3], y[4]}) == sums({x[0], x[1], x[3], x[4]}));
+    }
 }

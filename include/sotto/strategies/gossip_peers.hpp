@@ -1,0 +1,461 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sotto/core/clock.hpp"
+#include "sotto/core/describe.hpp"
+#include "sotto/core/errors.hpp"
+#include "sotto/core/large_pages.hpp"
+#include "sotto/strategies/gossip_mail.hpp"
+#include "sotto/strategies/rank_loss.hpp"
+#include "sotto/strategies/round_verdicts.hpp"
+#include "sotto/topologies/mixing_matrix.hpp"
+#include "sotto/transports/tolerant_transport.hpp"
+#include "sotto/transports/transport.hpp"
+#include "sotto/wire/frame.hpp"
+#include "sotto/wire/gossip_word.hpp"
+
+namespace sotto {
+
+/// Who is there to mix with, where ranks may come and go: one rank's view. Nobody decides for all;
+/// what two ranks do together follows from what each has told the other.
+///   links   a link mixes in a round if both its ranks have told each other that they begin it. A
+///           rank tells so before it knows of others, and waits until each neighbour that it told
+///           has begun this round, or a later one, or is gone or done. So both ends know alike
+///           whether they mix, and nobody waits for a round that another has passed: who is in the
+///           earliest waits for nobody
+///   sums    ranks tell what they add to who sums up: of those that take part and are not done the
+///           one who does so for longest, of equals the lowest. It answers the earliest round that
+///           is waited for, once nobody could still add to it. Should it go, all tell the next one
+///           where they stand and the last verdict that they know, which then holds
+///   coming  a rank that begins asks all where they are, fetches parameters from the neighbour that
+///           is furthest, and takes part with its first round. Who is behind all its neighbours
+///           goes on in their step
+///   wire    wire::gossip_word: to each neighbour in every round, and two to and from who sums up;
+///           the parameters to whoever comes
+///   cost    150 bytes for each rank; 4 bytes a parameter once another rank has fetched them
+///   errors  peer_failure, errc::timed_out: nothing happened for as long as the patience;
+///           mismatch: this rank is configured differently; malformed
+template <tolerant_transport Transport>
+class gossip_peers {
+public:
+    gossip_peers(Transport& through, duration patience)
+        : through_(&through),
+          patience_(patience),
+          peers_(static_cast<std::size_t>(through.size())),
+          verdicts_(through.size()),
+          mail_(through) {
+        through.tolerate();
+        through.reserve(8 + 2 * std::int64_t{through.size()});
+        went_.reserve(peers_.size());
+    }
+    gossip_peers(const gossip_peers&) = delete;
+    gossip_peers& operator=(const gossip_peers&) = delete;
+    /// Memory was lent for whatever is under way.
+    ~gossip_peers() {
+        if (fetching_ || handing_) through_->withdraw();
+    }
+
+    void introduce(const std::string& configuration) {
+        configuration_ = wire::frame_digest(std::as_bytes(std::span(configuration)), 0);
+    }
+    /// Rounds may mix with this rank.
+    void may_meet(int rank) noexcept { of(rank).is_neighbour = true; }
+    /// Sums will be asked for.
+    void will_sum() noexcept { sums_up_ = true; }
+
+    /// A call of `fit` begins with these parameters, which stay where they are. Returns how many of
+    /// its rounds those have had that were fetched.
+    std::int64_t begin(std::span<float> parameters) {
+        held_ = parameters;
+        ++fit_;
+        rounds_ = 0;
+        is_done_ = false;
+        begins_ = true;
+        for (peer& p : peers_) p.takes_part = p.is_done = p.has_answered = false;
+        for (int rank = 0; rank < through_->size(); ++rank) verdicts_.forget(rank);
+        // Before any answer: who is told that this rank begins may go on at once.
+        for_each_here([&](int rank) { say(rank, {.kind = wire::gossip_kind::hello}); });
+        wait_until([&] { return for_all_here([](const peer& p) { return p.has_answered; }); });
+        if (!has_trained_) fetch();
+        begins_ = false;
+        takes_part_ = tells_all_ = true;
+        return static_cast<std::int64_t>(rounds_);
+    }
+
+    /// Answers until all that take part are done, or nothing more comes of them.
+    void finish() {
+        is_done_ = true;
+        for_each_here([&](int rank) { say(rank, {.kind = wire::gossip_kind::done}); });
+        (void)comes([&] {
+            return !handing_ && askers_.empty() && mail_.is_all_said() &&
+                   for_all_here([](const peer& p) { return p.is_done || !p.takes_part; });
+        });
+        mail_.close(taking());
+    }
+
+    void begin_step() noexcept {
+        place_.round = 0;
+        std::uint64_t least = std::numeric_limits<std::uint64_t>::max();
+        for (const peer& p : peers_)
+            if (p.is_neighbour && mixes(p)) least = std::min(least, p.at.step);
+        if (least != std::numeric_limits<std::uint64_t>::max()) step_ = std::max(step_, least);
+        place_.step = step_;
+    }
+    void end_step() noexcept {
+        ++step_;
+        ++rounds_;
+        has_trained_ = true;
+    }
+
+    /// Which round of mixing this is.
+    wire::gossip_place next_round() const noexcept { return {step_, place_.round + 1}; }
+    wire::gossip_place place() const noexcept { return place_; }
+
+    /// The next round of the step, by this matrix.
+    void begin_round(const topologies::mixing_matrix& matrix) {
+        place_ = next_round();
+        went_.clear();
+        for (peer& p : peers_) p.is_awaited = false;
+        for (const auto& n : matrix.into(through_->rank()))
+            of(n.rank).is_awaited = mixes(of(n.rank));
+        const bool to_all = std::exchange(tells_all_, false);
+        for_each_here([&](int rank) {
+            const peer& p = of(rank);
+            if (to_all || p.is_done || (p.is_neighbour && p.takes_part))
+                say(rank, {.kind = wire::gossip_kind::begins, .waits = p.is_awaited});
+        });
+        if (sums_up_) stand();
+    }
+
+    /// Whether it is known of all neighbours whether they take part in the round.
+    bool knows_all() const noexcept { return !first_unknown(); }
+    bool takes_part(int rank) const noexcept {
+        const peer& p = of(rank);
+        return p.is_awaited && mixes(p) && p.said == place_ && p.awaits;
+    }
+    /// Ranks that went since the round began.
+    std::span<const int> went() const noexcept { return went_; }
+
+    /// The sum over the ranks in this round, the same on all of them.
+    round_verdict sum(const wire::gossip_sums& own) {
+        if (through_->size() == 1) return {own, 1};
+        own_ = own;
+        waits_ = true;
+        stand();
+        wait_until([&] { return verdicts_.decided() >= place_; });
+        waits_ = false;
+        stand_here();
+        return verdicts_.last();
+    }
+
+    /// Hears what others say, and answers.
+    void serve() {
+        if (through_->size() == 1) return;
+        hear();
+        while (auto change = through_->next_change()) {
+            if (!change->is_here) hear();  // what it had sent before it went
+            note(*change);
+        }
+        answer_all();
+        hand_over();
+        if (sums_up_) sum_up();
+        (void)mail_.is_all_said();
+    }
+
+    /// Serves until `done()`.
+    template <class Done>
+    void wait_until(Done done) {
+        if (!comes(done)) give_up();
+    }
+
+    /// The same; false where nothing came for as long as the patience.
+    template <class Done>
+    bool comes(Done done) {
+        std::uint64_t heard = through_->activity();
+        time_point since = through_->now();
+        while (true) {
+            const std::uint64_t seen = through_->activity();
+            serve();
+            if (done()) return true;
+            const time_point now = through_->now();
+            if (std::exchange(heard, seen) != seen) since = now;
+            // Who waits for a rank that waits itself will hear when that one gives up.
+            if (now - since > (first_unknown() ? 1 : 2) * patience_) return false;
+            if (through_->activity() == seen) through_->await(seen);
+        }
+    }
+
+    /// Ranks that failed while this one trained on, in order.
+    std::span<const rank_loss> losses() const noexcept { return losses_; }
+    /// What this rank does, for errors.
+    void at(occasion now) noexcept { now_ = now; }
+
+private:
+    struct peer {
+        bool is_here = true;
+        bool is_neighbour = false;
+        bool has_answered = false;  // this call's hello
+        bool asks_where = false;    // and is not answered yet
+        bool is_alike = true;       // configured as this rank
+        bool has_trained = false;
+        bool takes_part = false;
+        bool is_done = false;
+        bool is_awaited = false;  // in the round under way
+        bool awaits = false;      // this rank in the round that it begins
+        std::uint64_t fit = 0, since = 0;
+        wire::gossip_place at{};    // as far as is known
+        wire::gossip_place said{};  // that it begins
+    };
+
+    static tag values_label() noexcept { return {channels::gossip, (1u << 28) + 1, 0}; }
+
+    peer& of(int rank) noexcept { return peers_[static_cast<std::size_t>(rank)]; }
+    const peer& of(int rank) const noexcept { return peers_[static_cast<std::size_t>(rank)]; }
+    static bool mixes(const peer& p) noexcept { return p.is_here && p.takes_part && !p.is_done; }
+
+    template <class Visitor>
+    void for_each_here(Visitor visit) {
+        for (int rank = 0; rank < through_->size(); ++rank)
+            if (rank != through_->rank() && of(rank).is_here) visit(rank);
+    }
+    template <class Predicate>
+    bool for_all_here(Predicate holds) {
+        bool all = true;
+        for_each_here([&](int rank) { all = all && holds(of(rank)); });
+        return all;
+    }
+
+    std::optional<int> first_unknown() const noexcept {
+        for (int rank = 0; rank < through_->size(); ++rank)
+            if (of(rank).is_awaited && mixes(of(rank)) && of(rank).said < place_) return rank;
+        return std::nullopt;
+    }
+
+    // Words
+
+    void say(int to, wire::gossip_word w) {
+        w.has_trained = has_trained_;
+        w.takes_part = takes_part_ || begins_;
+        w.is_done = is_done_;
+        w.fit = fit_;
+        w.rounds = rounds_;
+        w.since = since_;
+        if (w.kind != wire::gossip_kind::hands) w.at = place_;
+        w.decided = verdicts_.decided();
+        w.ranks = verdicts_.last().ranks;
+        w.of_ranks = verdicts_.last().sums;
+        w.configuration = configuration_;
+        mail_.say(to, w);
+    }
+
+    void hear() { mail_.hear(taking()); }
+    auto taking() {
+        return [this](int from, const wire::gossip_word& w) { take(from, w); };
+    }
+
+    void take(int from, const wire::gossip_word& w) {
+        peer& p = of(from);
+        p.at = w.at;
+        p.fit = w.fit;
+        p.since = w.since;
+        p.has_trained = w.has_trained;
+        verdicts_.learn(w.decided, {w.of_ranks, w.ranks});
+        switch (w.kind) {
+            case wire::gossip_kind::hello:
+                p.is_done = p.takes_part = false;
+                p.asks_where = true;
+                p.is_alike = w.configuration == configuration_;
+                break;
+            case wire::gossip_kind::here:
+                p.is_alike = w.configuration == configuration_;
+                if (!p.is_alike && (w.has_trained || !has_trained_)) refuse(from);
+                p.has_answered = true;
+                p.is_done = w.is_done;
+                p.takes_part = w.takes_part && p.is_alike;
+                break;
+            case wire::gossip_kind::asks: askers_.push_back(from); break;
+            case wire::gossip_kind::hands: handed_by_ = from, handed_ = w; break;
+            case wire::gossip_kind::begins:
+                p.said = w.at;
+                p.awaits = w.waits;
+                // It may wait for a round that this rank began without it.
+                if (!std::exchange(p.takes_part, true) && takes_part_ && !begins_ && !is_done_)
+                    say(from, {.kind = wire::gossip_kind::begins});
+                break;
+            case wire::gossip_kind::stands: verdicts_.stands(from, w.at, w.waits, w.own); break;
+            case wire::gossip_kind::verdict: break;
+            case wire::gossip_kind::done:
+                p.is_done = true;
+                verdicts_.forget(from);
+                break;
+        }
+    }
+
+    [[noreturn]] void refuse(int other) const {
+        throw mismatch("gossip: ranks " + std::to_string(through_->rank()) + " and " +
+                       std::to_string(other) +
+                       " are configured differently: their model, strategy or training options");
+    }
+
+    /// Of those in a later call of `fit` this rank will soon be.
+    void answer_all() {
+        for_each_here([&](int rank) {
+            peer& p = of(rank);
+            if (!p.asks_where || p.fit > fit_) return;
+            p.asks_where = false;
+            p.takes_part = begins_ && p.fit == fit_ && p.is_alike;
+            say(rank, {.kind = wire::gossip_kind::here});
+        });
+    }
+
+    void note(const rank_change& change) {
+        peer& p = of(change.rank);
+        if (!change.is_here) {
+            went_.push_back(change.rank);
+            std::erase(askers_, change.rank);
+            if (!change.left && !p.is_done) losses_.push_back({change.rank, change.cause});
+        }
+        verdicts_.forget(change.rank);
+        p = {.is_here = change.is_here,
+             .is_neighbour = p.is_neighbour,
+             .has_answered = change.is_here};
+    }
+
+    [[noreturn]] void give_up() {
+        int late = sums_for_all();
+        if (const auto unknown = first_unknown()) {
+            late = *unknown;
+        } else if (late == through_->rank()) {
+            for_each_here([&](int rank) { late = rank; });
+        }
+        std::string cause = "it was late: for ";
+        detail::append_number(cause, in_seconds(patience_));
+        cause += " s nothing came that gossip waits for; surviving::patience sets the limit";
+        through_->fail("rank " + std::to_string(late) + " " + cause);
+        throw peer_failure(late, cause, now_, errc::timed_out);
+    }
+
+    // Parameters
+
+    /// Who has trained: rather a neighbour, and who is furthest.
+    std::optional<int> best_source() {
+        std::optional<int> best;
+        for_each_here([&](int rank) {
+            const peer &p = of(rank), *const b = best ? &of(*best) : nullptr;
+            if (!p.has_trained || !p.is_alike) return;
+            if (!b || std::pair(p.is_neighbour, p.at) > std::pair(b->is_neighbour, b->at))
+                best = rank;
+        });
+        return best;
+    }
+
+    void fetch() {
+        while (const auto from = best_source()) {
+            handed_by_ = -1;
+            say(*from, {.kind = wire::gossip_kind::asks});
+            try {
+                fetching_ = through_->receive(*from, values_label(), std::as_writable_bytes(held_));
+            } catch (const peer_failure& e) {
+                if (e.rank() != *from) throw;
+            }
+            std::int64_t came = -1;
+            wait_until([&] {
+                if (fetching_) (void)mail_.ended(fetching_, &came);
+                return !fetching_ && (came < 0 || handed_by_ == *from);
+            });
+            if (came < 0 || handed_by_ != *from) continue;
+            if (came != static_cast<std::int64_t>(held_.size_bytes())) refuse(*from);
+            fit_ = std::max(fit_, handed_.fit);
+            rounds_ = handed_.rounds;
+            step_ = handed_.at.step;
+            since_ = step_ + 1;
+            has_trained_ = true;
+            return;
+        }
+    }
+
+    /// One at a time.
+    void hand_over() {
+        if (handing_ && !mail_.ended(handing_)) return;
+        if (askers_.empty()) return;
+        const int to = askers_.front();
+        askers_.pop_front();
+        copy_.assign(held_.begin(), held_.end());
+        say(to, {.kind = wire::gossip_kind::hands, .at = {step_, 0}});
+        try {
+            handing_ = through_->send(to, values_label(), std::as_bytes(std::span(copy_)));
+        } catch (const peer_failure& e) {
+            if (e.rank() != to) throw;
+        }
+    }
+
+    // Sums
+
+    /// Who sums up, as far as this rank knows.
+    int sums_for_all() const noexcept {
+        std::pair best{since_, through_->rank()};
+        if (is_done_) best.first = std::numeric_limits<std::uint64_t>::max();
+        for (int rank = 0; rank < through_->size(); ++rank)
+            if (rank != through_->rank() && mixes(of(rank)))
+                best = std::min(best, std::pair(of(rank).since, rank));
+        return best.second;
+    }
+
+    /// Tells who sums up where this rank is.
+    void stand() {
+        told_ = sums_for_all();
+        stand_here();
+        if (told_ != through_->rank())
+            say(told_, {.kind = wire::gossip_kind::stands, .waits = waits_, .own = own_});
+    }
+    void stand_here() noexcept { verdicts_.stands(through_->rank(), place_, waits_, own_); }
+
+    void sum_up() {
+        if (takes_part_ && !is_done_ && sums_for_all() != told_) stand();
+        if (!is_done_ && sums_for_all() == through_->rank())
+            verdicts_.decide([&](int rank) { return rank == through_->rank() || mixes(of(rank)); });
+        verdicts_.answer([&](int rank) {
+            if (rank != through_->rank()) say(rank, {.kind = wire::gossip_kind::verdict});
+        });
+    }
+
+    Transport* through_;
+    duration patience_;
+    std::vector<peer> peers_;
+    std::uint64_t configuration_ = 0;
+    std::span<float> held_;
+    std::uint64_t fit_ = 0, rounds_ = 0, since_ = 0;
+    std::uint64_t step_ = 0;  // of all calls of `fit`; more where this rank followed others
+    wire::gossip_place place_{};
+    bool begins_ = false, tells_all_ = false, takes_part_ = false, is_done_ = false;
+    bool has_trained_ = false;
+    bool sums_up_ = false;
+    std::vector<int> went_;
+    std::vector<rank_loss> losses_;
+    occasion now_;
+    // Sums
+    bool waits_ = false;
+    wire::gossip_sums own_{};
+    int told_ = -1;  // who sums up
+    round_verdicts verdicts_;
+    // Parameters
+    int handed_by_ = -1;
+    wire::gossip_word handed_{};
+    std::deque<int> askers_;
+    large_vector<float> copy_;
+    // Last: transfers end before the memory goes.
+    std::optional<request> fetching_, handing_;
+    gossip_mail<Transport> mail_;
+};
+
+}  // namespace sotto

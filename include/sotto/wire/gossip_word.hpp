@@ -1,0 +1,142 @@
+#pragma once
+
+#include <bit>
+#include <cmath>
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+
+#include "sotto/core/bytes.hpp"
+#include "sotto/core/config.hpp"
+#include "sotto/core/result.hpp"
+#include "sotto/wire/little_endian.hpp"
+
+namespace sotto::wire {
+
+/// What ranks that mix with their neighbours tell each other where ranks may come and go.
+enum class gossip_kind : std::uint32_t {
+    hello,    // it begins a call of `fit`, and asks where the other is
+    here,     // the answer
+    asks,     // for the other's parameters
+    hands,    // the parameters follow
+    begins,   // a round of mixing
+    stands,   // where it is, to who sums up, with what it adds to the sum it waits for
+    verdict,  // of a sum
+    done,     // with all steps of the call of `fit`
+};
+
+/// A round of mixing: the number of its step, and which of that step's rounds it is, from 1 on.
+/// Both 0: none.
+struct gossip_place {
+    std::uint64_t step = 0;
+    std::uint32_t round = 0;
+
+    friend constexpr auto operator<=>(const gossip_place&, const gossip_place&) = default;
+};
+
+/// What a controller is told of: summed over ranks.
+struct gossip_sums {
+    double change = 0.0;    // ||sum over j of w_ij x_j - x_i||^2
+    double gradient = 0.0;  // ||g_i||^2
+
+    friend bool operator==(const gossip_sums&, const gossip_sums&) = default;
+};
+
+struct gossip_word {
+    gossip_kind kind = gossip_kind::hello;
+    bool has_trained = false;  // its parameters are worth fetching
+    bool takes_part = false;   // in rounds of mixing
+    bool waits = false;        // for a verdict of the round `at`, to which it adds `own`
+    bool is_done = false;      // with this call
+    std::uint64_t fit = 0;     // calls of `fit` that it has begun
+    std::uint64_t rounds = 0;  // of this call, that it has done
+    std::uint64_t since = 0;   // from which step on it takes part; 0: from the beginning
+    gossip_place at{};
+    gossip_sums own{};
+    gossip_place decided{};           // the last verdict that it knows
+    std::uint32_t ranks = 0;          // that it is of
+    gossip_sums of_ranks{};           // and what they added up to
+    std::uint64_t configuration = 0;  // a digest of it
+};
+
+inline constexpr std::size_t gossip_word_bytes = 104;
+
+inline namespace SOTTO_UNIT {
+
+/// Writes a word to 104 bytes.
+///   wire    | bytes | content, little endian                                          |
+///           | 4     | kind, 0 to 7                                                    |
+///           | 4     | 1 it has trained, 2 takes part, 4 waits, 8 is done, added up     |
+///           | 8     | calls of `fit`                                                  |
+///           | 8     | rounds of this call                                             |
+///           | 8     | the step from which on it takes part                            |
+///           | 8, 4  | the round that it is in: step, round                            |
+///           | 4     | ranks of the last verdict                                       |
+///           | 8, 8  | what it adds: squared change and gradient, doubles              |
+///           | 8, 4  | the round of the last verdict                                   |
+///           | 4     | zeros                                                           |
+///           | 8, 8  | the verdict's sums, doubles                                     |
+///           | 8     | the XXH3-64 of the configuration                                |
+inline void write_gossip_word(const gossip_word& w, std::byte* to) noexcept {
+    const auto put = [to](std::size_t at, auto value) { store_little_endian(to + at, value); };
+    const auto put_real = [&](std::size_t at, double value) {
+        put(at, std::bit_cast<std::uint64_t>(value));
+    };
+    put(0, static_cast<std::uint32_t>(w.kind));
+    put(4, (w.has_trained ? 1u : 0u) + (w.takes_part ? 2u : 0u) + (w.waits ? 4u : 0u) +
+               (w.is_done ? 8u : 0u));
+    put(8, w.fit);
+    put(16, w.rounds);
+    put(24, w.since);
+    put(32, w.at.step);
+    put(40, w.at.round);
+    put(44, w.ranks);
+    put_real(48, w.own.change);
+    put_real(56, w.own.gradient);
+    put(64, w.decided.step);
+    put(72, w.decided.round);
+    put(76, std::uint32_t{0});
+    put_real(80, w.of_ranks.change);
+    put_real(88, w.of_ranks.gradient);
+    put(96, w.configuration);
+}
+
+///   errors  refuses any other length, and bytes that are not as above; sums that are no numbers,
+///           or below 0
+inline result<gossip_word> read_gossip_word(byte_view in) noexcept {
+    const auto refused = [](std::size_t at, const char* expected, std::uint64_t found) {
+        return fault{static_cast<std::int64_t>(at), expected, static_cast<std::int64_t>(found)};
+    };
+    if (in.size() != gossip_word_bytes) return refused(0, "the 104 bytes of a word", in.size());
+    const auto small = [&](std::size_t at) {
+        return load_little_endian<std::uint32_t>(in.data() + at);
+    };
+    const auto large = [&](std::size_t at) {
+        return load_little_endian<std::uint64_t>(in.data() + at);
+    };
+    if (small(0) > 7) return refused(0, "a kind of word, 0 to 7", small(0));
+    if (small(4) > 15) return refused(4, "0 to 15 for what is so of a rank", small(4));
+    if (small(76) != 0) return refused(76, "zeros", small(76));
+    for (const std::size_t at : {48u, 56u, 80u, 88u})
+        if (const auto sum = std::bit_cast<double>(large(at)); !(sum >= 0.0) || std::isinf(sum))
+            return refused(at, "a sum of squares", large(at));
+    const auto real = [&](std::size_t at) { return std::bit_cast<double>(large(at)); };
+    return gossip_word{.kind = static_cast<gossip_kind>(small(0)),
+                       .has_trained = (small(4) & 1u) != 0,
+                       .takes_part = (small(4) & 2u) != 0,
+                       .waits = (small(4) & 4u) != 0,
+                       .is_done = (small(4) & 8u) != 0,
+                       .fit = large(8),
+                       .rounds = large(16),
+                       .since = large(24),
+                       .at = {large(32), small(40)},
+                       .own = {real(48), real(56)},
+                       .decided = {large(64), small(72)},
+                       .ranks = small(44),
+                       .of_ranks = {real(80), real(88)},
+                       .configuration = large(96)};
+}
+
+}  // namespace SOTTO_UNIT
+
+}  // namespace sotto::wire

@@ -1,0 +1,167 @@
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <map>
+#include <set>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sotto/core/layout.hpp"
+#include "sotto/core/random.hpp"
+#include "sotto/strategies/rank_loss.hpp"
+#include "sotto/trainer/trainer.hpp"
+#include "sotto/transports/run_simulated.hpp"
+#include "support/numbers.hpp"
+
+namespace sotto::testing {
+
+/// Every rank pulls with a force of its own that never changes: what all ranks' mean does is known
+/// whatever they mix.
+///   math    gradient = c_rank, of small integers
+class pulling_model {
+public:
+    using batch_type = numbered::batch_type;
+
+    explicit pulling_model(int rank, std::int64_t size = 200) : rank_(rank) {
+        tensors_.add("force", {size, 2});
+        tensors_.add("shift", {size}, tensor_kind::bias);
+    }
+    const sotto::layout& layout() const noexcept { return tensors_; }
+    void initialise(std::span<float> x, random_stream) const { std::ranges::fill(x, 0.0f); }
+    double gradient(std::span<const float>, const batch_type&, std::span<float> out,
+                    auto&& on_ready) {
+        for (std::size_t i = 0; i < out.size(); ++i) out[i] = force(rank_, i);
+        on_ready(tensors_[1]);
+        on_ready(tensors_[0]);
+        return 0.0;
+    }
+    double loss(std::span<const float>, const batch_type&) const { return 0.0; }
+    static float force(int rank, std::size_t i) noexcept {
+        return static_cast<float>(number_model::value(rank, i));
+    }
+
+private:
+    int rank_;
+    sotto::layout tensors_;
+};
+
+/// What a run was: of each rank its parameters before its first step and after each, the rounds of
+/// mixing of each step, whom it lost, and how long its longest step took.
+struct pulled {
+    simulated_run run;
+    std::vector<std::vector<std::vector<float>>> x;
+    std::vector<std::vector<std::int64_t>> rounds;
+    std::vector<std::vector<int>> lost;
+    /// Where each step's last round was, and whom it mixed with, where ranks may come and go.
+    std::vector<std::map<std::pair<std::uint64_t, std::uint32_t>, std::set<int>>> mixed;
+    std::vector<duration> longest;
+    std::vector<std::int64_t> done;  // steps, those before a restart included
+    double rate = 0.125;
+    std::int64_t steps = 0;  // of each rank
+
+    /// By how much, at most, the sum over all ranks but some moves in a step otherwise than by
+    /// their own forces.
+    double loses_of_sum(std::int64_t step, const std::set<int>& without) const {
+        double most = 0.0;
+        const auto t = static_cast<std::size_t>(step);
+        for (std::size_t i = 0; i < x[0][0].size(); ++i) {
+            double moved = 0.0;
+            for (std::size_t rank = 0; rank < x.size(); ++rank) {
+                if (without.contains(static_cast<int>(rank))) continue;
+                moved += double{x[rank][t + 1][i]} - x[rank][t][i] +
+                         rate * pulling_model::force(static_cast<int>(rank), i);
+            }
+            most = std::max(most, std::abs(moved));
+        }
+        return most;
+    }
+
+    /// How far from the mean of the others' way a rank's own force alone would lead it.
+    double force_apart(int rank) const {
+        const auto ranks = static_cast<int>(x.size());
+        double squares = 0.0;
+        for (std::size_t i = 0; i < x[0][0].size(); ++i) {
+            double others = 0.0;
+            for (int other = 0; other < ranks; ++other)
+                if (other != rank) others += pulling_model::force(other, i);
+            const double apart = pulling_model::force(rank, i) - others / (ranks - 1);
+            squares += apart * apart;
+        }
+        return rate * static_cast<double>(steps) * std::sqrt(squares);
+    }
+
+    std::string text() const {
+        std::string all;
+        for (std::size_t rank = 0; rank < run.ranks.size(); ++rank) {
+            all += "\n    rank " + std::to_string(rank) + " after " +
+                   std::to_string(x[rank].size()) + " at " +
+                   std::to_string(in_seconds(run.ranks[rank].at)) + " s";
+            if (!run.ranks[rank].thrown) continue;
+            try {
+                std::rethrow_exception(run.ranks[rank].thrown);
+            } catch (const std::exception& e) {
+                all += std::string(": ") + e.what();
+            }
+        }
+        return all;
+    }
+};
+
+inline double distance_of(std::span<const float> a, std::span<const float> b) {
+    double squares = 0.0;
+    for (std::size_t i = 0; i < a.size(); ++i) squares += (a[i] - b[i]) * (a[i] - b[i]);
+    return std::sqrt(squares);
+}
+
+template <class Strategy>
+pulled train_pulled_apart(const Strategy& strategy, int ranks, std::int64_t steps_done,
+                          const simulated_options& options, std::int64_t size = 200) {
+    pulled all;
+    all.steps = steps_done;
+    const auto count = static_cast<std::size_t>(ranks);
+    all.x.resize(count);
+    all.rounds.resize(count);
+    all.lost.resize(count);
+    all.mixed.resize(count);
+    all.longest.resize(count);
+    all.done.resize(count);
+    all.run = simulate(ranks, options, [&](simulated& transport) {
+        const auto me = static_cast<std::size_t>(transport.rank());
+        pulling_model model(transport.rank(), size);
+        trainer trainer{model, strategy, transport, {.batch_size = 1, .seed = 1}};
+        const auto keep = [&] {
+            all.x[me].emplace_back(trainer.parameters().begin(), trainer.parameters().end());
+        };
+        all.x[me].clear();
+        all.rounds[me].clear();
+        all.longest[me] = {};
+        keep();
+        time_point began = transport.now();
+        const fit_report report =
+            trainer.fit(numbered{ranks * steps_done}, epochs{1}, [&](const step_report& step) {
+                keep();
+                all.rounds[me].push_back(step.round.consensus.rounds);
+                all.longest[me] = std::max<duration>(all.longest[me], transport.now() - began);
+                began = transport.now();
+                if constexpr (requires { trainer.state().rounds().place(); }) {
+                    const auto& last = trainer.state().rounds();
+                    auto& with = all.mixed[me][{last.place().step, last.place().round}];
+                    with.clear();
+                    for (int rank = 0; rank < ranks; ++rank)
+                        if (last.mixed_with(rank)) with.insert(rank);
+                }
+            });
+        all.done[me] = trainer.step();
+        for (const rank_loss& loss : report.losses) all.lost[me].push_back(loss.rank);
+    });
+    return all;
+}
+
+}  // namespace sotto::testing
