@@ -415,8 +415,12 @@ private:
     void stand() {
         told_ = sums_for_all();
         stand_here();
-        if (told_ != through_->rank())
-            say(told_, {.kind = wire::gossip_kind::stands, .waits = waits_, .own = own_});
+        // Who went for this rank alone may still sum up for others: their verdicts then hold here.
+        const bool to_all = told_ == through_->rank() && !losses_.empty();
+        for_each_here([&](int rank) {
+            if (rank == told_ || (to_all && mixes(of(rank))))
+                say(rank, {.kind = wire::gossip_kind::stands, .waits = waits_, .own = own_});
+        });
     }
     void stand_here() noexcept { verdicts_.stands(through_->rank(), place_, waits_, own_); }
 
