@@ -89,6 +89,7 @@ private:
         for (std::size_t k = 0; k < before_wrap; ++k) to[k] = number(k);
         for (std::size_t k = before_wrap; k < count; ++k) ring_[k - before_wrap] = number(k);
         end_ = before_wrap < count ? count - before_wrap : end_ + count;
+        if (end_ == ring_.size()) end_ = 0;
     }
 
     struct step {
