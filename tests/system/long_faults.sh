@@ -18,7 +18,7 @@ if [[ ! $seeds =~ ^[1-9][0-9]*$ ]]; then
     exit 2
 fi
 size=$((seeds < 2000 ? seeds : 2000))
-tests="simulated_faults elastic_faults"
+tests="simulated_faults elastic_faults gossip_faults"
 commit=$(git -C "$root" describe --always --dirty)
 
 "$root/cmake/install_debian.sh" tests
