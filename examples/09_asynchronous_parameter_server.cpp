@@ -48,7 +48,7 @@ void train(const settings& s, auto consistency, auto compensator, auto compresso
                                json_lines{s.log, {.every_rank = true}}, more...);
         };
         s.trace.empty() ? fit() : fit(chrome_trace{s.trace});
-        transport.agree(true);  // all ranks have written their logs
+        if (!s.servers.survives) transport.agree(true);  // all ranks have written their logs
         if (transport.rank() != 0) return;
         const evaluation found = trainer.evaluate(unseen);
         const auto version = trainer.state().server()->version();
@@ -139,6 +139,7 @@ int main(int argc, char** argv) {
         s.servers.record_arrivals = record;
         s.servers.replay_arrivals = replay;
         s.transport.seed = s.training.seed;
+        s.transport.elastic = s.servers.survives;
         if (s.consistency == "asynchronous")
             with_compensator(s, sotto::asynchronous{});
         else if (s.consistency == "stale")

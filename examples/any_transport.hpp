@@ -3,6 +3,7 @@
 #include <sotto/core/bytes.hpp>
 #include <sotto/core/clock.hpp>
 #include <sotto/core/errors.hpp>
+#include <sotto/transports/tolerant_transport.hpp>
 #include <sotto/transports/transport.hpp>
 
 #include <cstdint>
@@ -34,9 +35,13 @@ public:
     virtual sotto::time_point now() const = 0;
     virtual void charge(sotto::work amount) = 0;
     virtual sotto::traffic counters() const = 0;
+    /// Ranks may come and go.
+    ///   errors  invalid_option: not on this transport
+    virtual void tolerate() = 0;
+    virtual std::optional<sotto::rank_change> next_change() = 0;
 };
 
-static_assert(sotto::transport<any_transport>);
+static_assert(sotto::tolerant_transport<any_transport>);
 
 /// One that is a Transport, which stays its owner's.
 template <sotto::transport Transport>
@@ -64,8 +69,22 @@ public:
     sotto::time_point now() const override { return inner_.now(); }
     void charge(sotto::work amount) override { inner_.charge(amount); }
     sotto::traffic counters() const override { return inner_.counters(); }
+    void tolerate() override {
+        if constexpr (tolerant)
+            inner_.tolerate();
+        else
+            throw sotto::invalid_option(
+                "--survives: on this transport the loss of a rank ends the job; tcp and simulated "
+                "are possible");
+    }
+    std::optional<sotto::rank_change> next_change() override {
+        if constexpr (tolerant) return inner_.next_change();
+        return std::nullopt;
+    }
 
 private:
+    static constexpr bool tolerant = sotto::tolerant_transport<Transport>;
+
     Transport& inner_;
 };
 

@@ -34,6 +34,7 @@ sotto::tcp_options tcp_place(const transport_options& chosen) {
             "SOTTO_ADDRESS and SOTTO_PORT for each process");
     auto options = sotto::tcp_options::at(place);
     options.insecure_network = chosen.insecure_network;
+    options.elastic = chosen.elastic;
     if (!chosen.secret.empty()) {
 #if SOTTO_EXAMPLES_WITH_TLS
         options.security = sotto::pre_shared_key::from_file(chosen.secret);

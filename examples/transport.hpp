@@ -20,6 +20,7 @@ struct transport_options {
     int workers = 4;                // in-process and simulated: ranks
     std::string secret{};           // tcp: a file that all ranks have; empty: none
     bool insecure_network = false;  // tcp: as tcp_options has it
+    bool elastic = false;           // tcp: likewise
     double megabits = 1000.0;       // simulated: of every rank's line, a second
     double slow = 1.0;              // simulated: how much slower the last rank computes
     std::uint64_t seed = 1;         // simulated

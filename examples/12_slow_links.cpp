@@ -1,0 +1,119 @@
+// A network so slow that every byte counts. The same job on a simulated one in five ways: gradients
+// whole, gradients by Deep Gradient Compression, and ranks that take many steps of their own before
+// they meet (local SGD, DiLoCo, SparseLoCo): how long each takes, what it sends, where it ends.
+
+#include <sotto/sotto.hpp>
+#include <sotto/trainer/joined_ranks.hpp>
+#include <sotto/trainer/report.hpp>
+#include <sotto/trainer/run_recorder.hpp>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "transport.hpp"
+
+namespace {
+
+struct settings {
+    double rate = 0.1, megabits = 10.0, milliseconds = 20.0, flops = 5e9;
+    std::int64_t passes = 20, every = 30;
+    sotto::training_options training{.batch_size = 16};
+    examples::transport_options transport{};
+    std::string report = "slow_links.html";
+    bool quick = false;
+};
+
+struct outcome {
+    double seconds = 0.0;  // the network's
+    double bytes = 0.0;    // that a rank sent
+    sotto::evaluation unseen;
+    sotto::run_log log;  // of all ranks
+};
+
+outcome train(const settings& s, const auto& strategy) {
+    using namespace sotto;
+    const auto digits = data::digits(s.quick ? 2'000 : 10'000, random_stream{1});
+    const auto unseen = data::digits(2'000, random_stream{2});
+    simulated_options network = examples::network_of(s.transport);
+    network.line = {.out = 1.25e5 * s.megabits,
+                    .in = 1.25e5 * s.megabits,
+                    .latency = std::chrono::duration_cast<duration>(
+                        std::chrono::duration<double, std::milli>(s.milliseconds))};
+    network.machine.flops = s.flops;
+    network.dead_after = {};
+    outcome found;
+    std::vector<run_log> logs(static_cast<std::size_t>(s.transport.workers));
+    run_simulated(s.transport.workers, network, [&](simulated& transport) {
+        models::mlp model{784, 256, 10};
+        trainer trainer{model, strategy, transport, s.training};
+        run_recorder recorder;
+        const fit_report report = trainer.fit(digits, epochs{s.passes}, recorder);
+        logs[static_cast<std::size_t>(transport.rank())] = recorder.log();
+        const evaluation measured = trainer.evaluate(unseen);
+        if (transport.rank() != 0) return;
+        found.seconds = report.seconds;
+        found.bytes = static_cast<double>(report.total.bytes_sent);
+        found.unseen = measured;
+    });
+    found.log = joined_ranks(std::move(logs));
+    return found;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    settings s;
+    CLI::App app{"One job over slow links, in five ways", "slow_links"};
+    app.option_defaults()->always_capture_default();
+    app.add_option("--ranks", s.transport.workers, "All of which work")->check(CLI::Range(2, 1000));
+    app.add_option("--megabits", s.megabits, "Of every rank's line, a second")
+        ->check(CLI::Range(0.001, 1e6));
+    app.add_option("--latency", s.milliseconds, "Of every line, in milliseconds")
+        ->check(CLI::Range(0.0, 1e5));
+    app.add_option("--flops", s.flops, "That every rank computes a second")
+        ->check(CLI::Range(1e6, 1e18));
+    app.add_option("--every", s.every, "Steps of their own between two meetings")
+        ->check(examples::at_least_one);
+    app.add_option("--learning-rate", s.rate, "Of the ranks' steps");
+    app.add_option("--epochs", s.passes, "Passes over the data")->check(examples::at_least_one);
+    app.add_option("--batch-size", s.training.batch_size, "Of one rank");
+    app.add_option("--seed", s.training.seed, "Of starting values and the order of data");
+    app.add_option("--report", s.report, "The HTML file to write");
+    app.add_flag("--quick", s.quick, "A few seconds: fewer digits, two epochs");
+    return examples::run(app, argc, argv, [&] {
+        using namespace sotto;
+        if (s.quick) s.passes = 2;
+        if (s.quick) s.every = 5;
+        const momentum_sgd heavy{.learning_rate = s.rate, .momentum = 0.9};
+        const sgd plain{.learning_rate = s.rate};
+        const local_steps seldom{.every = s.every};
+        std::printf("%d ranks, lines of %.6g Mbit/s and %.6g ms; seconds are the network's\n",
+                    s.transport.workers, s.megabits, s.milliseconds);
+        std::printf("%-40s %10s %14s %8s %10s\n", "", "seconds", "MB a rank sent", "loss",
+                    "accuracy");
+        std::vector<run_log> runs;
+        const auto row = [&](const char* name, const auto& strategy) {
+            outcome found = train(s, strategy);
+            found.log.name = name;
+            runs.push_back(std::move(found.log));
+            std::printf("%-40s %10.2f %14.3f %8.3f %8.2f %%\n", name, found.seconds,
+                        found.bytes / 1e6, found.unseen.loss, 100.0 * found.unseen.accuracy);
+        };
+        row("all-reduce", all_reduce{heavy});
+        row("all-reduce, Deep Gradient Compression", all_reduce{plain, dgc{.density = 0.001}});
+        row("local SGD", local_updates{heavy, all_reduce{sgd{.learning_rate = 1.0}}, seldom});
+        row("DiLoCo", local_updates{adamw{.learning_rate = s.rate / 100.0}, diloco(), seldom});
+        row("SparseLoCo",
+            local_updates{adamw{.learning_rate = s.rate / 100.0}, sparse_loco(), seldom});
+        write_report(runs, s.report, {.title = "One job over slow links"});
+        std::printf("Where the time went: %s\n", std::filesystem::absolute(s.report).c_str());
+        return 0;
+    });
+}
