@@ -1,6 +1,7 @@
 // No server, and nobody who waits for all: each rank takes steps on its own data and mixes its
-// parameters with those of its neighbours on a graph. How often they mix decides a controller, which
-// keeps ranks closer than a step is long. The report draws the graph and how far ranks were apart.
+// parameters with those of its neighbours on a graph. How often they mix decides a controller,
+// which keeps ranks closer than a step is long. The report draws the graph and how far ranks were
+// apart.
 
 #include <sotto/sotto.hpp>
 #include <sotto/trainer/joined_ranks.hpp>
