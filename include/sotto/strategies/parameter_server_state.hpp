@@ -60,7 +60,7 @@ public:
             if constexpr (requires { value.size_bytes(); })
                 remembered_ += static_cast<double>(value.size_bytes());
         });
-        const duration patience = patience_ = survive(options.servers);
+        const duration patience = survive(options.servers);
         for (int s = 0; s < roles_.servers(); ++s)
             links_.emplace_back(
                 through, s,
@@ -298,15 +298,8 @@ private:
     }
 
     void wait_for_answers() {
-        time_point since = through_->now();
         wait_until([&] {
             bool all = true;
-            // Who was lost by one server and not by another may have left rounds that wait for each
-            // other: whoever waits for long is waited for by nobody.
-            if (!losses_.empty() && through_->now() - since > patience_ / 2) {
-                for (auto& l : links_) l.be_excused();
-                since = through_->now();
-            }
             for (auto& l : links_) {
                 all = l.advance() && all;
                 if (const std::int64_t lost = l.take_lost(); lost > 0) note_lost(l.server(), lost);
@@ -372,7 +365,6 @@ private:
     std::deque<server_link<Transport>> links_;
     std::optional<serving_rank<Options, Transport>> serving_;
     std::vector<rank_loss> losses_;
-    duration patience_{};
     std::int64_t rounds_ = 0;  // of this rank, since `fit` began
     std::int64_t step_ = 0;
     double remembered_ = 0.0;  // bytes, by the compressor

@@ -110,15 +110,6 @@ public:
         if (!is_answered_ || is_greeting_) send();
     }
 
-    /// Says to a server that has answered that this worker waits elsewhere, perhaps for somebody who
-    /// waits here: nobody is to wait for its next push. It gets what the parameters are by now.
-    void be_excused() {
-        if (!is_done() || is_away_ || has_left_ || !works_ || head_.kind == wire::push_kind::done)
-            return;
-        is_greeting_ = true;
-        send();
-    }
-
 private:
     bool is_done() const noexcept { return is_answered_ && !is_greeting_ && !sent_; }
     /// Whether a greeting is under way, after which there is something else to push.

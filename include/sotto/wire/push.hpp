@@ -17,8 +17,7 @@ namespace sotto::wire {
 
 /// What a worker tells a server: that it begins and how it is configured, a gradient, that it is
 /// done; or to a server that is there anew, that it goes on there: pushing again what the earlier
-/// process of the server has not answered, or later, since that one has answered all. The latter
-/// also to a server that is to wait for nobody who waits elsewhere.
+/// process of the server has not answered, or later, since that one has answered all.
 enum class push_kind : std::uint32_t { attach, gradient, done, resend, resume };
 
 constexpr bool goes_on(push_kind kind) noexcept {

@@ -295,28 +295,3 @@ TEST_CASE("a server that goes once more before it has heard who resumes holds up
     w.link.went(false);
     CHECK(w.link.advance());
 }
-
-TEST_CASE("who waits elsewhere has a server that has answered go on without its next push") {
-    worked w;
-    w.link.be_excused();  // it has said nothing yet
-    CHECK(w.t.all.empty());
-    w.push(wire::push_kind::attach);
-    w.link.be_excused();  // nor has this been answered
-    CHECK(w.t.all.size() == 2);
-    w.get(0, 0);
-    w.round(0, 1);
-    w.link.be_excused();
-    CHECK(w.t.all.back().says == wire::push_kind::resume);
-    CHECK_FALSE(w.link.advance());
-    w.leave();
-    w.get(1, 5);
-    CHECK(w.link.advance());
-    CHECK(w.link.take_lost() == 0);
-    w.round(1, 6);
-
-    w.push(wire::push_kind::done);
-    w.get(0, 6);
-    const std::size_t said = w.t.all.size();
-    w.link.be_excused();
-    CHECK(w.t.all.size() == said);
-}
