@@ -162,9 +162,10 @@ void work(const settings& s, const Options& options, sotto::tcp& through, int te
         const double start = bench::seconds_now();
         if (round == s.warm_up) began = start;
         link.message().swap(contents[which]);
-        link.push(
-            {.kind = sotto::wire::push_kind::gradient, .round = static_cast<std::uint64_t>(round)},
-            recorded[which].sizes);
+        link.push({.kind = sotto::wire::push_kind::gradient,
+                   .round = static_cast<std::uint64_t>(round),
+                   .clock = static_cast<std::uint64_t>(round) + 1},
+                  recorded[which].sizes);
         finish();
         link.message().swap(contents[which]);
         if (round >= s.warm_up) seconds.push_back(bench::seconds_now() - start);
@@ -273,7 +274,8 @@ nlohmann::json measure_memory(const settings& s, const Options& options) {
             bench::recorded_push& push = of_worker[which];
             sotto::wire::write_push_head({.kind = sotto::wire::push_kind::gradient,
                                           .round = static_cast<std::uint64_t>(round),
-                                          .read = read[static_cast<std::size_t>(w)]},
+                                          .read = read[static_cast<std::size_t>(w)],
+                                          .clock = static_cast<std::uint64_t>(round) + 1},
                                          push.sizes, push.content.data());
             const double start = bench::seconds_now();
             server.push(w, push.content, {});

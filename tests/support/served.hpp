@@ -31,6 +31,7 @@ public:
           read_(static_cast<std::size_t>(workers), start),
           answers_(static_cast<std::size_t>(workers)),
           version_(static_cast<std::size_t>(workers)),
+          clock_(static_cast<std::size_t>(workers)),
           rounds_(static_cast<std::size_t>(workers)) {
         server_.begin(start);
         for (int w = 0; w < workers; ++w) server_.expect(w);
@@ -45,7 +46,8 @@ public:
         const std::uint64_t size = content.size() - wire::push_head_bytes(1);
         wire::write_push_head({.kind = wire::push_kind::gradient,
                                .round = rounds_[at(worker)]++,
-                               .read = version_[at(worker)]},
+                               .read = version_[at(worker)],
+                               .clock = ++clock_[at(worker)]},
                               std::span(&size, 1), content.data());
         has_read_.clear();
         server_.push(worker, content, now_);
@@ -92,6 +94,7 @@ private:
             take(*a, read_[at(a->worker)]);
             answers_[at(a->worker)] = a->content;
             version_[at(a->worker)] = a->head.version;
+            clock_[at(a->worker)] = std::max(clock_[at(a->worker)], a->head.clock);
             has_read_.push_back(a->worker);
         }
     }
@@ -119,7 +122,7 @@ private:
     shard_server<Options> server_;
     std::vector<std::vector<float>> read_;
     std::vector<byte_view> answers_;
-    std::vector<std::uint64_t> version_, rounds_;
+    std::vector<std::uint64_t> version_, clock_, rounds_;
     std::vector<int> has_read_;
     time_point now_{};
 };

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+
 #include "sotto/consistency/consistency.hpp"
 #include "sotto/core/clock.hpp"
 
@@ -9,15 +11,18 @@ namespace sotto {
 /// on with what they then are.
 struct asynchronous {
     struct state {
-        void attach(int) const noexcept {}
+        std::int64_t start(int) const noexcept { return 0; }
+        void attach(int, std::int64_t) const noexcept {}
+        void overlook(int) const noexcept {}
         void detach(int) const noexcept {}
-        void excuse(int) const noexcept {}
-        void pushed(int, time_point) const noexcept {}
+        void pushed(int, std::int64_t, time_point) const noexcept {}
         bool may_go(int, time_point) const noexcept { return true; }
+        std::int64_t clock(int) const noexcept { return 0; }
         bool collects() const noexcept { return false; }
         bool round_complete() const noexcept { return false; }
+        bool in_round(int) const noexcept { return false; }
         void end_round() const noexcept {}
-        bool is_late(int) const noexcept { return false; }
+        bool is_late(std::int64_t) const noexcept { return false; }
         double weight() const noexcept { return 1.0; }
     };
     state bind(int) const noexcept { return {}; }

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "sotto/consistency/consistency.hpp"
+#include "sotto/consistency/worker_clocks.hpp"
 #include "sotto/core/clock.hpp"
 #include "sotto/core/errors.hpp"
 
@@ -28,82 +30,83 @@ struct bulk_synchronous {
     class state {
     public:
         state(int workers, int backups, bool averaged)
-            : backups_(backups), averaged_(averaged), workers_(static_cast<std::size_t>(workers)) {}
+            : backups_(backups),
+              averaged_(averaged),
+              clocks_(workers),
+              given_(static_cast<std::size_t>(workers)) {}
 
-        /// Who is there anew and has given its gradient before waits for the end of the round.
-        void attach(int worker) noexcept {
-            entry& e = of(worker);
-            if (has_given(e))
-                e.is_present = true;
-            else
-                e = {.is_present = true, .round = round_};
-        }
-        void detach(int worker) noexcept {
-            // What it gave counts; it is no longer waited for.
-            of(worker).is_present = false;
-        }
+        std::int64_t start(int worker) const noexcept { return clock(worker); }
+        void attach(int worker, std::int64_t clock) noexcept { clocks_.attach(worker, clock); }
+        void overlook(int worker) noexcept { clocks_.overlook(worker); }
+        /// What it gave counts; it is no longer waited for.
+        void detach(int worker) noexcept { clocks_.detach(worker); }
 
-        /// Should its next gradient come before the round ends, that is for this round.
-        void excuse(int worker) noexcept {
-            if (!has_given(of(worker))) of(worker).round = round_ + 1;
+        void pushed(int worker, std::int64_t clock, time_point) noexcept {
+            clocks_.push(worker, clock);
+            if (!is_late(clock)) of(worker) = clock;
         }
-
-        void pushed(int worker, time_point) noexcept {
-            entry& e = of(worker);
-            if (e.round > round_) {
-                if (taken_ == 0 && waited_for() == 0) ++round_;  // all gave theirs elsewhere
-                e.round = round_;
-            }
-            e.has_pushed = true;
-            if (!is_late(worker)) ++taken_;
-        }
-
-        /// In the round after the one that its gradient was for.
-        bool may_go(int worker, time_point) noexcept {
-            entry& e = of(worker);
-            if (has_given(e)) return false;
-            e.has_pushed = false;
-            e.round = std::max(e.round, round_);
-            return true;
+        /// Once the round of its gradient has ended; of one that an earlier process of it has given,
+        /// too.
+        bool may_go(int worker, time_point) const noexcept { return !of(worker); }
+        std::int64_t clock(int worker) const noexcept {
+            std::optional<std::int64_t> least;  // that anybody else has done
+            for (int other = 0; other < clocks_.workers(); ++other)
+                if (other != worker && clocks_.is_waited_for(other))
+                    least = std::min(least.value_or(INT64_MAX),
+                                     of(other) ? *of(other) - 1 : clocks_.at(other));
+            return std::max(done_, least.value_or(0));
         }
 
         bool collects() const noexcept { return true; }
         bool round_complete() const noexcept {
-            return taken_ > 0 && taken_ >= std::max(1, waited_for() - backups_);
+            const auto round = next_round();
+            return round && due(*round) <= backups_;
+        }
+        bool in_round(int worker) const noexcept {
+            return of(worker) && of(worker) == next_round();
         }
         void end_round() noexcept {
-            ++round_;
-            taken_ = 0;
+            const auto round = next_round();
+            if (!round) return;
+            done_ = std::max(done_, *round);
+            for (auto& clock : given_)
+                if (clock == round) clock.reset();
         }
-        bool is_late(int worker) const noexcept {
-            const entry& e = workers_[static_cast<std::size_t>(worker)];
-            return e.round < round_;
+        bool is_late(std::int64_t clock) const noexcept { return backups_ > 0 && clock <= done_; }
+        double weight() const noexcept {
+            int count = 0;
+            for (int worker = 0; worker < clocks_.workers(); ++worker) count += in_round(worker);
+            return averaged_ ? 1.0 / std::max(1, count) : 1.0;
         }
-        double weight() const noexcept { return averaged_ ? 1.0 / std::max(1, taken_) : 1.0; }
 
     private:
-        struct entry {
-            bool is_present = false;
-            bool has_pushed = false;
-            std::int64_t round = 0;  // that its next gradient, or the one that it has given, is for
-        };
+        std::optional<std::int64_t>& of(int worker) noexcept {
+            return given_[static_cast<std::size_t>(worker)];
+        }
+        const std::optional<std::int64_t>& of(int worker) const noexcept {
+            return given_[static_cast<std::size_t>(worker)];
+        }
 
-        bool has_given(const entry& e) const noexcept { return e.has_pushed && e.round == round_; }
-        entry& of(int worker) noexcept { return workers_[static_cast<std::size_t>(worker)]; }
-
-        /// Who is there and not excused, and who has given its gradient and left since.
-        int waited_for() const noexcept {
+        /// The lowest clock of a gradient that is here.
+        std::optional<std::int64_t> next_round() const noexcept {
+            std::optional<std::int64_t> least;
+            for (const auto& clock : given_)
+                if (clock) least = std::min(least.value_or(INT64_MAX), *clock);
+            return least;
+        }
+        /// How many have still to give theirs to this round.
+        int due(std::int64_t round) const noexcept {
             int count = 0;
-            for (const entry& e : workers_)
-                count += (e.is_present && e.round <= round_) || has_given(e) ? 1 : 0;
+            for (int worker = 0; worker < clocks_.workers(); ++worker)
+                count += clocks_.is_waited_for(worker) && clocks_.at(worker) < round;
             return count;
         }
 
         int backups_;
         bool averaged_;
-        std::vector<entry> workers_;
-        std::int64_t round_ = 0;
-        int taken_ = 0;
+        detail::worker_clocks clocks_;
+        std::vector<std::optional<std::int64_t>> given_;  // of gradients that wait for their round
+        std::int64_t done_ = 0;                           // the last round
     };
 
     state bind(int workers) const {

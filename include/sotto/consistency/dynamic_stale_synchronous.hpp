@@ -39,18 +39,19 @@ struct dynamic_stale_synchronous {
               clocks_(workers),
               pace_(static_cast<std::size_t>(workers)) {}
 
-        void attach(int worker) noexcept {
-            clocks_.attach(worker);
+        std::int64_t start(int worker) const noexcept { return clocks_.start(worker); }
+        void attach(int worker, std::int64_t clock) noexcept {
+            clocks_.attach(worker, clock);
             of(worker) = {};
         }
+        void overlook(int worker) noexcept { clocks_.overlook(worker); }
         void detach(int worker) noexcept { clocks_.detach(worker); }
-        void excuse(int worker) noexcept { clocks_.advance(worker); }
 
-        void pushed(int worker, time_point now) noexcept {
-            clocks_.advance(worker);
+        void pushed(int worker, std::int64_t clock, time_point now) noexcept {
+            clocks_.push(worker, clock);
             pace& p = of(worker);
             p.last = now;
-            if (p.went != time_point{}) p.round = now - p.went;  // it may go on in the midst
+            p.round = now - p.went;
             if (p.granted > 0) --p.granted;
         }
 
@@ -59,10 +60,14 @@ struct dynamic_stale_synchronous {
             if (may) of(worker).went = now;
             return may;
         }
+        std::int64_t clock(int worker) const noexcept {
+            return clocks_.at_least(worker, highest_ + 1);
+        }
         bool collects() const noexcept { return false; }
         bool round_complete() const noexcept { return false; }
+        bool in_round(int) const noexcept { return false; }
         void end_round() const noexcept {}
-        bool is_late(int) const noexcept { return false; }
+        bool is_late(std::int64_t) const noexcept { return false; }
         double weight() const noexcept {
             return averaged_ ? 1.0 / std::max(1, clocks_.present()) : 1.0;
         }
@@ -95,7 +100,7 @@ struct dynamic_stale_synchronous {
             int found = 0;
             std::int64_t least = INT64_MAX;
             for (int w = 0; w < static_cast<int>(pace_.size()); ++w)
-                if (clocks_.is_present(w) && clocks_.at(w) < least) {
+                if (clocks_.is_waited_for(w) && clocks_.at(w) < least) {
                     least = clocks_.at(w);
                     found = w;
                 }

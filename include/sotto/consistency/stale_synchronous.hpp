@@ -32,30 +32,39 @@ struct stale_synchronous {
               rounds_(bulk_synchronous{.averaged = options.averaged}.bind(workers)),
               clocks_(workers) {}
 
-        void attach(int worker) noexcept {
-            rounds_.attach(worker);
-            clocks_.attach(worker);
+        std::int64_t start(int worker) const noexcept {
+            return collects() ? rounds_.start(worker) : clocks_.start(worker);
+        }
+        void attach(int worker, std::int64_t clock) noexcept {
+            rounds_.attach(worker, clock);
+            clocks_.attach(worker, clock);
+        }
+        void overlook(int worker) noexcept {
+            rounds_.overlook(worker);
+            clocks_.overlook(worker);
         }
         void detach(int worker) noexcept {
             rounds_.detach(worker);
             clocks_.detach(worker);
         }
-        void excuse(int worker) noexcept {
-            rounds_.excuse(worker);
-            clocks_.advance(worker);
-        }
-        void pushed(int worker, time_point now) noexcept {
-            if (collects()) rounds_.pushed(worker, now);
-            clocks_.advance(worker);
+        void pushed(int worker, std::int64_t clock, time_point now) noexcept {
+            if (collects()) rounds_.pushed(worker, clock, now);
+            clocks_.push(worker, clock);
         }
         bool may_go(int worker, time_point now) noexcept {
             if (collects()) return rounds_.may_go(worker, now);
             return clocks_.at(worker) - clocks_.slowest() <= bound_;
         }
+        std::int64_t clock(int worker) const noexcept {
+            return collects() ? rounds_.clock(worker) : clocks_.at_least(worker, bound_ + 1);
+        }
         bool collects() const noexcept { return bound_ == 0; }
         bool round_complete() const noexcept { return rounds_.round_complete(); }
+        bool in_round(int worker) const noexcept { return rounds_.in_round(worker); }
         void end_round() noexcept { rounds_.end_round(); }
-        bool is_late(int worker) const noexcept { return collects() && rounds_.is_late(worker); }
+        bool is_late(std::int64_t clock) const noexcept {
+            return collects() && rounds_.is_late(clock);
+        }
         double weight() const noexcept {
             if (collects()) return rounds_.weight();
             return averaged_ ? 1.0 / clocks_.present() : 1.0;

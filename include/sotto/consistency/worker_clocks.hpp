@@ -3,44 +3,64 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace sotto::detail {
 
-/// How many rounds each worker has done that is there.
+/// The clocks of the workers that are there: of each its last gradient.
 class worker_clocks {
 public:
     explicit worker_clocks(int workers) : all_(static_cast<std::size_t>(workers)) {}
 
+    int workers() const noexcept { return static_cast<int>(all_.size()); }
     int present() const noexcept { return present_; }
     bool is_present(int worker) const noexcept { return of(worker).is_present; }
     std::int64_t at(int worker) const noexcept { return of(worker).clock; }
-
-    void attach(int worker) noexcept {
-        if (of(worker).is_present) return;
-        of(worker) = {present_ > 0 ? slowest() : last_slowest_, true};
-        ++present_;
+    bool is_waited_for(int worker) const noexcept {
+        return of(worker).is_present && !of(worker).is_overlooked;
     }
+
+    void attach(int worker, std::int64_t clock) noexcept {
+        present_ += of(worker).is_present ? 0 : 1;
+        of(worker) = {clock, true, false};
+    }
+    void overlook(int worker) noexcept { of(worker).is_overlooked = true; }
     void detach(int worker) noexcept {
         if (!of(worker).is_present) return;
         last_slowest_ = slowest();
         of(worker).is_present = false;
         --present_;
     }
-    void advance(int worker) noexcept { ++of(worker).clock; }
+    void push(int worker, std::int64_t clock) noexcept {
+        of(worker).clock = clock;
+        of(worker).is_overlooked = false;
+    }
 
-    /// The clock that all have reached; requires that anybody is there.
-    std::int64_t slowest() const noexcept {
-        std::int64_t least = INT64_MAX;
-        for (const entry& e : all_)
-            if (e.is_present) least = std::min(least, e.clock);
+    /// The clock that all have reached who are waited for; that of the last ones where nobody is.
+    std::int64_t slowest() const noexcept { return slowest_but(-1).value_or(last_slowest_); }
+    /// The same of all but one; nothing where nobody else is there.
+    std::optional<std::int64_t> slowest_but(int worker) const noexcept {
+        std::optional<std::int64_t> least;
+        for (int other = 0; other < workers(); ++other)
+            if (other != worker && is_waited_for(other))
+                least = std::min(least.value_or(INT64_MAX), at(other));
         return least;
+    }
+    /// Where one that begins stands.
+    std::int64_t start(int worker) const noexcept {
+        return slowest_but(worker).value_or(last_slowest_);
+    }
+    /// Where one must stand that is no more than `behind` behind all others.
+    std::int64_t at_least(int worker, std::int64_t behind) const noexcept {
+        return std::max(at(worker), slowest_but(worker).value_or(0) - behind);
     }
 
 private:
     struct entry {
         std::int64_t clock = 0;
         bool is_present = false;
+        bool is_overlooked = false;
     };
 
     entry& of(int worker) noexcept { return all_[static_cast<std::size_t>(worker)]; }

@@ -17,7 +17,7 @@ public:
         for (const tensor& t : tensors) names_.push_back(std::string(prefix) + t.name);
     }
 
-    std::string_view of(const tensor& t) const noexcept {
+    const std::string& of(const tensor& t) const noexcept {
         return names_[static_cast<std::size_t>(t.index)];
     }
 

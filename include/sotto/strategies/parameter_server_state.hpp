@@ -100,6 +100,9 @@ public:
             std::copy(read_.begin(), read_.end(), parameters.begin());
             std::uint64_t had = 0;
             for (const auto& l : links_) had = std::max(had, l.answer().rounds);
+            clock_ = 0;
+            catch_up();
+            for (auto& l : links_) l.stand_at(clock_);
             return rounds_ = static_cast<std::int64_t>(had);
         });
     }
@@ -221,6 +224,7 @@ private:
         report.compute = watch.lap();
 
         weigh();
+        ++clock_;
         for (std::size_t s = links_.size(); s-- > 0;) push(s, job.epoch);
         report.compress = watch.lap();
 
@@ -230,6 +234,7 @@ private:
         report.wait = report.exchange;
 
         settle(report);
+        catch_up();
         std::copy(read_.begin(), read_.end(), parameters.begin());
         ++rounds_;
         report.apply = watch.lap();
@@ -242,6 +247,10 @@ private:
         report.began = began;
         report.ended = through_->now() - began;
         return report;
+    }
+
+    void catch_up() noexcept {
+        for (const auto& l : links_) clock_ = std::max(clock_, l.answer().clock);
     }
 
     /// What was made of the gradient.
@@ -293,7 +302,8 @@ private:
                                    static_cast<double>(message.size())});
         links_[s].push({.kind = wire::push_kind::gradient,
                         .round = static_cast<std::uint64_t>(rounds_),
-                        .epoch = epoch},
+                        .epoch = epoch,
+                        .clock = clock_},
                        sizes_);
     }
 
@@ -365,6 +375,7 @@ private:
     std::deque<server_link<Transport>> links_;
     std::optional<serving_rank<Options, Transport>> serving_;
     std::vector<rank_loss> losses_;
+    std::uint64_t clock_ = 0;  // of the last gradient, alike at all servers
     std::int64_t rounds_ = 0;  // of this rank, since `fit` began
     std::int64_t step_ = 0;
     double remembered_ = 0.0;  // bytes, by the compressor

@@ -53,6 +53,7 @@ public:
         head_.read = answer_.version;
         works_ = works_ || head.kind != wire::push_kind::done;
         if (head.kind == wire::push_kind::attach) known_ = {};
+        if (head.kind == wire::push_kind::gradient) clock_ = head.clock;
         sizes_.assign(sizes.begin(), sizes.end());
         if (head.kind != wire::push_kind::gradient) push_.resize(wire::push_head_bytes(0));
         is_answered_ = false;
@@ -87,6 +88,9 @@ public:
     /// What this rank does, for errors.
     void at(occasion now) noexcept { now_ = now; }
 
+    /// Where this rank's clock stands, which has pushed nothing yet.
+    void stand_at(std::uint64_t clock) noexcept { clock_ = clock; }
+
     // Where ranks may come and go
 
     /// `left`: it said that it is done.
@@ -120,10 +124,12 @@ private:
         const bool begins = !is_answered_ && head_.kind == wire::push_kind::attach;
         byte_view content;
         if (is_greeting_ && !begins) {
+            const bool resends = !is_answered_ && head_.kind == wire::push_kind::gradient;
             wire::write_push_head(
-                {.kind = is_answered_ ? wire::push_kind::resume : wire::push_kind::resend,
+                {.kind = resends ? wire::push_kind::resend : wire::push_kind::resume,
                  .round = known_.rounds,
-                 .read = known_.version},
+                 .read = known_.version,
+                 .clock = clock_ - (resends ? 1 : 0)},
                 {}, greeting_.data());
             content = greeting_;
         } else {
@@ -159,11 +165,15 @@ private:
             // A server that is there anew may have had what was being pushed.
             const bool has_it =
                 head_.kind == wire::push_kind::gradient && answer_.rounds > head_.round;
-            if (!std::exchange(is_greeting_, false) || has_it) {
-                is_answered_ = true;
-            } else if (!is_answered_) {
+            const bool greeted = std::exchange(is_greeting_, false);
+            if (greeted && has_it && !is_answered_) {
+                // The server goes on from a checkpoint that has it, and is not to wait for it.
+                is_answered_ = is_greeting_ = resends_ = true;
+            } else if (greeted && !is_answered_) {
                 head_.read = answer_.version;
                 resends_ = true;
+            } else {
+                is_answered_ = true;
             }
         }
         if (resends_ && !sent_) {
@@ -267,6 +277,7 @@ private:
     bytes changes_;
     std::vector<std::uint32_t> changed_at_;
     std::vector<float> changed_to_;
+    std::uint64_t clock_ = 0;  // of the last gradient
     bool is_answered_ = true;
     bool is_away_ = false;
     bool has_left_ = false;

@@ -76,7 +76,8 @@ public:
         : tensors_(part.alone(tensors)),
           first_float_(static_cast<std::size_t>(part.begin_of(tensors))),
           optimizer_(options.optimizer.bind(tensors_)),
-          attendance_(options.consistency, workers, options.servers.servers),
+          options_(options.consistency),
+          attendance_(options.consistency, workers),
           compensator_(options.compensator.bind(tensors_, workers)),
           gradient_(options.compressor, tensors_, first_rank),
           versions_(workers, static_cast<std::size_t>(tensors_.size())),
@@ -106,7 +107,7 @@ public:
     /// Waits for this worker from now on, where the consistency waits for workers.
     void expect(int worker) { attendance_.expect(worker); }
     /// For another time: all begin anew.
-    void begin_again() noexcept { attendance_.begin_again(); }
+    void begin_again() { attendance_.begin_again(options_); }
 
     /// Everything to be saved; `restored`, once it is what it was.
     void visit(auto&& field) {
@@ -147,7 +148,7 @@ public:
             case wire::push_kind::attach: return attach(worker);
             case wire::push_kind::resend:
             case wire::push_kind::resume:
-                attendance_.go_on(worker, head.kind == wire::push_kind::resume);
+                attendance_.go_on(worker, static_cast<std::int64_t>(head.clock));
                 return complete_rounds();
             case wire::push_kind::done: return detach(worker, true);
             case wire::push_kind::gradient: break;
@@ -159,7 +160,7 @@ public:
                             {0, "a gradient of parameters that it has read",
                              static_cast<std::int64_t>(head.read)});
         if (!compares) versions_.release(worker);  // its answer has arrived
-        const bool dropped = attendance_.push(worker, now);
+        const bool dropped = attendance_.push(worker, static_cast<std::int64_t>(head.clock), now);
         w.took_last = dropped ? 0 : 1;
         w.staleness = version_ - head.read;
         if (dropped) {
@@ -208,6 +209,7 @@ public:
             made.content = std::as_bytes(versions_.read(*worker));
         }
         made.head.size = made.content.size();
+        made.head.clock = static_cast<std::uint64_t>(attendance_.clock(*worker));
         w.has_read = true;
         w.read = version_;
         return made;
@@ -384,7 +386,7 @@ private:
     void for_each_collected(Visitor&& visit) {
         for (int worker = 0; worker < static_cast<int>(workers_.size()); ++worker) {
             entry& w = of(worker);
-            if (w.collected.empty()) continue;
+            if (w.collected.empty() || !attendance_.in_round(worker)) continue;
             messages_.resize(tensors_.tensors().size());
             (void)wire::read_push(w.collected, messages_);  // as it was when it came
             visit(worker, w);
@@ -394,8 +396,8 @@ private:
     void clear_collected() {
         for (int worker = 0; worker < static_cast<int>(workers_.size()); ++worker) {
             entry& w = of(worker);
-            if (!w.collected.empty() && !attendance_.has(worker))
-                versions_.release(worker);  // it has gone
+            if (w.collected.empty() || !attendance_.in_round(worker)) continue;
+            if (!attendance_.has(worker)) versions_.release(worker);  // it has gone
             w.collected.clear();
         }
     }
@@ -455,6 +457,7 @@ private:
     layout tensors_;
     std::size_t first_float_;  // of the model's
     optimizer_state optimizer_;
+    consistency_options options_;
     attendance<consistency_options> attendance_;
     compensator_state<compensator_options> compensator_;
     pushed_gradient<compressor_options> gradient_;

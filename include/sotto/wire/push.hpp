@@ -16,7 +16,7 @@
 namespace sotto::wire {
 
 /// What a worker tells a server: that it begins and how it is configured, a gradient, that it is
-/// done; or to a server that is there anew, that it goes on there: pushing again what the earlier
+/// done; or to a server that is there anew, that it goes on there: pushing again what an earlier
 /// process of the server has not answered, or later, since that one has answered all.
 enum class push_kind : std::uint32_t { attach, gradient, done, resend, resume };
 
@@ -35,9 +35,11 @@ struct push_header {
     std::uint64_t read = 0;     // version of the parameters that the gradient was computed at; of
                                 // one that begins anew: that it had last
     double epoch = 0.0;         // passes over the data of the worker
+    std::uint64_t clock = 0;  // of the gradient, alike at all servers and above the one before; of
+                              // one that begins anew: of the last one that it does not push again
 };
 
-inline constexpr std::size_t push_header_bytes = 32;
+inline constexpr std::size_t push_header_bytes = 40;
 
 /// What a server tells a worker: its parameters, those that have changed since the version that the
 /// worker has read, or why the worker is refused.
@@ -50,9 +52,13 @@ struct parameters_header {
     std::uint64_t staleness = 0;  // of that gradient
     std::uint64_t size = 0;       // bytes of the message that follows
     std::uint64_t rounds = 0;     // of the worker, that the server has had since its `fit` began
+    std::uint64_t clock = 0;      // what the worker's is at least
 };
 
 inline constexpr std::size_t parameters_header_bytes = 64;
+
+/// No job lasts so long; so a signed number holds all.
+inline constexpr std::uint64_t clock_max = (std::uint64_t{1} << 62) - 1;
 
 /// Bytes of a configuration that travel; of longer ones the rest is compared by a digest.
 inline constexpr std::size_t configuration_bytes_max = 65536;
@@ -72,6 +78,7 @@ constexpr std::size_t push_head_bytes(std::size_t tensors) noexcept {
 ///           | 8     | rounds of the worker before this one, in this `fit`    |
 ///           | 8     | version of the parameters that it was computed at      |
 ///           | 8     | passes over the data of the worker, a double           |
+///           | 8     | clock                                                  |
 ///           | 8 t   | bytes of each tensor's message, which follow in order  |
 ///           Behind that of a worker that begins or goes on follow 8 bytes, the XXH3-64 of its
 ///           configuration, and the first 65536 bytes of that
@@ -82,6 +89,7 @@ inline void write_push_head(const push_header& h, std::span<const std::uint64_t>
     store_little_endian(to + 8, h.round);
     store_little_endian(to + 16, h.read);
     store_little_endian(to + 24, std::bit_cast<std::uint64_t>(h.epoch));
+    store_little_endian(to + 32, h.clock);
     store_little_endian(to + push_header_bytes, sizes);
 }
 
@@ -101,9 +109,11 @@ inline result<push_header> read_push_header(byte_view in) noexcept {
         .tensors = load_little_endian<std::uint32_t>(in.data() + 4),
         .round = load_little_endian<std::uint64_t>(in.data() + 8),
         .read = load_little_endian<std::uint64_t>(in.data() + 16),
-        .epoch = std::bit_cast<double>(load_little_endian<std::uint64_t>(in.data() + 24))};
+        .epoch = std::bit_cast<double>(load_little_endian<std::uint64_t>(in.data() + 24)),
+        .clock = load_little_endian<std::uint64_t>(in.data() + 32)};
     if (!(h.epoch >= 0.0) || !std::isfinite(h.epoch))
         return refused(24, "a number of passes, at least 0", std::bit_cast<std::uint64_t>(h.epoch));
+    if (h.clock > clock_max) return refused(32, "a clock below 2^62", h.clock);
     return h;
 }
 
@@ -181,7 +191,8 @@ inline configuration_summary configuration_of(byte_view push) noexcept {
 ///           | 8     | staleness of that gradient                                      |
 ///           | 8     | bytes of the message that follows                               |
 ///           | 8     | rounds of the worker that the server has had, in this `fit`     |
-///           | 24    | zeros                                                           |
+///           | 8     | what the worker's clock is at least                             |
+///           | 16    | zeros                                                           |
 inline void write_parameters_header(const parameters_header& h, std::byte* to) noexcept {
     store_little_endian(to, static_cast<std::uint32_t>(h.kind));
     store_little_endian(to + 4, static_cast<std::uint32_t>(h.taken ? 1 : 0));
@@ -189,7 +200,8 @@ inline void write_parameters_header(const parameters_header& h, std::byte* to) n
     store_little_endian(to + 16, h.staleness);
     store_little_endian(to + 24, h.size);
     store_little_endian(to + 32, h.rounds);
-    for (std::size_t at = 40; at < parameters_header_bytes; at += 8)
+    store_little_endian(to + 40, h.clock);
+    for (std::size_t at = 48; at < parameters_header_bytes; at += 8)
         store_little_endian(to + at, std::uint64_t{0});
 }
 
@@ -209,8 +221,10 @@ inline result<parameters_header> read_parameters_header(byte_view in) noexcept {
                               .version = load_little_endian<std::uint64_t>(in.data() + 8),
                               .staleness = load_little_endian<std::uint64_t>(in.data() + 16),
                               .size = load_little_endian<std::uint64_t>(in.data() + 24),
-                              .rounds = load_little_endian<std::uint64_t>(in.data() + 32)};
-    for (std::size_t at = 40; at < parameters_header_bytes; at += 8)
+                              .rounds = load_little_endian<std::uint64_t>(in.data() + 32),
+                              .clock = load_little_endian<std::uint64_t>(in.data() + 40)};
+    if (h.clock > clock_max) return refused(40, "a clock below 2^62", h.clock);
+    for (std::size_t at = 48; at < parameters_header_bytes; at += 8)
         if (const auto word = load_little_endian<std::uint64_t>(in.data() + at); word != 0)
             return refused(at, "zeros", word);
     return h;

@@ -2,7 +2,11 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
 
 #include "sotto/consistency/bulk_synchronous.hpp"
 #include "sotto/consistency/dynamic_stale_synchronous.hpp"
@@ -14,16 +18,36 @@ using namespace std::chrono_literals;
 
 namespace {
 
-template <class State>
-void attach_all(State& state, int workers) {
-    for (int w = 0; w < workers; ++w) state.attach(w);
-}
+/// A consistency with workers that count their gradients.
+template <class Consistency>
+class counted {
+public:
+    counted(const Consistency& options, int workers)
+        : state_(options.bind(workers)), clocks_(static_cast<std::size_t>(workers)) {}
+
+    void attach(int worker) { state_.attach(worker, clock(worker) = state_.start(worker)); }
+    void attach_all() {
+        for (std::size_t w = 0; w < clocks_.size(); ++w) attach(static_cast<int>(w));
+    }
+    void pushed(int worker, time_point now = {}) { state_.pushed(worker, ++clock(worker), now); }
+    bool may_go(int worker, time_point now = {}) {
+        const bool may = state_.may_go(worker, now);
+        if (may) clock(worker) = std::max(clock(worker), state_.clock(worker));
+        return may;
+    }
+    auto* operator->() noexcept { return &state_; }
+    std::int64_t& clock(int worker) { return clocks_[static_cast<std::size_t>(worker)]; }
+
+private:
+    consistency_state<Consistency> state_;
+    std::vector<std::int64_t> clocks_;
+};
 
 }  // namespace
 
 TEST_CASE("a stale synchronous worker may be as many rounds ahead as the bound") {
-    auto state = stale_synchronous{.bound = 1}.bind(3);
-    attach_all(state, 3);
+    counted state(stale_synchronous{.bound = 1}, 3);
+    state.attach_all();
     const time_point now{};
     state.pushed(0, now);
     CHECK(state.may_go(0, now));
@@ -31,13 +55,13 @@ TEST_CASE("a stale synchronous worker may be as many rounds ahead as the bound")
     CHECK_FALSE(state.may_go(0, now));
     state.pushed(1, now);
     CHECK_FALSE(state.may_go(0, now));  // 2 has done nothing yet
-    state.detach(2);
+    state->detach(2);
     CHECK(state.may_go(0, now));
-    CHECK(state.weight() == doctest::Approx(0.5));
+    CHECK(state->weight() == doctest::Approx(0.5));
 }
 
 TEST_CASE("who comes late begins where the slowest is") {
-    auto state = stale_synchronous{.bound = 1}.bind(3);
+    counted state(stale_synchronous{.bound = 1}, 3);
     state.attach(0);
     state.attach(1);
     const time_point now{};
@@ -56,67 +80,67 @@ TEST_CASE("who comes late begins where the slowest is") {
     CHECK(state.may_go(0, now));
 }
 
-TEST_CASE("who has given its gradient to an earlier process is not waited for in the first round") {
-    auto state = bulk_synchronous{}.bind(3);
-    attach_all(state, 3);
-    const time_point now{};
-    state.excuse(0);
-    state.pushed(1, now);
-    CHECK_FALSE(state.round_complete());  // for 2
-    state.excuse(2);
-    CHECK(state.round_complete());
-    state.end_round();
-    CHECK(state.may_go(1, now));
-    for (const int worker : {0, 1, 2}) {  // then all are
-        CHECK_FALSE(state.round_complete());
-        state.pushed(worker, now);
-        CHECK_FALSE(state.may_go(worker, now));
+TEST_CASE("rounds are of gradients of one clock, the lowest first") {
+    counted state(bulk_synchronous{}, 3);
+    state.attach_all();
+    state.clock(0) = 7;
+    state.pushed(0);  // 8
+    CHECK_FALSE(state->round_complete());
+    state.clock(1) = 4;
+    state.pushed(1);                       // 5
+    CHECK_FALSE(state->round_complete());  // for 2
+    state.clock(2) = 7;
+    state.pushed(2);  // 8
+    REQUIRE(state->round_complete());
+    CHECK(state->in_round(1));
+    CHECK_FALSE(state->in_round(0));
+    CHECK(state->weight() == 1.0);
+    state->end_round();
+    CHECK(state.may_go(1));
+    CHECK(state.clock(1) == 7);  // it catches up
+    CHECK_FALSE(state.may_go(0));
+    CHECK_FALSE(state->round_complete());
+    state.pushed(1);
+    REQUIRE(state->round_complete());
+    CHECK(state->weight() == doctest::Approx(1.0 / 3.0));
+}
+
+TEST_CASE("a gradient of a round that has ended is one of its own, or late where some may be") {
+    for (const int backups : {0, 1}) {
+        CAPTURE(backups);
+        counted state(bulk_synchronous{.backups = backups}, 2);
+        state.attach_all();
+        state.pushed(0);
+        if (backups == 0) state->detach(1);
+        REQUIRE(state->round_complete());
+        state->end_round();
+        if (backups == 0) state->attach(1, 0);
+        CHECK(state->is_late(1) == (backups > 0));
+        state.pushed(1);
+        CHECK(state->round_complete() == (backups == 0));
+        if (backups == 0) state->end_round();
+        CHECK(state.may_go(1));
     }
-    CHECK(state.round_complete());
-    CHECK(state.weight() == doctest::Approx(1.0 / 3.0));
 }
 
-TEST_CASE("where all have given their gradients elsewhere the next round is of all") {
-    auto state = bulk_synchronous{}.bind(3);
-    attach_all(state, 3);
-    const time_point now{};
-    for (const int worker : {0, 1, 2}) state.excuse(worker);
-    for (const int worker : {2, 0, 1}) {
-        CHECK_FALSE(state.round_complete());
-        state.pushed(worker, now);
-    }
-    CHECK(state.round_complete());
-}
-
-TEST_CASE("who is excused and pushes all the same takes part in the round") {
-    auto state = bulk_synchronous{}.bind(2);
-    attach_all(state, 2);
-    const time_point now{};
-    state.excuse(0);
-    state.pushed(0, now);
-    CHECK_FALSE(state.may_go(0, now));
-    CHECK_FALSE(state.round_complete());
-    state.pushed(1, now);
-    CHECK(state.round_complete());
-    CHECK(state.weight() == doctest::Approx(0.5));
-}
-
-TEST_CASE("who is excused is as far ahead of the slowest as if it had pushed here") {
-    auto state = stale_synchronous{.bound = 1}.bind(2);
-    attach_all(state, 2);
-    const time_point now{};
-    state.excuse(0);
-    CHECK(state.may_go(0, now));
-    state.pushed(0, now);
-    CHECK_FALSE(state.may_go(0, now));
-    state.pushed(1, now);
-    CHECK(state.may_go(0, now));
+TEST_CASE("who is overlooked is not waited for until it pushes") {
+    counted state(bulk_synchronous{}, 2);
+    state.attach_all();
+    state->overlook(0);
+    state.pushed(1);
+    CHECK(state->round_complete());
+    state->end_round();
+    state.clock(0) = 1;
+    state.pushed(0);
+    CHECK_FALSE(state->round_complete());  // for 1
+    state.pushed(1);
+    CHECK(state->round_complete());
 }
 
 TEST_CASE("the range is used where waiting at its lower end would be longer") {
     // Worker 0 needs 1 s a round, worker 1 needs 4 s.
-    auto state = dynamic_stale_synchronous{.lowest = 2, .highest = 6}.bind(2);
-    attach_all(state, 2);
+    counted state(dynamic_stale_synchronous{.lowest = 2, .highest = 6}, 2);
+    state.attach_all();
     const auto at = [](double s) {
         return time_point{} +
                std::chrono::duration_cast<duration>(std::chrono::duration<double>(s));

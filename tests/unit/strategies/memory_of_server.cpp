@@ -86,9 +86,11 @@ account account_of(const Options& options, int servers) {
         }
         compressing::commit(worker);
         const auto at = static_cast<std::size_t>(w);
-        wire::write_push_head(
-            {.kind = wire::push_kind::gradient, .round = rounds[at]++, .read = read[at]}, sizes,
-            push.data());
+        wire::write_push_head({.kind = wire::push_kind::gradient,
+                               .round = rounds[at]++,
+                               .read = read[at],
+                               .clock = rounds[at]},
+                              sizes, push.data());
         server.push(w, push, {});
         answer();
     }

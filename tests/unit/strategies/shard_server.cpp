@@ -588,7 +588,7 @@ TEST_CASE("a push that cannot be is refused, and changes nothing") {
     CHECK_THROWS_AS(s.push(0, bytes(10), {}), malformed);
     bytes content(wire::push_head_bytes(1));
     const std::uint64_t size = 0;
-    wire::write_push_head({.read = 1}, std::span(&size, 1), content.data());
+    wire::write_push_head({.read = 1, .clock = 2}, std::span(&size, 1), content.data());
     CHECK_THROWS_AS(s.push(0, content, {}), malformed);  // of a version that is not yet
     CHECK_THROWS_AS(server.push(0, {NAN}), non_finite);
     CHECK(server.parameters()[0] == 1.0f);

@@ -22,7 +22,8 @@ namespace {
 bytes some_push() {
     bytes out(push_head_bytes(2));
     const std::array<std::uint64_t, 2> sizes{3, 0};
-    write_push_head({.round = 0x0102, .read = 0x0304, .epoch = 1.5}, sizes, out.data());
+    write_push_head({.round = 0x0102, .read = 0x0304, .epoch = 1.5, .clock = 0x0506}, sizes,
+                    out.data());
     for (const int b : {7, 8, 9}) out.push_back(static_cast<std::byte>(b));
     return out;
 }
@@ -45,6 +46,7 @@ TEST_CASE("a push has these bytes, and comes back as it was") {
     const std::vector<int> expected{
         1, 0, 0, 0, 2, 0, 0, 0, 2, 1, 0, 0, 0, 0, 0,    0,     // kind, tensors, round
         4, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xf8, 0x3f,  // version, 1.5
+        6, 5, 0, 0, 0, 0, 0, 0,                                // clock
         3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,    0,     // sizes
         7, 8, 9};
     REQUIRE(in.size() == expected.size());
@@ -58,7 +60,8 @@ TEST_CASE("a push has these bytes, and comes back as it was") {
     CHECK(read->round == 0x0102);
     CHECK(read->read == 0x0304);
     CHECK(read->epoch == 1.5);
-    CHECK(messages[0].data() == in.data() + 48);
+    CHECK(read->clock == 0x0506);
+    CHECK(messages[0].data() == in.data() + 56);
     CHECK(messages[0].size() == 3);
     CHECK(messages[1].empty());
 }
@@ -76,7 +79,7 @@ TEST_CASE("who begins, goes on or is done pushes no tensor, however many there a
         CHECK(read->round == 5);
         if (begins(kind)) continue;
         in.push_back({});
-        CHECK(fault_at(in, 3) == 32);
+        CHECK(fault_at(in, 3) == 40);
     }
 }
 
@@ -92,8 +95,8 @@ TEST_CASE("who begins says how it is configured, as far as there is room") {
         CHECK(configuration_of(in).text == text.substr(0, configuration_bytes_max));
     }
     CHECK_FALSE(summary_of(longest) == summary_of(longest + "y"));
-    CHECK(fault_at(bytes(push_head_bytes(0) + 7), 0) == 32);
-    CHECK(fault_at(bytes(push_head_bytes(0) + 8 + configuration_bytes_max + 1), 0) == 32);
+    CHECK(fault_at(bytes(push_head_bytes(0) + 7), 0) == 40);
+    CHECK(fault_at(bytes(push_head_bytes(0) + 8 + configuration_bytes_max + 1), 0) == 40);
     bytes with_tensors(push_head_bytes(0) + 8);
     with_tensors[4] = std::byte{1};
     CHECK(fault_at(with_tensors, 0) == 4);
@@ -104,11 +107,11 @@ TEST_CASE("a push that is not one is refused where it is wrong") {
     for (std::size_t size = 0; size < good.size(); ++size) {
         CAPTURE(size);
         const bytes cut(good.begin(), good.begin() + static_cast<std::ptrdiff_t>(size));
-        CHECK(fault_at(cut) == (size < 32 ? 0 : size < 48 ? 32 : 32));
+        CHECK(fault_at(cut) == (size < 40 ? 0 : 40));
     }
     bytes longer = good;
     longer.push_back({});
-    CHECK(fault_at(longer) == 51);
+    CHECK(fault_at(longer) == 59);
     CHECK(fault_at(good, 1) == 4);
     CHECK(fault_at(good, 3) == 4);
     const auto with = [&](std::size_t at, std::uint64_t value) {
@@ -120,10 +123,11 @@ TEST_CASE("a push that is not one is refused where it is wrong") {
     for (const double epoch :
          {-1.0, std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()})
         CHECK(with(24, std::bit_cast<std::uint64_t>(epoch)) == 24);
-    CHECK(with(32, 4) == 32);
-    CHECK(with(32, ~std::uint64_t{0}) == 32);
-    CHECK(with(32, 2) == 50);  // one byte is left
-    CHECK(with(40, 1) == 40);
+    CHECK(with(32, std::uint64_t{1} << 62) == 32);
+    CHECK(with(40, 4) == 40);
+    CHECK(with(40, ~std::uint64_t{0}) == 40);
+    CHECK(with(40, 2) == 58);  // one byte is left
+    CHECK(with(48, 1) == 48);
 }
 
 TEST_CASE("what a server answers has these bytes, and comes back as it was") {
@@ -133,10 +137,11 @@ TEST_CASE("what a server answers has these bytes, and comes back as it was") {
                              .version = 0x0102,
                              .staleness = 3,
                              .size = 0x0405,
-                             .rounds = 7},
+                             .rounds = 7,
+                             .clock = 9},
                             out.data());
-    const std::vector<int> expected{1, 0, 0, 0, 0, 0, 0, 0, 2, 1, 0, 0, 0, 0, 0, 0, 3,
-                                    0, 0, 0, 0, 0, 0, 0, 5, 4, 0, 0, 0, 0, 0, 0, 7};
+    const std::vector<int> expected{1, 0, 0, 0, 0, 0, 0, 0, 2, 1, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0,
+                                    0, 0, 0, 5, 4, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0, 9};
     for (std::size_t i = 0; i < out.size(); ++i)
         CHECK(std::to_integer<int>(out[i]) == (i < expected.size() ? expected[i] : 0));
     const auto read = read_parameters_header(out);
@@ -147,13 +152,17 @@ TEST_CASE("what a server answers has these bytes, and comes back as it was") {
     CHECK(read->staleness == 3);
     CHECK(read->size == 0x0405);
     CHECK(read->rounds == 7);
+    CHECK(read->clock == 9);
 
     CHECK_FALSE(read_parameters_header(byte_view(out).first(63)));
-    for (const auto& [at, value] : {std::pair<std::size_t, int>{0, 3}, {4, 2}, {40, 1}, {63, 1}}) {
+    for (const auto& [at, value] :
+         {std::pair<std::size_t, int>{0, 3}, {4, 2}, {47, 64}, {48, 1}, {63, 1}}) {
         auto wrong = out;
         wrong[at] = static_cast<std::byte>(value);
         const auto refused = read_parameters_header(wrong);
         REQUIRE_FALSE(refused);
-        CHECK(refused.why().offset == static_cast<std::int64_t>(at == 63 ? 56 : at));
+        CHECK(refused.why().offset == static_cast<std::int64_t>(at == 63   ? 56
+                                                                : at == 47 ? 40
+                                                                           : at));
     }
 }
