@@ -380,12 +380,14 @@ set(sotto_headers
     include/sotto/wire/dense_block.hpp
     include/sotto/wire/frame.hpp
     include/sotto/wire/gap_classes.hpp
+    include/sotto/wire/gap_pair.hpp
     include/sotto/wire/gap_reading.hpp
     include/sotto/wire/gap_survey.hpp
     include/sotto/wire/gaps.hpp
     include/sotto/wire/gossip_word.hpp
     include/sotto/wire/hello.hpp
     include/sotto/wire/index_code.hpp
+    include/sotto/wire/index_pair.hpp
     include/sotto/wire/little_endian.hpp
     include/sotto/wire/membership_report.hpp
     include/sotto/wire/prefix_code.hpp
@@ -397,6 +399,7 @@ set(sotto_headers
     include/sotto/wire/sign_block.hpp
     include/sotto/wire/sorted_counts.hpp
     include/sotto/wire/sparse_block.hpp
+    include/sotto/wire/sparse_pair.hpp
     include/sotto/wire/value_format.hpp
     include/sotto/wire/varint.hpp
     include/sotto/wire/word.hpp)

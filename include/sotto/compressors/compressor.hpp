@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <concepts>
 #include <cstdint>
 #include <optional>
@@ -156,6 +157,11 @@ struct sparse_view {
 ///   entry_format(tensor)                     what values are rounded to; fp32
 ///   decode_into(tensor, message, indices, values) -> sparse_view   the same as decode, into memory
 ///                                            that has room for entries_max; not there: by a copy
+///   decode_pair_into(tensor, message, tensor, message, indices, values) -> optional of two views
+///                                            what decode_into makes of the first, and behind it
+///                                            of the second, faster; nothing where it cannot be
+///                                            or a message is malformed, which decode_into then
+///                                            says; not there: nothing
 template <class C>
 concept sparse = compressor<C> && requires(state_of<C>& state, const tensor& t, byte_view message) {
     { state.decode(t, message) } -> std::convertible_to<sparse_view>;
@@ -239,6 +245,20 @@ sparse_view decode_into(State& state, const tensor& t, byte_view message,
         std::copy(read.values.begin(), read.values.end(), values.begin());
         return {indices.first(read.indices.size()), values.first(read.values.size())};
     }
+}
+
+template <class State>
+std::optional<std::array<sparse_view, 2>> decode_pair_into(State& state, const tensor& first,
+                                                           byte_view first_in, const tensor& second,
+                                                           byte_view second_in,
+                                                           std::span<std::uint32_t> indices,
+                                                           std::span<float> values) {
+    if constexpr (requires {
+                      state.decode_pair_into(first, first_in, second, second_in, indices, values);
+                  })
+        return state.decode_pair_into(first, first_in, second, second_in, indices, values);
+    else
+        return std::nullopt;
 }
 
 /// How a tensor's payloads travel, where it is summed.

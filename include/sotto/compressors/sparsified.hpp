@@ -1,8 +1,10 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -19,6 +21,7 @@
 #include "sotto/wire/dense_block.hpp"
 #include "sotto/wire/saturated.hpp"
 #include "sotto/wire/sparse_block.hpp"
+#include "sotto/wire/sparse_pair.hpp"
 
 namespace sotto {
 
@@ -193,6 +196,16 @@ public:
                             std::span<float> values) {
         const auto entries = wire::decode_sparse(in, t.size, indices, values).value(message_of{t});
         return {entries.indices, entries.values};
+    }
+
+    std::optional<std::array<sparse_view, 2>> decode_pair_into(
+        const tensor& first, byte_view first_in, const tensor& second, byte_view second_in,
+        std::span<std::uint32_t> indices, std::span<float> values) noexcept {
+        const auto entries = wire::decode_sparse_pair(
+            {{{first_in, first.size}, {second_in, second.size}}}, indices, values);
+        if (!entries) return std::nullopt;
+        const auto& [a, b] = *entries;
+        return std::array{sparse_view{a.indices, a.values}, sparse_view{b.indices, b.values}};
     }
 
     sparse_view decode(const tensor& t, byte_view in) {

@@ -22,7 +22,8 @@ namespace sotto::kernels::inline SOTTO_UNIT {
 
 namespace detail {
 
-inline constexpr std::size_t entries_ahead = 24;
+// 25 000 entries, 2500 to a tensor, take 7 us of 173 less than with 24 ahead; more gain nothing.
+inline constexpr std::size_t entries_ahead = 32;
 
 /// Calls with each entry, when the lines of entries that follow were asked for.
 template <class Visitor, class... Values>

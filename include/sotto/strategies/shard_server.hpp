@@ -319,15 +319,22 @@ private:
                       std::span<const byte_view> messages) {
         gradient_.begin(worker, head);
         pushed_.begin();
-        std::size_t k = 0, whole = 0;
-        for (const tensor& t : tensors_) {  // all of it before anything changes
-            const byte_view message = messages[k++];
-            if (gradient_.compressor().sums(t)) {
-                gradient_.add(worker, t, message, true);
+        std::size_t whole = 0;
+        const int rank = gradient_.rank_of(worker);
+        const auto& decoder = gradient_.compressor();
+        const std::span<const tensor> all = tensors_.tensors();
+        for (std::size_t k = 0; k < all.size(); ++k) {  // all of it before anything changes
+            const tensor& t = all[k];
+            if (decoder.sums(t)) {
+                gradient_.add(worker, t, messages[k], true);
                 pushed_.skip();
                 whole += static_cast<std::size_t>(t.size);
+            } else if (k + 1 < all.size() && !decoder.sums(all[k + 1])) {
+                pushed_.read_pair(gradient_.compressor(), t, messages[k], all[k + 1],
+                                  messages[k + 1], rank);
+                ++k;
             } else {
-                pushed_.read(gradient_.compressor(), t, message, gradient_.rank_of(worker));
+                pushed_.read(gradient_.compressor(), t, messages[k], rank);
             }
         }
         const auto weight = static_cast<float>(attendance_.weight());
@@ -336,17 +343,16 @@ private:
         begin_step(worker, head);
         moved_ = pushed_.size() + whole;
         const bool notes = changed_.begin(++version_, moved_);
-        k = 0;
-        for (const tensor& t : tensors_) {
-            const auto at = pushed_.indices(k);
-            const auto values = pushed_.values(k++);
+        for (std::size_t k = 0; k < all.size(); ++k) {
+            const tensor& t = all[k];
             const auto offset = static_cast<std::uint32_t>(t.offset);
-            if (gradient_.compressor().sums(t)) {
+            if (decoder.sums(t)) {
                 prepare(t, read, weight);
                 move(t, weights);
                 if (notes) changed_.add_run(offset, static_cast<std::size_t>(t.size));
             } else {
-                step_by_entries(compensator_, optimizer_, t, t.of(weights), at, values,
+                const auto at = pushed_.indices(k);
+                step_by_entries(compensator_, optimizer_, t, t.of(weights), at, pushed_.values(k),
                                 compares && !read.empty() ? t.of(read) : read.first(0), weight);
                 if (notes) changed_.add(offset, at);
             }

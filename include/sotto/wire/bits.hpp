@@ -108,6 +108,11 @@ public:
     /// True if a whole word follows, which hot loops ask for: then `refill` is `refill_from_word`.
     bool has_word() const noexcept { return end_ - cursor_ >= 8; }
 
+    /// At least so many times before has_word is to be asked again: one goes on by 7 bytes at most.
+    std::size_t sure_refills() const noexcept {
+        return has_word() ? static_cast<std::size_t>(end_ - cursor_ - 1) / 7 : 0;
+    }
+
     void refill_from_word() noexcept {
         held_ |= load_little_endian<std::uint64_t>(cursor_) << fill_;
         cursor_ += (63 - fill_) >> 3;

@@ -93,34 +93,64 @@ struct class_code {
         detail::run_coding_loop<writing>(indices, this, &out);
     }
 
-    /// Reads indices.size() indices below n.
-    ///   errors  refuses an index or a class of n or more, and whatever prefix_code::read refuses
-    template <std::unsigned_integral Index>
-    static result<std::span<Index>> read(std::int64_t n, bit_reader& in,
-                                         std::span<Index> indices) noexcept {
+    /// An entry: code and raw bits together (6 bits), code bits (4), the gap's leading bits (4).
+    using decoding_table = std::array<std::uint16_t, 1 << prefix_code::length_max>;
+
+    /// How a gap is read, see gap_reading.
+    struct gaps {
+        const std::uint16_t* table;
+        std::uint64_t mask;
+
+        SOTTO_INLINE std::uint64_t fast(std::uint64_t& held, int& ready) const noexcept {
+            const unsigned entry = table[held & mask], both = entry & 63, length = entry >> 6 & 15;
+            const std::uint64_t raw = (held & ((std::uint64_t{1} << both) - 1)) >> length;
+            held >>= both;
+            ready -= static_cast<int>(both);
+            return (std::uint64_t{entry >> 10} << (both - length)) + raw;
+        }
+
+        detail::gap_refusal slow(bit_reader& in, std::uint64_t, std::uint64_t& gap) const noexcept {
+            in.refill();
+            std::uint64_t held = in.peek();
+            int ready = in.ready();
+            gap = fast(held, ready);
+            in.skip_to(held, ready);
+            return {};
+        }
+    };
+
+    /// Fills the table, which must outlive what is returned.
+    static result<gaps> read_head(std::int64_t n, bit_reader& in, decoding_table& table) noexcept {
         const gap_classes classes{static_cast<int>(in.take(2))};
         const auto code = prefix_code::read(in);
         if (!code) return code.why();
         if (static_cast<int>(code->size()) > classes.of(static_cast<std::uint64_t>(n - 1)) + 1)
             return in.because("gap classes below the tensor's size", code->size());
 
-        decoding_table table;
         const int longest = code->fill_table(table, [&](std::size_t symbol, int length) {
             const int number = static_cast<int>(symbol);
             const int both = length + classes.width(number);
             return static_cast<std::uint16_t>(both | length << 6 | classes.leading(number) << 10);
         });
-        const gaps gaps_of_table{table.data(), (std::uint64_t{1} << longest) - 1};
-        const auto why = detail::run_coding_loop<detail::gap_reading<gaps>>(
-            gaps_of_table, indices, static_cast<std::uint64_t>(n), &in);
+        return gaps{table.data(), (std::uint64_t{1} << longest) - 1};
+    }
+
+    /// Reads indices.size() indices below n.
+    ///   errors  refuses an index or a class of n or more, and whatever prefix_code::read refuses
+    template <std::unsigned_integral Index>
+    static result<std::span<Index>> read(std::int64_t n, bit_reader& in,
+                                         std::span<Index> indices) noexcept {
+        decoding_table table;
+        const auto code = read_head(n, in, table);
+        if (!code) return code.why();
+        detail::gap_list<gaps, Index> list{*code, indices, static_cast<std::uint64_t>(n), in};
+        const auto why = detail::run_coding_loop<detail::gap_reading<gaps>>(&list);
+        in = list.in;
         if (why.expected != nullptr) return in.because(why.expected, why.found);
         return indices;
     }
 
 private:
-    // An entry: code and raw bits together (6 bits), code bits (4), the gap's leading bits (4).
-    using decoding_table = std::array<std::uint16_t, 1 << prefix_code::length_max>;
-
     struct writing {
         template <std::unsigned_integral Index>
         SOTTO_INLINE static void run(const std::span<const Index>& indices,
@@ -167,28 +197,6 @@ private:
                 }
             }
             *to = out;
-        }
-    };
-
-    struct gaps {
-        const std::uint16_t* table;
-        std::uint64_t mask;
-
-        SOTTO_INLINE std::uint64_t fast(std::uint64_t& held, int& ready) const noexcept {
-            const unsigned entry = table[held & mask], both = entry & 63, length = entry >> 6 & 15;
-            const std::uint64_t raw = (held & ((std::uint64_t{1} << both) - 1)) >> length;
-            held >>= both;
-            ready -= static_cast<int>(both);
-            return (std::uint64_t{entry >> 10} << (both - length)) + raw;
-        }
-
-        detail::gap_refusal slow(bit_reader& in, std::uint64_t, std::uint64_t& gap) const noexcept {
-            in.refill();
-            std::uint64_t held = in.peek();
-            int ready = in.ready();
-            gap = fast(held, ready);
-            in.skip_to(held, ready);
-            return {};
         }
     };
 };

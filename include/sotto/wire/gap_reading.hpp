@@ -17,6 +17,21 @@ struct gap_refusal {
     std::uint64_t found = 0;
 };
 
+/// A list whose gaps are still to be read: how, into what, below what, and from where.
+template <class Code, std::unsigned_integral Index>
+struct gap_list {
+    Code code;
+    std::span<Index> indices;
+    std::uint64_t limit;
+    bit_reader in;
+    std::uint64_t next = 0;  // one more than the last index that was read
+
+    /// So that a word mostly holds four.
+    bool has_short_gaps() const noexcept {
+        return in.bits_left() <= 13 * static_cast<std::int64_t>(indices.size());
+    }
+};
+
 /// Reads one gap after another into indices below a limit, for a code that says how:
 ///   code.fast(held, ready)     the gap that `held` begins with, which it shifts out; `ready` falls
 ///                              by its bits, below 0 if these were more than it was: what is
@@ -47,8 +62,8 @@ struct gap_reading {
 
     template <std::size_t Together, std::unsigned_integral Index>
     SOTTO_INLINE static gap_refusal read(const Code& code, std::span<Index> indices,
-                                         std::uint64_t limit, bit_reader& in) noexcept {
-        std::uint64_t next = 0;
+                                         std::uint64_t limit, std::uint64_t next,
+                                         bit_reader& in) noexcept {
         for (std::size_t i = 0; i < indices.size();) {
             while (Together <= indices.size() - i && in.has_word()) {
                 in.refill_from_word();
@@ -85,17 +100,15 @@ struct gap_reading {
         return {};
     }
 
+    /// Reads the rest of a list. Leaves `in` after it, or before the gap that was refused.
     template <std::unsigned_integral Index>
-    SOTTO_INLINE static gap_refusal run(const Code& code, const std::span<Index>& indices,
-                                        const std::uint64_t& limit,
-                                        bit_reader* const& from) noexcept {
-        const Code own = code;
-        bit_reader in = *from;
-        const auto k = static_cast<std::int64_t>(indices.size());
-        const std::int64_t bits = in.bits_left();
-        const gap_refusal why =
-            bits <= 13 * k ? read<4>(own, indices, limit, in) : read<2>(own, indices, limit, in);
-        *from = in;
+    SOTTO_INLINE static gap_refusal run(gap_list<Code, Index>* const& list) noexcept {
+        const Code own = list->code;
+        bit_reader in = list->in;
+        const gap_refusal why = list->has_short_gaps()
+                                    ? read<4>(own, list->indices, list->limit, list->next, in)
+                                    : read<2>(own, list->indices, list->limit, list->next, in);
+        list->in = in;
         return why;
     }
 };

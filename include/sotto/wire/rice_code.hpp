@@ -62,17 +62,58 @@ struct rice_code {
         detail::run_coding_loop<writing>(indices, shift, &out);
     }
 
+    /// How a gap is read, see gap_reading.
+    struct gaps {
+        int shift;
+        std::uint64_t mask;
+
+        SOTTO_INLINE std::uint64_t fast(std::uint64_t& held, int& ready) const noexcept {
+            const int zeros = std::countr_zero(held), both = zeros + 1 + shift;
+            const std::uint64_t remainder = held >> ((zeros + 1) & 63) & mask;
+            held >>= both & 63;
+            ready -= both;
+            return (static_cast<std::uint64_t>(zeros) << shift) + remainder;
+        }
+
+        detail::gap_refusal slow(bit_reader& in, std::uint64_t limit,
+                                 std::uint64_t& gap) const noexcept {
+            in.refill();
+            std::uint64_t quotient = 0;
+            int zeros = std::countr_zero(in.peek());
+            for (; zeros >= 56; zeros = std::countr_zero(in.peek())) {
+                if (in.overrun() || quotient > limit) return {"the end of a gap", quotient};
+                quotient += 56;
+                in.skip(56);
+                in.refill();
+            }
+            quotient += static_cast<unsigned>(zeros);
+            in.skip(zeros + 1);
+            if (zeros + 1 + shift > 56) in.refill();
+            if (static_cast<int>(std::bit_width(quotient)) + shift > 62)
+                return {"a gap below 2^62", quotient};
+            gap = (quotient << shift) + in.peek(shift);
+            in.skip(shift);
+            return {};
+        }
+    };
+
+    static result<gaps> read_head(bit_reader& in) noexcept {
+        const int shift = static_cast<int>(in.take(header_bits));
+        if (shift > shift_max)
+            return in.because("a Rice shift of at most 40", static_cast<unsigned>(shift));
+        return gaps{shift, (std::uint64_t{1} << shift) - 1};
+    }
+
     /// Reads indices.size() indices below n.
     ///   errors  refuses a shift above 40 and an index of n or more
     template <std::unsigned_integral Index>
     static result<std::span<Index>> read(std::int64_t n, bit_reader& in,
                                          std::span<Index> indices) noexcept {
-        const int shift = static_cast<int>(in.take(header_bits));
-        if (shift > shift_max)
-            return in.because("a Rice shift of at most 40", static_cast<unsigned>(shift));
-        const gaps code{shift, (std::uint64_t{1} << shift) - 1};
-        const auto why = detail::run_coding_loop<detail::gap_reading<gaps>>(
-            code, indices, static_cast<std::uint64_t>(n), &in);
+        const auto code = read_head(in);
+        if (!code) return code.why();
+        detail::gap_list<gaps, Index> list{*code, indices, static_cast<std::uint64_t>(n), in};
+        const auto why = detail::run_coding_loop<detail::gap_reading<gaps>>(&list);
+        in = list.in;
         if (why.expected != nullptr) return in.because(why.expected, why.found);
         return indices;
     }
@@ -133,40 +174,6 @@ private:
             }
             if (i < indices.size()) put((indices[i] - next) >> shift, (indices[i] - next) & mask);
             *to = out;
-        }
-    };
-
-    struct gaps {
-        int shift;
-        std::uint64_t mask;
-
-        SOTTO_INLINE std::uint64_t fast(std::uint64_t& held, int& ready) const noexcept {
-            const int zeros = std::countr_zero(held), both = zeros + 1 + shift;
-            const std::uint64_t remainder = held >> ((zeros + 1) & 63) & mask;
-            held >>= both & 63;
-            ready -= both;
-            return (static_cast<std::uint64_t>(zeros) << shift) + remainder;
-        }
-
-        detail::gap_refusal slow(bit_reader& in, std::uint64_t limit,
-                                 std::uint64_t& gap) const noexcept {
-            in.refill();
-            std::uint64_t quotient = 0;
-            int zeros = std::countr_zero(in.peek());
-            for (; zeros >= 56; zeros = std::countr_zero(in.peek())) {
-                if (in.overrun() || quotient > limit) return {"the end of a gap", quotient};
-                quotient += 56;
-                in.skip(56);
-                in.refill();
-            }
-            quotient += static_cast<unsigned>(zeros);
-            in.skip(zeros + 1);
-            if (zeros + 1 + shift > 56) in.refill();
-            if (static_cast<int>(std::bit_width(quotient)) + shift > 62)
-                return {"a gap below 2^62", quotient};
-            gap = (quotient << shift) + in.peek(shift);
-            in.skip(shift);
-            return {};
         }
     };
 };

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -60,28 +61,43 @@ inline result<sparse_head> peek_sparse(byte_view in) noexcept {
 
 namespace detail {
 
-template <std::unsigned_integral Index>
-result<sparse_entries<Index>> decode_sparse(byte_view in, std::int64_t n, std::span<Index> indices,
-                                            std::span<float> values) noexcept {
+/// Where the parts of a block are.
+struct sparse_parts {
+    sparse_head head;
+    std::size_t entries = 0;
+    byte_view indices, values;
+};
+
+inline result<sparse_parts> split_sparse(byte_view in, std::int64_t n, std::size_t room) noexcept {
     const auto head = peek_sparse(in);
     if (!head) return head.why();
     const std::int64_t k = head->entries;
     const auto count = static_cast<std::size_t>(k);
     if (k > n) return fault{0, "at most as many entries as elements", k};
-    if (count > indices.size() || count > values.size())
-        return fault{0, "at most as many entries as there is room for", k};
+    if (count > room) return fault{0, "at most as many entries as there is room for", k};
 
     const byte_view body = in.subspan(static_cast<std::size_t>(head->bytes));
     const std::size_t value_bytes = count * static_cast<std::size_t>(bytes_per_value(head->format));
     if (value_bytes > body.size())
         return fault{head->bytes, "a value for every entry",
                      static_cast<std::int64_t>(body.size())};
-    const byte_view index_part = body.first(body.size() - value_bytes);
-    const auto mode = decode_indices(n, index_part, indices.first(count));
-    if (!mode) return fault{head->bytes + mode.why().offset, mode.why().expected, mode.why().found};
-    const auto read = read_values(head->format, body.last(value_bytes), values.first(count));
+    return sparse_parts{*head, count, body.first(body.size() - value_bytes),
+                        body.last(value_bytes)};
+}
+
+template <std::unsigned_integral Index>
+result<sparse_entries<Index>> decode_sparse(byte_view in, std::int64_t n, std::span<Index> indices,
+                                            std::span<float> values) noexcept {
+    const auto parts = split_sparse(in, n, std::min(indices.size(), values.size()));
+    if (!parts) return parts.why();
+    const auto at = indices.first(parts->entries);
+    const auto to = values.first(parts->entries);
+    const auto mode = decode_indices(n, parts->indices, at);
+    if (!mode)
+        return fault{parts->head.bytes + mode.why().offset, mode.why().expected, mode.why().found};
+    const auto read = read_values(parts->head.format, parts->values, to);
     if (!read) return read.why();
-    return sparse_entries<Index>{indices.first(count), values.first(count)};
+    return sparse_entries<Index>{at, to};
 }
 
 }  // namespace detail
