@@ -45,8 +45,8 @@ struct bulk_synchronous {
             clocks_.push(worker, clock);
             if (!is_late(clock)) of(worker) = clock;
         }
-        /// Once the round of its gradient has ended; of one that an earlier process of it has given,
-        /// too.
+        /// Once the round of its gradient has ended; of one that an earlier process of it has
+        /// given, too.
         bool may_go(int worker, time_point) const noexcept { return !of(worker); }
         std::int64_t clock(int worker) const noexcept {
             std::optional<std::int64_t> least;  // that anybody else has done
@@ -98,7 +98,7 @@ struct bulk_synchronous {
         int due(std::int64_t round) const noexcept {
             int count = 0;
             for (int worker = 0; worker < clocks_.workers(); ++worker)
-                count += clocks_.is_waited_for(worker) && clocks_.at(worker) < round;
+                count += clocks_.is_waited_for(worker) && !of(worker) && clocks_.at(worker) < round;
             return count;
         }
 

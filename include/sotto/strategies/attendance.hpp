@@ -19,12 +19,15 @@ namespace sotto {
 /// gradient; so a chain of workers, each of which waits for the next, ends at one that computes,
 /// or whose gradient is on its way. Who begins in the midst has no gradient, and may have to wait
 /// at another server for the round that an earlier process of it has given to: nobody waits for it
-/// until it has pushed.
+/// until it has pushed, unless there is one server.
 template <class Consistency>
 class attendance {
 public:
-    attendance(const Consistency& options, int workers)
-        : consistency_(options.bind(workers)), all_(static_cast<std::size_t>(workers)) {}
+    /// `servers`: all that workers wait for.
+    attendance(const Consistency& options, int workers, int servers)
+        : consistency_(options.bind(workers)),
+          all_(static_cast<std::size_t>(workers)),
+          is_alone_(servers == 1) {}
 
     bool has(int worker) const noexcept { return all_[index(worker)].is_present; }
     /// Whether it has asked for parameters and was not told that it may have them.
@@ -42,8 +45,8 @@ public:
         e.waits = e.is_new = true;
         if (is_under_way_ || e.has_been) overlook(worker);
     }
-    /// It goes on where it was with an earlier process of this server: it had pushed gradients up to
-    /// that clock.
+    /// It goes on where it was with an earlier process of this server: it had pushed gradients up
+    /// to that clock.
     void go_on(int worker, std::int64_t clock) {
         of(worker).is_present = of(worker).waits = true;
         consistency_.attach(worker, clock);
@@ -114,11 +117,12 @@ private:
 
     /// Where nothing is collected one that begins is answered at once, and does not wait.
     void overlook(int worker) {
-        if (consistency_.collects()) consistency_.overlook(worker);
+        if (!is_alone_ && consistency_.collects()) consistency_.overlook(worker);
     }
 
     consistency_state<Consistency> consistency_;
     std::vector<entry> all_;
+    bool is_alone_;
     bool is_under_way_ = false;  // somebody has trained with this process, or an earlier one
 };
 

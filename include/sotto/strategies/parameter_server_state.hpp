@@ -102,7 +102,6 @@ public:
             for (const auto& l : links_) had = std::max(had, l.answer().rounds);
             clock_ = 0;
             catch_up();
-            for (auto& l : links_) l.stand_at(clock_);
             return rounds_ = static_cast<std::int64_t>(had);
         });
     }

@@ -88,9 +88,6 @@ public:
     /// What this rank does, for errors.
     void at(occasion now) noexcept { now_ = now; }
 
-    /// Where this rank's clock stands, which has pushed nothing yet.
-    void stand_at(std::uint64_t clock) noexcept { clock_ = clock; }
-
     // Where ranks may come and go
 
     /// `left`: it said that it is done.
@@ -126,7 +123,9 @@ private:
         if (is_greeting_ && !begins) {
             const bool resends = !is_answered_ && head_.kind == wire::push_kind::gradient;
             wire::write_push_head(
-                {.kind = resends ? wire::push_kind::resend : wire::push_kind::resume,
+                {.kind = head_.kind == wire::push_kind::attach ? wire::push_kind::attach
+                         : resends                             ? wire::push_kind::resend
+                                                               : wire::push_kind::resume,
                  .round = known_.rounds,
                  .read = known_.version,
                  .clock = clock_ - (resends ? 1 : 0)},

@@ -77,7 +77,7 @@ public:
           first_float_(static_cast<std::size_t>(part.begin_of(tensors))),
           optimizer_(options.optimizer.bind(tensors_)),
           options_(options.consistency),
-          attendance_(options.consistency, workers),
+          attendance_(options.consistency, workers, options.servers.servers),
           compensator_(options.compensator.bind(tensors_, workers)),
           gradient_(options.compressor, tensors_, first_rank),
           versions_(workers, static_cast<std::size_t>(tensors_.size())),

@@ -44,7 +44,7 @@ class job {
 public:
     job(const Consistency& options, int workers, int servers, std::uint64_t seed)
         : options_(options), random_(seed) {
-        for (int s = 0; s < servers; ++s) servers_.emplace_back(options, workers);
+        for (int s = 0; s < servers; ++s) servers_.emplace_back(options, workers, servers);
         workers_.resize(static_cast<std::size_t>(workers));
         for (worker& w : workers_) w.at.resize(servers_.size());
         for (auto& s : servers_)
@@ -80,30 +80,40 @@ public:
 
 private:
     enum class says { attach, gradient, resend, resume, done, went };
+    struct message {
+        says what;
+        std::int64_t clock;
+        int life;  // of the worker
+    };
     struct link {
-        std::deque<std::pair<says, std::int64_t>> to;
-        std::deque<std::int64_t> from;  // clocks
+        std::deque<message> to;
+        std::deque<std::pair<std::int64_t, int>> from;  // clocks, and to which life
+        int heard = 0;                                  // the life that the server knows
         bool is_answered = true;
         bool is_greeting = false;
     };
     struct worker {
         std::vector<link> at;
         std::int64_t clock = 0, least = 0;  // of its last gradient; that its next is above
-        int rounds = 12;  // still to do
-        bool computes = false, has_begun = false;
+        int rounds = 12;                    // still to do
+        int life = 0;
+        bool computes = false, has_begun = false, has_pushed = false;
     };
 
     std::size_t any(std::size_t count) {
         return static_cast<std::size_t>(random_.below(static_cast<std::uint64_t>(count)));
+    }
+    static void say(link& to, says what, std::int64_t clock, const worker& by) {
+        to.to.push_back({what, clock, by.life});
     }
     worker& of(int w) { return workers_[static_cast<std::size_t>(w)]; }
 
     void begin(int w) {
         worker& own = of(w);
         own.clock = own.least = 0;
-        own.computes = own.has_begun = false;
+        own.computes = own.has_begun = own.has_pushed = false;
         for (link& l : own.at) {
-            l.to.emplace_back(says::attach, 0);
+            say(l, says::attach, 0, own);
             l.is_answered = false;
             l.is_greeting = false;
         }
@@ -111,15 +121,17 @@ private:
     void push(int w) {
         worker& own = of(w);
         own.computes = false;
+        own.has_pushed = true;
         ++own.clock;
         for (link& l : own.at) {
             l.is_answered = false;
-            if (!l.is_greeting) l.to.emplace_back(says::gradient, own.clock);
+            if (!l.is_greeting) say(l, says::gradient, own.clock, own);
         }
     }
     void hear(int w, std::size_t s) {
-        const auto [what, clock] = of(w).at[s].to.front();
+        const auto [what, clock, life] = of(w).at[s].to.front();
         of(w).at[s].to.pop_front();
+        of(w).at[s].heard = life;
         auto& server = servers_[s];
         switch (what) {
             case says::attach: server.attach(w); break;
@@ -135,7 +147,8 @@ private:
         do {
             while (server.round_complete()) server.end_round();
             if (const auto next = server.next_to_go({})) {
-                of(*next).at[s].from.push_back(server.clock(*next));
+                link& l = of(*next).at[s];
+                l.from.emplace_back(server.clock(*next), l.heard);
             } else {
                 break;
             }
@@ -144,10 +157,12 @@ private:
     void answered(int w, std::size_t s) {
         worker& own = of(w);
         link& l = own.at[s];
-        own.least = std::max(own.least, l.from.front());
+        const auto [clock, life] = l.from.front();
         l.from.pop_front();
+        if (life != own.life) return;  // what was said to an earlier process
+        own.least = std::max(own.least, clock);
         if (std::exchange(l.is_greeting, false)) {
-            if (!l.is_answered) l.to.emplace_back(says::gradient, own.clock);
+            if (!l.is_answered) say(l, says::gradient, own.clock, own);
         } else {
             l.is_answered = true;
         }
@@ -158,21 +173,23 @@ private:
         own.computes = own.rounds > 0;
         own.clock = std::max(own.clock, own.least);
         if (own.computes) return;
-        for (link& other : own.at) other.to.emplace_back(says::done, 0);
+        for (link& other : own.at) say(other, says::done, 0, own);
     }
     void restart_worker(std::size_t w) {
         worker& own = workers_[w];
         if (own.rounds == 0) return;
+        ++own.life;
         for (link& l : own.at) {
             l.from.clear();
             const std::size_t lost = any(l.to.size() + 1);
             l.to.resize(l.to.size() - lost);
-            l.to.emplace_back(says::went, 0);
+            say(l, says::went, 0, own);
         }
         begin(static_cast<int>(w));
     }
     void restart_server(std::size_t s) {
-        servers_[s] = attendance<Consistency>(options_, static_cast<int>(workers_.size()));
+        servers_[s] = attendance<Consistency>(options_, static_cast<int>(workers_.size()),
+                                              static_cast<int>(servers_.size()));
         for (std::size_t w = 0; w < workers_.size(); ++w) {
             worker& own = workers_[w];
             link& l = own.at[s];
@@ -180,14 +197,13 @@ private:
             l.from.clear();
             if (own.rounds == 0) continue;
             servers_[s].expect(static_cast<int>(w));
-            const bool begins = !own.has_begun && !l.is_answered;
-            l.is_greeting = !begins;
-            if (begins)
-                l.to.emplace_back(says::attach, 0);
+            l.is_greeting = own.has_pushed || l.is_answered;
+            if (!own.has_pushed)
+                say(l, says::attach, 0, own);
             else if (l.is_answered)
-                l.to.emplace_back(says::resume, own.clock);
+                say(l, says::resume, own.clock, own);
             else
-                l.to.emplace_back(says::resend, own.clock - 1);
+                say(l, says::resend, own.clock - 1, own);
         }
     }
 
@@ -200,7 +216,7 @@ private:
 }  // namespace
 
 TEST_CASE("in a first round all that begin are waited for") {
-    attendance of(bulk_synchronous{}, 3);
+    attendance of(bulk_synchronous{}, 3, 2);
     for (const int worker : {0, 1, 2}) of.expect(worker);
     of.attach(0);
     CHECK(going(of) == std::vector{0});
@@ -215,7 +231,7 @@ TEST_CASE("in a first round all that begin are waited for") {
 }
 
 TEST_CASE("nobody waits for who begins in the midst until it has pushed") {
-    attendance of(bulk_synchronous{}, 3);
+    attendance of(bulk_synchronous{}, 3, 2);
     begin(of, 2);
     for (const int worker : {0, 1}) of.push(worker, 1, {});
     of.end_round();
@@ -233,11 +249,23 @@ TEST_CASE("nobody waits for who begins in the midst until it has pushed") {
     CHECK_FALSE(of.round_complete());  // for 2
 }
 
+TEST_CASE("where there is one server who begins in the midst is waited for") {
+    attendance of(bulk_synchronous{}, 2, 1);
+    begin(of, 1);
+    of.push(0, 1, {});
+    of.end_round();
+    CHECK(going(of) == std::vector{0});
+    of.attach(1);
+    CHECK(of.clock(1) == 1);
+    of.push(0, 2, {});
+    CHECK_FALSE(of.round_complete());
+}
+
 TEST_CASE("who goes on with a new process of a server is waited for where it stands") {
     // 0 was answered all, and waits at another server for 1, which waits here; 2 is new.
     for (const bool new_first : {false, true}) {
         CAPTURE(new_first);
-        attendance of(bulk_synchronous{}, 3);
+        attendance of(bulk_synchronous{}, 3, 2);
         for (const int worker : {0, 1, 2}) of.expect(worker);
         if (new_first) of.attach(2);
         of.go_on(1, 6);
@@ -259,7 +287,7 @@ TEST_CASE("who goes on with a new process of a server is waited for where it sta
 
 TEST_CASE("another time all begin anew") {
     const bulk_synchronous options{};
-    attendance of(options, 2);
+    attendance of(options, 2, 2);
     begin(of, 2);
     for (const int worker : {0, 1}) of.push(worker, 1, {});
     of.end_round();
@@ -273,7 +301,7 @@ TEST_CASE("another time all begin anew") {
 }
 
 TEST_CASE("where nothing is collected who begins in the midst is as far as the slowest") {
-    attendance of(stale_synchronous{.bound = 1}, 2);
+    attendance of(stale_synchronous{.bound = 1}, 2, 2);
     begin(of, 1);
     for (int round = 1; round <= 5; ++round) {
         of.push(0, round, {});

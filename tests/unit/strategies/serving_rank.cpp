@@ -72,7 +72,8 @@ bytes gradient(std::uint64_t round, std::uint64_t read) {
     bytes out(wire::push_head_bytes(1));
     none{}.bind(tensors).encode(*tensors.begin(), std::span(&one, 1), out);
     const std::uint64_t size = out.size() - wire::push_head_bytes(1);
-    wire::write_push_head({.round = round, .read = read, .clock = round + 1}, std::span(&size, 1), out.data());
+    wire::write_push_head({.round = round, .read = read, .clock = round + 1}, std::span(&size, 1),
+                          out.data());
     return out;
 }
 
