@@ -269,3 +269,30 @@ TEST_CASE("a server that comes again leaves the order of arrivals of its earlier
         CHECK((text.find(" done ") != text.npos) == (name == std::string("order.2")));
     }
 }
+
+TEST_CASE("servers whose lines are of unlike length do not make a worker's rounds wait for ever") {
+    // What rank 3 says to rank 0 takes longer than a gradient once it has come again, so that both
+    // servers are in rounds of their own.
+    for (const duration longer : {20ms, 60ms, 120ms}) {
+        CAPTURE(longer / 1ms);
+        simulated_options options = usual(1);
+        options.slowness = speeds::constant{};
+        options.faults = {network_fault::crash(3, 150ms), network_fault::restart(3, 250ms),
+                          network_fault::delay(3, 0, 250ms, 100s, longer)};
+        std::vector<std::int64_t> steps(4);
+        const simulated_run run = simulate(4, options, [&](simulated& transport) {
+            number_model model(small_layout());
+            trainer trainer{model,
+                            served_by(surviving(3.0, 2), 0.125, bulk_synchronous{}),
+                            transport,
+                            {.batch_size = 1, .seed = 1}};
+            trainer.fit(numbered{2 * 40}, epochs{1}, [&](const step_report&) {
+                steps[static_cast<std::size_t>(transport.rank())] = trainer.step();
+            });
+        });
+        run.require_success();
+        CHECK(steps[2] == 40);
+        CHECK(steps[3] == 40);
+        CHECK(run.took < 20s);
+    }
+}

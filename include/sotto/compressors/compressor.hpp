@@ -241,6 +241,10 @@ sparse_view decode_into(State& state, const tensor& t, byte_view message,
         return state.decode_into(t, message, indices, values);
     } else {
         const sparse_view read = state.decode(t, message);
+        if (read.indices.size() != read.values.size() || read.indices.size() > indices.size())
+            throw malformed(message_of{t}(), {0, "at most as many entries as there is room for",
+                                              static_cast<std::int64_t>(read.indices.size()),
+                                              static_cast<std::int64_t>(indices.size())});
         std::copy(read.indices.begin(), read.indices.end(), indices.begin());
         std::copy(read.values.begin(), read.values.end(), values.begin());
         return {indices.first(read.indices.size()), values.first(read.values.size())};

@@ -81,7 +81,9 @@ struct parameter_server {
     static_assert(
         consistency<Consistency>,
         "parameter_server: the second policy must be a consistency, such as asynchronous{}, "
-        "stale_synchronous{.bound = 3} or bulk_synchronous{}");
+        "stale_synchronous{.bound = 3} or bulk_synchronous{}: it needs bind(workers), and its "
+        "state start, attach, overlook, detach, pushed, may_go, clock, collects, round_complete, "
+        "in_round, end_round, is_late and weight");
     static_assert(staleness_compensator<Compensator>,
                   "parameter_server: the third policy must be a staleness compensator: it needs "
                   "bind(layout, workers) with begin(late_gradient), which returns a factor");

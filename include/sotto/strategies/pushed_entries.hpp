@@ -34,9 +34,11 @@ public:
     /// The next tensor's.
     template <class Decoder>
     void read(Decoder& decoder, const tensor& t, byte_view message, int rank) {
+        const auto room = std::min(static_cast<std::size_t>(decoder.entries_max(t)),
+                                   indices_.size() - size_);  // none of another tensor's
         take(t, rank,
-             compressing::decode_into(decoder, t, message, std::span(indices_).subspan(size_),
-                                      std::span(values_).subspan(size_)));
+             compressing::decode_into(decoder, t, message, std::span(indices_).subspan(size_, room),
+                                      std::span(values_).subspan(size_, room)));
     }
     /// The next two's: what `read` of both does, with the same errors, in 0.6 of the time.
     template <class Decoder>
