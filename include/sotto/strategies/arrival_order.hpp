@@ -50,13 +50,12 @@ using arrivals_file = std::unique_ptr<std::FILE, arrivals_closer>;
 /// A push as it came, before the server has seen it.
 inline arrival arrival_of(int worker, byte_view push) {
     arrival a{.worker = worker};
-    const auto kind = push.size() < wire::push_header_bytes
-                          ? UINT32_MAX
-                          : wire::load_little_endian<std::uint32_t>(push.data());
-    a.kind = kind == 0 || kind > 2 ? arrival_kind::begins
-             : kind == 2           ? arrival_kind::done
-                                   : arrival_kind::gradient;
-    if (kind != 1) return a;
+    const auto head = wire::read_push_header(push);  // what is none the server refuses
+    const auto kind = head ? head->kind : wire::push_kind::attach;
+    a.kind = wire::begins(kind)              ? arrival_kind::begins
+             : kind == wire::push_kind::done ? arrival_kind::done
+                                             : arrival_kind::gradient;
+    if (a.kind != arrival_kind::gradient) return a;
     constexpr std::uint64_t most = std::uint64_t{1} << 62;
     const auto whole = [&](std::size_t at) {
         const auto number = wire::load_little_endian<std::uint64_t>(push.data() + at);
