@@ -71,7 +71,7 @@ TEST_CASE("runs on whole numbers have these traces, from every compiler") {
     const sgd plain{.learning_rate = 0.125};
     CHECK(hash_of(all_reduce{plain}, 4, uneven(1)) == 1827941952333760575u);
     CHECK(hash_of(all_reduce{plain}, 4, uneven(2)) == 14675112661357630993u);
-    CHECK(hash_of(parameter_server{plain, asynchronous{}}, 5, uneven(1)) == 14120476493755627077u);
+    CHECK(hash_of(parameter_server{plain, asynchronous{}}, 5, uneven(1)) == 2387041589940923667u);
     simulated_options harmed = uneven(1);
     harmed.faults = {network_fault::delay(0, 1, 10ms, 50ms, 5ms),
                      network_fault::pause(2, 20ms, 30ms), network_fault::crash(3, 90ms)};
@@ -79,7 +79,7 @@ TEST_CASE("runs on whole numbers have these traces, from every compiler") {
     harmed.faults.push_back(network_fault::restart(3, 120ms));
     const parameter_server survives{plain, asynchronous{}, no_compensation{}, none{},
                                     serving{.survives = true, .patience = 2.0}};
-    CHECK(hash_of(survives, 5, harmed) == 10253758443960174848u);
+    CHECK(hash_of(survives, 5, harmed) == 5853812121400892183u);
 }
 
 TEST_CASE("whole runs have the same trace twice, and with another seed another one") {
