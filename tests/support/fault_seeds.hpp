@@ -240,6 +240,7 @@ public:
     /// notices a failure before it hears of another one names that (see membership).
     ///   `first`     when the first survivor ended that blames a rank: the word was on its way
     bool explain(const std::set<int>& blamed, duration first) const {
+        if (blamed.empty()) return true;
         const duration everywhere = first + 4 * options_->line.latency + held_up_by(*options_);
         std::set<int> together;
         for (std::size_t i = 0; i < since_.size(); ++i) {
