@@ -118,11 +118,16 @@ def wire_rows(bench):
         yield row(bench, f"{place}, all-gather", ranks, rate, "all_gather", sparse, 5)
 
 
-def floor_seconds(operation, ranks, size, rate):
-    """What a ring cannot be faster than, by the strictest of the three ways to count a frame: what
+def seconds_on_wire(sent, rate):
+    """That so many bytes take a rank, by the strictest of the three ways to count a frame: what
     the shaper lets through."""
-    sent = (2 * (ranks - 1) / ranks if operation == "all_reduce" else ranks - 1) * size
     return sent / (bits_per_second(rate) / 8 * PAYLOAD / COUNTED)
+
+
+def floor_seconds(operation, ranks, size, rate):
+    """What a ring cannot be faster than."""
+    sent = (2 * (ranks - 1) / ranks if operation == "all_reduce" else ranks - 1) * size
+    return seconds_on_wire(sent, rate)
 
 
 def stream_lines(line, of_row):

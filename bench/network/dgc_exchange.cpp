@@ -12,7 +12,6 @@
 #include <xxhash.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -27,11 +26,11 @@
 #include <vector>
 
 #include "join.hpp"
+#include "ready_gradients.hpp"
 #include "sotto/collectives/all_gather_v.hpp"
 #include "sotto/collectives/all_gather_values.hpp"
 #include "sotto/collectives/sparse_all_reduce.hpp"
 #include "sotto/core/layout.hpp"
-#include "sotto/core/random.hpp"
 #include "sotto/optimizers/sgd.hpp"
 #include "sotto/strategies/all_reduce.hpp"
 #include "sotto/strategies/task.hpp"
@@ -52,63 +51,13 @@ struct settings {
     bool reselects() const { return collective != "all_gather"; }
 };
 
-std::vector<float> gradient_of(int rank, std::int64_t size) {
-    std::vector<float> values(static_cast<std::size_t>(size));
-    sotto::random_stream random = sotto::random_stream(7).split(static_cast<std::uint64_t>(rank));
-    for (float& x : values) x = static_cast<float>(0.01 * random.normal());
-    return values;
-}
-
-/// Gives gradients that were made beforehand, in every round turned a bit further, and lets all
-/// ranks have theirs before the clock starts.
-class ready_gradients {
-public:
-    struct batch_type {};
-
-    ready_gradients(const settings& s, sotto::tcp& through)
-        : through_(&through), values_(gradient_of(through.rank(), s.weights)) {
-        for (int i = 0; i < s.tensors; ++i) {
-            const std::int64_t begin = s.weights * i / s.tensors;
-            const std::int64_t end = s.weights * (i + 1) / s.tensors;
-            tensors_.add("weight" + std::to_string(i), {1, end - begin});
-        }
-    }
-
-    const sotto::layout& layout() const noexcept { return tensors_; }
-    void initialise(std::span<float> parameters, sotto::random_stream) const {
-        std::fill(parameters.begin(), parameters.end(), 0.0f);
-    }
-
-    double gradient(std::span<const float>, const batch_type&, std::span<float> out,
-                    auto&& on_ready) {
-        std::rotate_copy(values_.begin(), values_.begin() + turned_, values_.end(), out.begin());
-        turned_ = (turned_ + 1'000'003) % static_cast<std::ptrdiff_t>(values_.size());
-        through_->agree(true);
-        started_ = std::chrono::steady_clock::now();
-        for (auto t = tensors_.tensors().rbegin(); t != tensors_.tensors().rend(); ++t)
-            on_ready(*t);
-        return 0.0;
-    }
-
-    double seconds_since_all_had_theirs() const {
-        return std::chrono::duration<double>(std::chrono::steady_clock::now() - started_).count();
-    }
-
-private:
-    sotto::tcp* through_;
-    sotto::layout tensors_;
-    std::vector<float> values_;
-    std::ptrdiff_t turned_ = 0;
-    std::chrono::steady_clock::time_point started_;
-};
-
 /// What the parameters must be after the first round at learning rate 1: every rank's k largest
 /// entries of every tensor, taken away. Exact where the number of ranks is a power of 2 and values
 /// travel as they are.
 std::vector<float> after_first_round(const settings& s, const sotto::layout& tensors, int world) {
     std::vector<float> sum(static_cast<std::size_t>(s.weights));
     for (int rank = 0; rank < world; ++rank) {
-        const std::vector<float> gradient = gradient_of(rank, s.weights);
+        const std::vector<float> gradient = bench::gradient_of(rank, s.weights);
         for (const sotto::tensor& t : tensors) {
             const auto values = t.of(std::span<const float>(gradient));
             std::vector<float> sizes(values.begin(), values.end());
@@ -148,7 +97,7 @@ void require_same_on_all_ranks(sotto::tcp& through, const std::vector<float>& pa
 
 template <class Collective>
 nlohmann::json measure(const settings& s, sotto::tcp& through, Collective how) {
-    ready_gradients model(s, through);
+    bench::ready_gradients model(s.weights, s.tensors, through);
     const sotto::all_reduce strategy{sotto::sgd{.learning_rate = 1.0},
                                      sotto::dgc{.density = s.density,
                                                 .momentum = 0.9,
@@ -158,12 +107,12 @@ nlohmann::json measure(const settings& s, sotto::tcp& through, Collective how) {
                                      how};
     auto state = strategy.bind(model.layout(), through);
     std::vector<float> parameters(static_cast<std::size_t>(s.weights));
-    const ready_gradients::batch_type nothing;
+    const bench::ready_gradients::batch_type nothing;
     const std::int64_t rounds = s.warm_up + s.rounds;
     (void)state.begin_epoch({.examples = rounds, .batch_size = 1});
     std::vector<double> seconds, bytes, compress, wait, apply;
     for (std::int64_t round = 0; round < rounds; ++round) {
-        sotto::task<ready_gradients> job{
+        sotto::task<bench::ready_gradients> job{
             .model = model, .batch = nothing, .examples = 1, .step = round};
         const sotto::round_report report = state.round(job, parameters);
         const double took = model.seconds_since_all_had_theirs();

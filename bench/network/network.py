@@ -29,6 +29,7 @@ import collectives
 import detection
 import end_to_end
 import exchange
+import gossip
 import namespaces
 import rows
 import server
@@ -58,6 +59,7 @@ SECTIONS = {
         "are bound to no processor, and let others work while they wait (mpi_yield_when_idle).",
         collectives.wire_rows, collectives.wire_lines),
     "dgc": Section(exchange.ABOUT, exchange.dgc_rows, exchange.dgc_lines),
+    "gossip": Section(gossip.ABOUT, gossip.gossip_rows, gossip.gossip_lines),
     "simulated": Section(simulated.ABOUT, simulated.simulated_rows, simulated.simulated_lines),
     "end_to_end": Section(end_to_end.ABOUT, end_to_end.end_to_end_rows,
                           end_to_end.end_to_end_lines),
@@ -89,8 +91,8 @@ def arguments():
     parser.add_argument("--trials", type=int,
                         help="of each phase in detection; 100, or 3 if quick")
     parser.add_argument("--steps", type=int, default=705, help="of whole training runs")
-    parser.add_argument("--weights", type=int, help="of dgc and simulated; else 25 million")
-    parser.add_argument("--rate", default="1gbit", help="of the sections wire, dgc and simulated")
+    parser.add_argument("--weights", type=int, help="of dgc, gossip and simulated; else 25 million")
+    parser.add_argument("--rate", default="1gbit", help="of the sections wire, dgc, gossip and simulated")
     parser.add_argument("--burst", type=int, help="bytes that an idle link sends at once")
     parser.add_argument("--quick", action="store_true", help="small sizes, to see that it works")
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build" / "bench_network")
@@ -116,7 +118,7 @@ def arguments():
 
 
 # The options that a section's rows depend on.
-MATTER = {"wire": ("rate", "burst"), "dgc": ("rate", "burst", "weights"),
+MATTER = {"wire": ("rate", "burst"), "dgc": ("rate", "burst", "weights"), "gossip": ("rate", "burst", "weights"),
           "simulated": ("rate", "burst", "weights"),
           "end_to_end": ("burst", "steps"), "detection": ("trials",)}
 
