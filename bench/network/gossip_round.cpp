@@ -143,8 +143,8 @@ private:
 
     static void require_near(double found, double expected) {
         if (!(std::abs(found - expected) <= 1e-5 * std::max(1.0, std::abs(expected))))
-            throw std::runtime_error("a rank holds " + std::to_string(found) + " where it must be " +
-                                     std::to_string(expected));
+            throw std::runtime_error("a rank holds " + std::to_string(found) +
+                                     " where it must be " + std::to_string(expected));
     }
 
     settings settings_;
@@ -205,12 +205,11 @@ nlohmann::json measure_choco(const settings& s, sotto::tcp& through) {
     using namespace sotto;
     auto ring = topologies::ring{}.bind(through.size());
     const layout tensors = bench::ready_gradients(s.weights, s.tensors, through).layout();
-    return measure(s, through,
-                   gossip{sgd{.learning_rate = 1.0}, topologies::ring{}, no_control{},
-                          top_k{.density = s.density}, mixing::choco{.step = s.choco_step}},
-                   [&](expectation& e, std::int64_t round) {
-                       e.mix_copies(ring.matrix(0), round, tensors);
-                   });
+    return measure(
+        s, through,
+        gossip{sgd{.learning_rate = 1.0}, topologies::ring{}, no_control{},
+               top_k{.density = s.density}, mixing::choco{.step = s.choco_step}},
+        [&](expectation& e, std::int64_t round) { e.mix_copies(ring.matrix(0), round, tensors); });
 }
 
 nlohmann::json measure_all_reduce(const settings& s, sotto::tcp& through) {
@@ -239,9 +238,8 @@ int main(int count, char** arguments) try {
     const nlohmann::json found =
         s.method == "all_reduce" ? measure_all_reduce(s, through)
         : s.method == "choco"    ? measure_choco(s, through)
-        : s.method == "ring"
-            ? measure_gossip(s, through, topologies::ring{})
-            : measure_gossip(s, through, topologies::one_peer_exponential{});
+        : s.method == "ring"     ? measure_gossip(s, through, topologies::ring{})
+                                 : measure_gossip(s, through, topologies::one_peer_exponential{});
     std::puts(found.dump().c_str());
     through.agree(true);  // nobody leaves while another still measures
 } catch (const std::exception& e) {

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <deque>
 #include <span>
-#include <span>
 #include <vector>
 
 namespace sotto {

@@ -20,10 +20,11 @@ namespace sotto {
 ///   errors  malformed; non_finite, with the rank whose gradient it is
 class pushed_entries {
 public:
-    /// Memory for pushes of at most so many entries.
-    void reserve(std::size_t entries) {
+    /// Memory for pushes of at most so many entries, of so many tensors.
+    void reserve(std::size_t entries, std::size_t tensors) {
         indices_.resize(entries);
         values_.resize(entries);
+        ends_.reserve(tensors);
     }
 
     void begin() noexcept {
@@ -34,8 +35,8 @@ public:
     /// The next tensor's.
     template <class Decoder>
     void read(Decoder& decoder, const tensor& t, byte_view message, int rank) {
-        const auto room = std::min(static_cast<std::size_t>(decoder.entries_max(t)),
-                                   indices_.size() - size_);  // none of another tensor's
+        const auto room =
+            std::min(most(decoder, t), indices_.size() - size_);  // none of another tensor's
         take(t, rank,
              compressing::decode_into(decoder, t, message, std::span(indices_).subspan(size_, room),
                                       std::span(values_).subspan(size_, room)));
@@ -46,7 +47,9 @@ public:
                    const tensor& second, byte_view second_message, int rank) {
         if (const auto both = compressing::decode_pair_into(
                 decoder, first, first_message, second, second_message,
-                std::span(indices_).subspan(size_), std::span(values_).subspan(size_))) {
+                std::span(indices_).subspan(size_), std::span(values_).subspan(size_));
+            both && (*both)[0].indices.size() <= most(decoder, first) &&
+            (*both)[1].indices.size() <= most(decoder, second)) {
             take(first, rank, (*both)[0]);
             take(second, rank, (*both)[1]);
         } else {
@@ -68,6 +71,11 @@ public:
     }
 
 private:
+    template <class Decoder>
+    static std::size_t most(const Decoder& decoder, const tensor& t) {
+        return static_cast<std::size_t>(decoder.entries_max(t));
+    }
+
     void take(const tensor& t, int rank, const sparse_view& read) {
         if (const auto k = kernels::first_non_finite(read.values); k >= 0)
             throw non_finite(rank, t.name, read.indices[static_cast<std::size_t>(k)]);

@@ -103,7 +103,7 @@ public:
     /// Takes what has come, and answers whom it may.
     void serve() {
         require_workers();
-        while (due_) {
+        while (due_ && !all_done_) {  // what comes then belongs to another time
             const auto ended = through_->poll(*due_);
             if (!ended) break;
             due_.reset();

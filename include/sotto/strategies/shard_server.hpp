@@ -89,7 +89,7 @@ public:
             for (const tensor& t : tensors_) before_.reserve(static_cast<std::size_t>(t.size));
         if constexpr (by_entries) {
             room_ = entry_room::of(decoder(), tensors_);
-            pushed_.reserve(static_cast<std::size_t>(room_.pushed));
+            pushed_.reserve(static_cast<std::size_t>(room_.pushed), tensors_.tensors().size());
             indices_.reserve(static_cast<std::size_t>(room_.answered));
             values_.reserve(static_cast<std::size_t>(room_.answered));
         }
@@ -159,8 +159,12 @@ public:
             throw malformed("worker " + std::to_string(worker),
                             {0, "a gradient of parameters that it has read",
                              static_cast<std::int64_t>(head.read)});
+        const auto clock = static_cast<std::int64_t>(head.clock);
+        if (clock <= attendance_.last_clock(worker))
+            throw malformed("worker " + std::to_string(worker),
+                            {32, "a clock above its last gradient's", clock});
         if (!compares) versions_.release(worker);  // its answer has arrived
-        const bool dropped = attendance_.push(worker, static_cast<std::int64_t>(head.clock), now);
+        const bool dropped = attendance_.push(worker, clock, now);
         w.took_last = dropped ? 0 : 1;
         w.staleness = version_ - head.read;
         if (dropped) {

@@ -30,10 +30,10 @@ bytes message(const tensor& t, float last) {
 }
 
 // What is read, or the sentence of the error.
-std::string read_by(bool pairs, const bytes& first, const bytes& second) {
-    auto decoder = top_k{.density = 1.0}.bind(tensors);
+std::string read_by(bool pairs, const bytes& first, const bytes& second, double density = 1.0) {
+    auto decoder = top_k{.density = density}.bind(tensors);
     pushed_entries read;
-    read.reserve(1000);
+    read.reserve(1000, 2);
     read.begin();
     try {
         if (pairs) {
@@ -79,4 +79,11 @@ TEST_CASE("two tensors read at once are what they are one after the other, and s
     CHECK(answers[1] == answers[6]);  // of two errors the first tensor's
     CHECK(answers[1] != answers[2]);
     CHECK(answers[4] != answers[5]);
+}
+
+TEST_CASE("of two tensors read at once neither has more entries than it may, though both fit") {
+    const bytes a = message(tensors[0], 1.0f), b = message(tensors[1], 2.0f);  // a fourth of each
+    for (const double density : {0.1, 0.2, 0.24})
+        CHECK(read_by(true, a, b, density) == read_by(false, a, b, density));
+    CHECK(read_by(true, a, b, 0.1).find("a") != std::string::npos);
 }

@@ -66,6 +66,12 @@ bytes attaching() {
     return out;
 }
 
+bytes done() {
+    bytes out(wire::push_head_bytes(0));
+    wire::write_push_head({.kind = wire::push_kind::done}, {}, out.data());
+    return out;
+}
+
 bytes gradient(std::uint64_t round, std::uint64_t read) {
     const layout tensors = one_number();
     const float one = 1.0f;
@@ -119,4 +125,40 @@ TEST_CASE("a gradient that waits for the others of its round is no round of what
     server.went(2);
     CHECK(server.server().version() == 2);
     CHECK(saved_rounds(server) == rounds{2, 1});
+}
+
+TEST_CASE("who begins anew while others are still sent the end of the time before is taken later") {
+    const layout tensors = one_number();
+    const parameter_server options{sgd{}, bulk_synchronous{}, no_compensation{}, none{},
+                                   serving{.dedicated = true}};
+    handed_in t;
+    serving_rank server(options, tensors, shards_of(tensors, 1)[0], server_roles(1, true, 0, 3), t);
+    server.survive({});
+    const float start = 0.0f;
+    server.begin(std::span(&start, 1));
+    t.pushes = {{1, attaching()}, {2, attaching()}};
+    server.serve();
+    for (const std::uint64_t round : {0u, 1u, 2u}) {
+        t.pushes = {{1, gradient(round, round)}, {2, gradient(round, round)}};
+        server.serve();
+    }
+    t.pushes = {{0, done()}, {1, done()}};
+    server.serve();
+    server.went(2);  // all that are there are done
+    t.pushes = {{1, attaching()}};
+    server.serve();
+    CHECK(t.pushes.size() == 1);
+    CHECK(server.is_over());
+
+    server.begin_again();
+    server.came(2);
+    server.begin(std::span(&start, 1));
+    t.pushes.push_back({2, attaching()});
+    server.serve();
+    CHECK(t.pushes.empty());
+    for (const int worker : {1, 2}) {  // both go on with clock 1, as in any time
+        t.pushes = {{worker, gradient(0, 3)}};
+        server.serve();
+        CHECK(server.server().version() == (worker == 1 ? 3 : 4));
+    }
 }
