@@ -223,7 +223,7 @@ TEST_CASE("what is not finite is refused by the rank that gets it, with who sent
             exchange.release(0);
             collectives::run(transport, exchange);
         } catch (const error& e) {
-            // Its values are not finite to rank 1 either: it must not be missed before that is said.
+            // Rank 1 finds that, too, and must not be missed before the others say it.
             if (transport.rank() == 1) transport.agree(true);
             {
                 const std::lock_guard hold(lock);
