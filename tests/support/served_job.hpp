@@ -184,8 +184,8 @@ void train_served(simulated& transport, const Strategy& strategy, const layout& 
         for (const rank_loss& change : state.losses()) all.lost.insert(change.rank);
 }
 
-/// A server's part of the parameters, where its log of arrivals leads to: step by step, by optimizer
-/// and compensator alone.
+/// A server's part of the parameters, where its log of arrivals leads to: step by step, by the
+/// optimizer and the compensator alone.
 template <class Strategy>
 class followed {
     using optimizer_options = std::remove_cvref_t<decltype(std::declval<Strategy>().optimizer)>;

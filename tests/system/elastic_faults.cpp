@@ -176,8 +176,8 @@ private:
         return 3 * slowest_gradient(options, tensors) + std::chrono::milliseconds(50);
     }
 
-    /// How often, one after the other, ranks wait for a server that has given them up, or that is no
-    /// more: a server for another one, and then all others for that server, once it has failed.
+    /// How often, one after the other, ranks wait for a server that has given them up, or that is
+    /// no more: a server for another one, and all others for that server, once it has failed.
     int waits_in_vain(const network_fault& f) const {
         const bool is_server =
             f.rank < servers_->servers || (f.is_of_connection() && f.peer < servers_->servers);

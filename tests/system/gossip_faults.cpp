@@ -1,6 +1,6 @@
-// Mixed faults that seeds draw, over gossip; some ranks pause or are cut off for longer than it takes
-// to be missed. Where a lost rank ends the job: every call ends by its deadline, after every step
-// each rank holds what a run without faults holds, to the last bit, and survivors blame whom a
+// Mixed faults that seeds draw, over gossip; some ranks pause or are cut off for longer than it
+// takes to be missed. Where a lost rank ends the job: every call ends by its deadline, after every
+// step each rank holds what a run without faults holds, to the last bit, and survivors blame whom a
 // fault concerned that could be noticed before the first word of a failure was everywhere. Where it
 // goes on: every call ends by its deadline; who lives does all its steps, of as many rounds as the
 // others where ranks have only died; a link mixes at both of its ends or at none, unless it breaks;
