@@ -328,6 +328,7 @@ set(sotto_headers
     include/sotto/transports/in_process_mailbox.hpp
     include/sotto/transports/link_terms.hpp
     include/sotto/transports/membership.hpp
+    include/sotto/transports/membership_words.hpp
     include/sotto/transports/message_board.hpp
     include/sotto/transports/message_exchange.hpp
     include/sotto/transports/message_link.hpp

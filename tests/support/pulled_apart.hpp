@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <map>
 #include <set>
 #include <span>
@@ -53,7 +54,7 @@ private:
 };
 
 /// What a run was: of each rank its parameters before its first step and after each, the rounds of
-/// mixing of each step, whom it lost, and how long its longest step took.
+/// mixing of each step, whom it lost, and when each of its calls began and ended.
 struct pulled {
     simulated_run run;
     std::vector<std::vector<std::vector<float>>> x;
@@ -61,10 +62,21 @@ struct pulled {
     std::vector<std::vector<int>> lost;
     /// Where each step's last round was, and whom it mixed with, where ranks may come and go.
     std::vector<std::map<std::pair<std::uint64_t, std::uint32_t>, std::set<int>>> mixed;
-    std::vector<duration> longest;
-    std::vector<std::int64_t> done;  // steps, those before a restart included
+    struct call {
+        duration began{}, ended{};
+    };
+    std::vector<std::vector<call>> calls;  // a step, or the end of fit; also what did not return
+    std::vector<std::int64_t> queued;      // bytes of one rank that waited for it, at most
+    std::vector<std::int64_t> done;        // steps, those before a restart included
     double rate = 0.125;
     std::int64_t steps = 0;  // of each rank
+
+    /// What the longest call of a rank took.
+    duration longest(std::size_t rank) const {
+        duration most{};
+        for (const call& c : calls[rank]) most = std::max(most, c.ended - c.began);
+        return most;
+    }
 
     /// By how much, at most, the sum over all ranks but some moves in a step otherwise than by
     /// their own forces.
@@ -120,9 +132,11 @@ inline double distance_of(std::span<const float> a, std::span<const float> b) {
     return std::sqrt(squares);
 }
 
-template <class Strategy>
+/// `around(transport, work)` calls work(transport) on each rank; `listener` hears what happens.
+template <class Strategy, class Around>
 pulled train_pulled_apart(const Strategy& strategy, int ranks, std::int64_t steps_done,
-                          const simulated_options& options, std::int64_t size = 200) {
+                          const simulated_options& options, std::int64_t size, Around&& around,
+                          std::function<void(const simulated_event&)> listener = {}) {
     pulled all;
     all.steps = steps_done;
     const auto count = static_cast<std::size_t>(ranks);
@@ -130,38 +144,58 @@ pulled train_pulled_apart(const Strategy& strategy, int ranks, std::int64_t step
     all.rounds.resize(count);
     all.lost.resize(count);
     all.mixed.resize(count);
-    all.longest.resize(count);
+    all.calls.resize(count);
+    all.queued.resize(count);
     all.done.resize(count);
-    all.run = simulate(ranks, options, [&](simulated& transport) {
+    const auto work = [&](simulated& transport) {
         const auto me = static_cast<std::size_t>(transport.rank());
-        pulling_model model(transport.rank(), size);
-        trainer trainer{model, strategy, transport, {.batch_size = 1, .seed = 1}};
-        const auto keep = [&] {
-            all.x[me].emplace_back(trainer.parameters().begin(), trainer.parameters().end());
+        duration began = transport.now().time_since_epoch();
+        const auto ended = [&] {
+            const duration now = transport.now().time_since_epoch();
+            all.calls[me].push_back({std::exchange(began, now), now});
         };
+        pulling_model model(transport.rank(), size);
         all.x[me].clear();
         all.rounds[me].clear();
-        all.longest[me] = {};
-        keep();
-        time_point began = transport.now();
-        const fit_report report =
-            trainer.fit(numbered{ranks * steps_done}, epochs{1}, [&](const step_report& step) {
-                keep();
-                all.rounds[me].push_back(step.round.consensus.rounds);
-                all.longest[me] = std::max<duration>(all.longest[me], transport.now() - began);
-                began = transport.now();
-                if constexpr (requires { trainer.state().rounds().place(); }) {
-                    const auto& last = trainer.state().rounds();
-                    auto& with = all.mixed[me][{last.place().step, last.place().round}];
-                    with.clear();
+        all.calls[me].clear();
+        try {
+            trainer trainer{model, strategy, transport, {.batch_size = 1, .seed = 1}};
+            const auto keep = [&] {
+                all.x[me].emplace_back(trainer.parameters().begin(), trainer.parameters().end());
+            };
+            keep();
+            const fit_report report =
+                trainer.fit(numbered{ranks * steps_done}, epochs{1}, [&](const step_report& step) {
+                    ended();
+                    keep();
+                    all.rounds[me].push_back(step.round.consensus.rounds);
                     for (int rank = 0; rank < ranks; ++rank)
-                        if (last.mixed_with(rank)) with.insert(rank);
-                }
-            });
-        all.done[me] = trainer.step();
-        for (const rank_loss& loss : report.losses) all.lost[me].push_back(loss.rank);
-    });
+                        all.queued[me] = std::max(all.queued[me], transport.queued_bytes(rank));
+                    if constexpr (requires { trainer.state().rounds().place(); }) {
+                        const auto& last = trainer.state().rounds();
+                        auto& with = all.mixed[me][{last.place().step, last.place().round}];
+                        with.clear();
+                        for (int rank = 0; rank < ranks; ++rank)
+                            if (last.mixed_with(rank)) with.insert(rank);
+                    }
+                });
+            all.done[me] = trainer.step();
+            for (const rank_loss& loss : report.losses) all.lost[me].push_back(loss.rank);
+        } catch (...) {
+            ended();
+            throw;
+        }
+        ended();
+    };
+    all.run = simulate(
+        ranks, options, [&](simulated& t) { around(t, work); }, listener);
     return all;
+}
+template <class Strategy>
+pulled train_pulled_apart(const Strategy& strategy, int ranks, std::int64_t steps_done,
+                          const simulated_options& options, std::int64_t size = 200) {
+    return train_pulled_apart(strategy, ranks, steps_done, options, size,
+                              [](simulated& transport, auto& work) { work(transport); });
 }
 
 }  // namespace sotto::testing

@@ -1,10 +1,13 @@
 // Mixed faults that seeds draw, while ranks may come and go: a server and its workers, some of
-// which die, and some of those come again. Whatever goes wrong: every round ends by its deadline;
-// what each process of a server holds is what it began with, or restored, less every message that
-// its log names; there each worker's rounds follow each other without gap or repetition; after
-// every round a worker remembers what it has not sent; whom no fault concerned, and who came again
-// while the servers served, has given all its gradients and ends with what the servers hold. Some
-// models are long and some budgets small, so that faults fall inside messages, announced ones too.
+// which die, and some of those come again; some pause or are cut off for longer than it takes to be
+// missed. Whatever goes wrong: every call ends by its deadline, also one that fails; what each
+// process of a server holds is what it began with, or restored, and what its log leads to from
+// there, to the last bit; there each worker's rounds follow each other without gap or repetition;
+// after every round a worker remembers what it has not sent; what waits for a rank stays within the
+// budget; whom no fault concerned, and who came again while the servers served, has given all its
+// gradients and ends with what the servers hold; nothing that was to be called is left, and nothing
+// at all where no fault is grave. Some models are long and some budgets small, so that faults fall
+// inside messages, announced ones too.
 //
 //   SOTTO_FAULT_SEEDS       how many seeds; 1000
 //   SOTTO_FAULT_SEED        the first of them
@@ -16,8 +19,8 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <exception>
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <set>
@@ -40,7 +43,10 @@
 #include "sotto/core/layout.hpp"
 #include "sotto/core/random.hpp"
 #include "sotto/core/visit.hpp"
+#include "sotto/staleness/ada_delay.hpp"
 #include "sotto/staleness/delay_compensation.hpp"
+#include "sotto/staleness/delay_compensation_adaptive.hpp"
+#include "sotto/staleness/gap_aware.hpp"
 #include "sotto/staleness/inverse_staleness.hpp"
 #include "sotto/strategies/parameter_server.hpp"
 #include "sotto/trainer/trainer.hpp"
@@ -49,7 +55,7 @@
 #include "support/folders.hpp"
 #include "support/generators.hpp"
 #include "support/numbers.hpp"
-#include "support/snapshot.hpp"
+#include "support/served_job.hpp"
 
 using namespace sotto;
 using namespace sotto::testing;
@@ -88,9 +94,8 @@ std::map<int, duration> only_came_again(const simulated_options& options) {
             dead.insert(f.rank);
         } else if (f.what == network_fault::kind::restart) {
             if (dead.erase(f.rank) > 0) came[f.rank] = f.at;
-        } else if (!f.is_harmless(options.dead_after / 2)) {
-            others.insert(f.rank);
-            if (f.is_of_connection()) others.insert(f.peer);
+        } else if (is_grave(f, options)) {
+            add_ranks_of(f, others);
         }
     }
     std::erase_if(
@@ -120,238 +125,103 @@ layout model_for(random_stream& random, simulated_options& options) {
     return tensors;
 }
 
-/// Where one rank is slow, what its gradients take.
+/// What the slowest gradient takes.
 duration slowest_gradient(const simulated_options& options, const layout& tensors) {
     const auto* const one = options.slowness.target<speeds::one_slow>();
-    if (!one) return {};
+    const double factor = one ? one->factor : speeds::uniform{}.high;
     const double operations = 6.0 * static_cast<double>(tensors.size());
-    const double seconds = operations / options.machine.flops * one->factor;
+    const double seconds = operations / options.machine.flops * factor;
     return std::chrono::duration_cast<duration>(std::chrono::duration<double>(seconds));
 }
 
-/// What one process of a worker computed: its gradients, and what it made of them.
-template <class Compressor>
-class working {
+/// By when calls end.
+class deadlines {
 public:
-    int worker;
-    bool ended = false;  // normally
+    deadlines(const simulated_options& options, const layout& tensors, const serving& servers)
+        : options_(&options), servers_(&servers), usual_(usual_of(options, tensors)) {
+        using seconds = std::chrono::duration<double>;
+        // Then a rank gives up that waits for a server in vain: it looks when something happens,
+        // and every half of the timeout.
+        patient_ = std::chrono::duration_cast<duration>(seconds(servers.patience)) +
+                   options.timeout / 2 + options.dead_after + 2 * options.heartbeat;
+    }
 
-    working(int of_worker, const Compressor& options, const layout& tensors)
-        : worker(of_worker), tensors_(&tensors), compressor_(options.bind(tensors)) {}
-
-    /// Its compressor again, which is told the same.
-    void compute(std::int64_t round, double epoch, std::span<const float> gradient) {
-        compressing::begin_round(
-            compressor_,
-            {.step = round, .epoch = epoch, .rank = worker, .world_size = 1, .share = 1.0});
-        std::vector<float>& sent = sent_[static_cast<std::uint64_t>(round)];
-        sent.assign(gradient.size(), 0.0f);
-        bytes message;
-        for (const tensor& t : *tensors_) {
-            message.clear();
-            compressor_.encode(t, t.of(gradient), message);
-            compressor_.decode_add(t, message, t.of(std::span<float>(sent)));
+    /// A round that began then.
+    duration of_round(duration began) const {
+        duration end = held_up(*options_, began + usual_, usual_);
+        for (const network_fault& f : options_->faults) {  // in order of time
+            if (f.at > end) continue;
+            const bool is_silent = f.is_for_a_while() || f.what == network_fault::kind::power_loss;
+            const duration missed = is_silent ? missed_by(f, *options_) : f.at;
+            if (f.what == network_fault::kind::restart || is_grave(f, *options_))
+                end = std::max(end, missed + usual_);
+            if (is_grave(f, *options_))
+                end = std::max(end, missed + waits_in_vain(f) * patient_ + 2 * usual_);
         }
-        given_.assign(gradient.begin(), gradient.end());
-        if (sum_.empty()) sum_.resize(gradient.size());
-        last_ = static_cast<std::uint64_t>(round);
-    }
-    void settle(bool is_dropped) {
-        if (is_dropped) return compressing::rollback(compressor_);
-        compressing::commit(compressor_);
-        for (std::size_t i = 0; i < sum_.size(); ++i) sum_[i] += given_[i] - sent_[last_][i];
+        return end;
     }
 
-    const std::vector<float>* sent(std::uint64_t round) const {
-        const auto found = sent_.find(round);
-        return found == sent_.end() ? nullptr : &found->second;
+    /// The whole job. Who comes again begins with its first round; where all workers are gone
+    /// servers wait for one.
+    duration of_job() const {
+        duration last{};
+        for (const network_fault& f : options_->faults) last = std::max(last, end_of(f));
+        return of_round(last) + (rounds + 2) * usual_ + patient_;
     }
-    auto& compressor() noexcept { return compressor_; }
-    snapshot remembered() { return snapshot(compressor_); }
-    /// Gradients less what was sent of them: what a residual must be.
-    const std::vector<float>& unsent() const noexcept { return sum_; }
 
 private:
-    const layout* tensors_;
-    state_of<Compressor> compressor_;
-    std::map<std::uint64_t, std::vector<float>> sent_;
-    std::vector<float> given_, sum_;
-    std::uint64_t last_ = 0;
+    /// Where nothing goes wrong: its own gradient, one of another that it waits for, and a server's
+    /// that works and looks at what came between its tensors, twice where a message is announced.
+    static duration usual_of(const simulated_options& options, const layout& tensors) {
+        return 3 * slowest_gradient(options, tensors) + std::chrono::milliseconds(50);
+    }
+
+    /// How often, one after the other, ranks wait for a server that has given them up, or that is
+    /// no more: a server for another one, and all others for that server, once it has failed.
+    int waits_in_vain(const network_fault& f) const {
+        const bool is_server =
+            f.rank < servers_->servers || (f.is_of_connection() && f.peer < servers_->servers);
+        const bool ends =
+            f.what == network_fault::kind::crash || f.what == network_fault::kind::power_loss;
+        return is_server ? servers_->servers : ends ? 0 : 1;
+    }
+
+    const simulated_options* options_;
+    const serving* servers_;
+    duration usual_, patient_{};
 };
 
-/// What one process of a server held and did, until it ended or was killed.
-struct served {
-    int rank = 0;
-    bool ended = false;  // normally
-    std::vector<float> held;
-    std::vector<served_push> log;
-    std::uint64_t version = 0;
-    std::size_t computed = 0;  // processes of workers by then
-};
-
-/// What is known of a job in the end. All its ranks are in this process, one at a time.
-template <class Compressor>
-struct job {
-    std::deque<working<Compressor>> workers;  // processes, in the order in which they began
-    std::vector<served> servers;              // in the order in which they ended
-    std::vector<float> start;
-    std::set<int> lost;                    // says a server
-    std::vector<std::vector<float>> left;  // parameters, by rank; empty: it did not end
-    std::vector<std::string> what;         // it threw
-    std::vector<duration> longest;         // round, by rank
-    std::vector<std::string> broken;       // after a round
-
-    explicit job(int ranks)
-        : left(static_cast<std::size_t>(ranks)),
-          what(static_cast<std::size_t>(ranks)),
-          longest(static_cast<std::size_t>(ranks)) {}
-};
-
-template <class Strategy, class Job>
-void train_on(simulated& transport, const Strategy& strategy, const layout& tensors, Job& all) {
-    const auto which = static_cast<std::size_t>(transport.rank());
-    number_model model(tensors);
-    trainer trainer{model, strategy, transport, {.batch_size = 1, .seed = 1}};
-    auto& state = trainer.state();
-    const std::int64_t workers = state.roles().workers();
-    const std::int64_t examples = workers * rounds;
-    all.start.assign(trainer.parameters().begin(), trainer.parameters().end());
-    auto* const mine = state.roles().works()
-                           ? &all.workers.emplace_back(state.roles().worker_of(transport.rank()),
-                                                       strategy.compressor, tensors)
-                           : nullptr;
-    if (mine)
-        model.spoil = [&](std::span<float> gradient) {
-            mine->compute(trainer.step(), 0.0, gradient);
-        };
-    const auto keep = [&](bool ended) {
-        const auto* const server = state.server();
-        if (!server) return;
-        all.servers.push_back({transport.rank(),
-                               ended,
-                               {server->own().begin(), server->own().end()},
-                               {server->log().begin(), server->log().end()},
-                               server->version(),
-                               all.workers.size()});
-    };
-    const auto compare = [&] {
-        auto& compressor =
-            const_cast<std::remove_cvref_t<decltype(state.compressor())>&>(state.compressor());
-        if (snapshot(compressor) != mine->remembered())
-            all.broken.push_back("rank " + std::to_string(which) +
-                                 " remembers something else after " +
-                                 std::to_string(trainer.step()) + " rounds");
-    };
-    time_point began = transport.now();
-    try {
-        trainer.fit(numbered{examples}, epochs{1}, [&](const step_report& step) {
-            mine->settle(step.round.dropped);
-            compare();
-            all.longest[which] = std::max<duration>(all.longest[which], transport.now() - began);
-            began = transport.now();
-        });
-    } catch (...) {
-        keep(false);
-        throw;
-    }
-    keep(true);
-    if (mine) mine->ended = true;
-    all.left[which].assign(trainer.parameters().begin(), trainer.parameters().end());
-    if (state.server())
-        for (const rank_loss& change : state.losses()) all.lost.insert(change.rank);
-}
-
-/// What a server's process must hold: what it began with and what its log names, in that order.
-/// `upto`: only what led to versions up to that one.
-template <class Job>
-std::vector<float> sum_of(const Job& all, const served& by, std::vector<float> held,
-                          std::span<const float> whole, std::uint64_t upto) {
-    const auto offset = static_cast<std::size_t>(whole.data() - all.start.data());
-    for (const served_push& p : by.log) {
-        if (p.applied == 0 || p.applied > upto) continue;
-        const std::vector<float>* sent = nullptr;  // by the latest process that computed it
-        for (std::size_t k = by.computed; k-- > 0 && !sent;)
-            if (all.workers[k].worker == p.worker) sent = all.workers[k].sent(p.round);
-        REQUIRE(sent);
-        for (std::size_t i = 0; i < held.size(); ++i) held[i] -= (*sent)[offset + i];
-    }
-    return held;
-}
-
-/// Goes through the processes of a server.
-template <class Job>
-void check_server(const Job& all, int rank, const layout& tensors, const serving& servers) {
-    const auto shards = shards_of(tensors, servers.servers);
-    const auto part =
-        shards[static_cast<std::size_t>(rank)].of(tensors, std::span<const float>(all.start));
-    const std::vector<float> start(part.begin(), part.end());
-    std::vector<float> base = start;
-    const served* before = nullptr;
-    for (const served& s : all.servers) {
-        if (s.rank != rank) continue;
-        std::set<std::uint64_t> steps;
-        std::map<int, std::uint64_t> given_by;  // rounds
-        for (const served_push& p : s.log) {
-            CAPTURE(p.worker);
-            if (p.applied != 0) steps.insert(p.applied);
-            // What another server had had of a worker that came again is not given anew; and a
-            // server that comes again begins in the middle.
-            const auto expected = given_by.find(p.worker);
-            if (expected != given_by.end() || !before)
-                CHECK(p.round >= (expected == given_by.end() ? 0 : expected->second));
-            if (servers.servers == 1 && !before)
-                CHECK(p.round == (expected == given_by.end() ? 0 : expected->second));
-            given_by[p.worker] = p.round + 1;
-        }
-        const std::uint64_t restored = s.version - steps.size();
-        CAPTURE(restored);
-        if (servers.checkpoints.empty() || !before) {
-            CHECK(restored == 0);
-            base = start;
-        } else {
-            CHECK(restored <= before->version);
-            CHECK(before->version - restored < static_cast<std::uint64_t>(servers.every) + 16);
-            base = sum_of(all, *before, base, part, restored);
-        }
-        CHECK(sum_of(all, s, base, part, s.version) == s.held);
-        before = &s;
-    }
-}
-
-/// What a process of a worker has not sent, as its compressor's state shows it.
-template <class Working>
-std::vector<float> residual_of(Working& w, const layout& tensors) {
-    std::vector<float> all(w.unsent().size());
-    if (all.empty()) return all;
-    w.compressor().visit([&](std::string_view name, auto&& value, kept = kept::alike) {
-        if constexpr (std::is_convertible_v<decltype(value), std::span<float>>) {
-            const tensor* const t = tensors.find(std::string(name.substr(name.find('/') + 1)));
-            REQUIRE(t);
-            const std::span<float> part(value);
-            std::copy(part.begin(), part.end(), t->of(std::span<float>(all)).begin());
-        }
-    });
-    return all;
-}
-
-template <bool Replays = true, class Strategy>
+template <class Strategy>
 void check(const Strategy& strategy, int ranks, const layout& tensors,
            const simulated_options& options) {
     using compressor = std::remove_cvref_t<decltype(strategy.compressor)>;
     const serving& servers = strategy.servers;
-    job<compressor> all(ranks);
-    const simulated_run run = simulate(ranks, options, [&](simulated& transport) {
-        auto& what = all.what[static_cast<std::size_t>(transport.rank())];
-        what.clear();
-        try {
-            train_on(transport, strategy, tensors, all);
-        } catch (const std::exception& e) {
-            what = e.what();
-            throw;
-        }
-    });
+    const auto run_of = [&](served_job<compressor>& all) {
+        // What an earlier run has saved is none of this one's.
+        if (!servers.checkpoints.empty()) std::filesystem::remove_all(servers.checkpoints);
+        return simulate(ranks, options, [&](simulated& transport) {
+            auto& what = all.what[static_cast<std::size_t>(transport.rank())];
+            what.clear();
+            try {
+                train_served(transport, strategy, tensors, rounds, all);
+            } catch (const std::exception& e) {
+                what = e.what();
+                throw;
+            }
+        });
+    };
+    served_job<compressor> all(ranks);
+    const simulated_run run = run_of(all);
+    if (is_repeated(options.seed)) {
+        served_job<compressor> again(ranks);
+        CHECK(run_of(again).trace_hash == run.trace_hash);
+        CHECK(again.left == all.left);
+    }
     CHECK(all.broken.empty());
+    CHECK(all.queued <= options.budget);
     const std::set<int> culprits = concerned_by(options);
+    check_left(run, culprits);
+    const int workers = servers.dedicated ? ranks - servers.servers : ranks;
     const auto came_again = only_came_again(options);
     bool is_served = true;      // by all servers, all the time
     bool is_waited_for = true;  // who does not serve comes again while workers have patience
@@ -362,17 +232,16 @@ void check(const Strategy& strategy, int ranks, const layout& tensors,
             is_served = false;
             is_waited_for = is_waited_for && came_again.contains(server);
         }
-        if constexpr (Replays) check_server(all, server, tensors, servers);
+        check_server(all, server, workers, tensors, strategy);
     }
-    // A worker waits for a server that went, and for one that died unseen; and one whose long
-    // message is announced, until a server that works and is slow has looked at it between its own
-    // tensors, up to twice.
-    const duration longest =
-        (is_served ? 2s : 8s) + held_up_by(options) + 2 * slowest_gradient(options, tensors);
-    CHECK(run.took < 60s);
-    for (int rank = 0; rank < ranks; ++rank) {
-        CAPTURE(rank);
-        CHECK(all.longest[static_cast<std::size_t>(rank)] < longest);
+    const deadlines by(options, tensors, servers);
+    CHECK(run.took <= by.of_job());
+    for (const auto& call : all.calls) {
+        CAPTURE(call.rank);
+        CAPTURE(in_seconds(call.began));
+        CAPTURE(in_seconds(call.ended));
+        CAPTURE(all.what[static_cast<std::size_t>(call.rank)]);
+        CHECK(call.ended <= by.of_round(call.began));
     }
     // Nothing is lost: what was not sent is remembered.
     if constexpr (std::is_same_v<compressor, sparsified<top_k, residual>>)
@@ -416,7 +285,7 @@ void check(const Strategy& strategy, int ranks, const layout& tensors,
         CHECK(all.left[static_cast<std::size_t>(rank)] == all.left[0]);
         const int worker = servers.dedicated ? rank - servers.servers : rank;
         if (worker < 0) continue;
-        for (const served& s : all.servers) {
+        for (const served_process& s : all.servers) {
             if (s.log.empty()) continue;
             const auto last = std::find_if(s.log.rbegin(), s.log.rend(),
                                            [&](const auto& p) { return p.worker == worker; });
@@ -430,9 +299,10 @@ void check_seed(std::uint64_t seed) {
     random_stream random = random_stream(seed).split("elastic");
     simulated_options options = usual(seed);
     options.machine.flops /= 4;  // of one example a round in place of four
-    const auto which = random.below(10);
+    const auto which = random.below(13);
     const int ranks = number_of_ranks(random);
-    options.faults = random_faults(random, ranks, number_of_faults(random, 4), 400ms);
+    options.faults =
+        random_faults(random, ranks, number_of_faults(random, 4), 400ms, longest_of(options));
     let_some_come_again(options, random);
     random_stream sizes = random_stream(seed).split("sizes");
     const layout tensors = model_for(sizes, options);
@@ -490,13 +360,22 @@ void check_seed(std::uint64_t seed) {
             return check(parameter_server{plain, stale, as_is, deep, by}, ranks, tensors, options);
         // What these make of a gradient depends on when it comes.
         case 8:
-            return check<false>(
-                parameter_server{plain, asynchronous{}, inverse_staleness{}, none{}, by}, ranks,
-                tensors, options);
-        default:
-            return check<false>(
+            return check(parameter_server{plain, asynchronous{}, inverse_staleness{}, none{}, by},
+                         ranks, tensors, options);
+        case 9:
+            return check(
                 parameter_server{plain, stale, delay_compensation{.lambda = 0.001}, none{}, by},
                 ranks, tensors, options);
+        case 10:
+            return check(parameter_server{plain, asynchronous{},
+                                          delay_compensation_adaptive{.lambda = 0.001}, none{}, by},
+                         ranks, tensors, options);
+        case 11:
+            return check(parameter_server{plain, stale, gap_aware{}, none{}, by}, ranks, tensors,
+                         options);
+        default:
+            return check(parameter_server{plain, asynchronous{}, ada_delay{}, largest, by}, ranks,
+                         tensors, options);
     }
 }
 

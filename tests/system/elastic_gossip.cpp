@@ -122,7 +122,7 @@ TEST_CASE("whenever a rank dies the others go on, and then their mean is kept") 
                 CHECK(std::ssize(ended.x[which]) == steps_done + 1);
                 REQUIRE(ended.lost[which].size() == 1);
                 CHECK(ended.lost[which].front() == victim);
-                CHECK(ended.longest[which] < 800ms);
+                CHECK(ended.longest(which) < 800ms);
             }
             // Its last words may have counted in the round after its last.
             for (std::int64_t step = last + 1; step < steps_done; ++step)
@@ -156,7 +156,7 @@ TEST_CASE("a rank that comes again fetches parameters, and mixes on to the end")
             for (int rank = 0; rank < ranks; ++rank) {
                 const auto which = static_cast<std::size_t>(rank);
                 CAPTURE(rank);
-                CHECK(ended.longest[which] < 800ms);
+                CHECK(ended.longest(which) < 800ms);
                 if (rank == victim) continue;
                 CHECK(std::ssize(ended.x[which]) == steps_done + 1);
                 // Alone it would be where its own force leads, some 20 times as far away.

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # tests/system/long_faults.sh [SEEDS]
-# Mixed faults on the simulated network under many seeds, by default 100000 of each test, in slices: a search that was
-# interrupted goes on where it stopped. Then the table bench/results/faults.md. A test whose result is stored in
-# bench/results/faults is not run again: take its file away for that. A seed that fails is named with the command that
-# repeats it, and ends nothing.
+# Mixed faults on the simulated network under many seeds, by default 100000 of each test case that draws them, in
+# slices: a search that was interrupted goes on where it stopped. Then the table bench/results/faults.md. A test case
+# whose result is stored in bench/results/faults is not run again: take its file away for that. A seed that fails is
+# named with the command that repeats it, and ends nothing.
 #   SOTTO_JOBS   slices side by side; by default one for each processor
 #   BUILD        where it builds; by default build/release. What was done so far is kept there, in faults/
 set -euo pipefail
@@ -27,11 +27,13 @@ cmake --preset release -D SOTTO_TOGETHER=OFF -D SOTTO_QUICK=OFF -S "$root" -B "$
 cmake --build "$build" --target $(printf 'system_%s ' $tests) > /dev/null
 
 # shellcheck disable=SC2317  # it is called by xargs
-# slice TEST FIRST: its seeds from FIRST on; a line of figures in the test's `slices` when they are done. A seed that
+# slice CASE FIRST: its seeds from FIRST on; a line of figures in the case's `slices` when they are done. A seed that
 # crashes or hangs ends the program, which says so; the seeds behind it then have a run of their own.
 slice() {
     local folder=$build/faults/$1 count=$((seeds - $2 < size ? seeds - $2 : size)) spent=0 failed=0 completed=0
-    local next=$2 end ended took log
+    local next=$2 end ended took log name
+    # In a filter a comma would begin another pattern.
+    name=$(tr , '?' < "$folder/name")
     grep -q "^$2 " "$folder/slices" && return
     end=$((next + count))
     TIMEFORMAT=%R
@@ -39,7 +41,7 @@ slice() {
         log=$folder/$next.log
         local broken=0
         took=$({ time SOTTO_FAULT_SEED=$next SOTTO_FAULT_SEEDS=$((end - next)) "$folder/program" \
-            --test-case='whatever goes wrong*' > "$log" 2>&1; } 2>&1) || broken=1
+            --test-case="$name" > "$log" 2>&1; } 2>&1) || broken=1
         spent=$(awk -v a="$spent" -v b="${took##*$'\n'}" 'BEGIN { print a + b }')
         ended=$(sed -nE 's/.*seeds completed: ([0-9]+).*/\1/p' "$log" | tail -n 1)
         ended=${ended:-0}
@@ -61,22 +63,31 @@ slice() {
     echo "$1 $end of $seeds"
 }
 
-work=()
+work=() cases=()
 for test in $tests; do
-    folder=$build/faults/$test
-    mkdir -p "$folder"
-    if [ -s "$results/$test.json" ] && jq -e "(.tried // .seeds) >= $seeds" "$results/$test.json" > /dev/null; then
-        echo "$test: done, see $results/$test.json"
-        continue
-    fi
-    # What another program has run does not count.
-    if ! cmp -s "$build/tests/system/system_$test" "$folder/program"; then
-        cp "$build/tests/system/system_$test" "$folder/program"
-        echo "$commit" > "$folder/commit"
-        : > "$folder/slices"
-        : > "$folder/failed"
-    fi
-    for first in $(seq 0 "$size" $((seeds - 1))); do work+=("$test $first"); done
+    number=0
+    while IFS= read -r name; do
+        number=$((number + 1))
+        case=$test.$number
+        cases+=("$case")
+        folder=$build/faults/$case
+        mkdir -p "$folder"
+        if [ -s "$results/$case.json" ] && jq -e "(.tried // .seeds) >= $seeds" "$results/$case.json" > /dev/null; then
+            echo "$case: done, see $results/$case.json"
+            continue
+        fi
+        # What another program has run does not count.
+        if ! cmp -s "$build/tests/system/system_$test" "$folder/program"; then
+            cp "$build/tests/system/system_$test" "$folder/program"
+            echo "$commit" > "$folder/commit"
+            : > "$folder/slices"
+            : > "$folder/failed"
+        fi
+        echo "$name" > "$folder/name"
+        for first in $(seq 0 "$size" $((seeds - 1))); do work+=("$case $first"); done
+    done < <("$build/tests/system/system_$test" --list-test-cases --no-intro --test-case='whatever goes wrong*' |
+        grep '^whatever goes wrong')
+    [ "$number" -gt 0 ] || { echo "system_$test has no test case 'whatever goes wrong...'" >&2; exit 1; }
 done
 export build seeds size
 export -f slice
@@ -85,18 +96,18 @@ if [ "${#work[@]}" -gt 0 ]; then
 fi
 
 mkdir -p "$results"
-for test in $tests; do
-    folder=$build/faults/$test
+for case in "${cases[@]}"; do
+    folder=$build/faults/$case
     if [ ! -s "$folder/slices" ] ||
         [ "$(awk '{ sum += $2 } END { print sum + 0 }' "$folder/slices")" -lt "$seeds" ]; then continue; fi
-    jq -Rs --arg test "$test" --arg commit "$(cat "$folder/commit")" --arg date "$(date +%F)" \
+    jq -Rs --arg test "${case%.*}: $(cat "$folder/name")" --arg commit "$(cat "$folder/commit")" --arg date "$(date +%F)" \
         --arg processor "$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)" --arg cores "$(nproc --all)" \
         --arg command "$command" --rawfile failed "$folder/failed" '
         split("\n") | map(select(length > 0) | split(" ") | map(tonumber))
         | {test: $test, seeds: map(.[4]) | add, tried: map(.[1]) | add, seconds: map(.[2]) | add, broken_slices: map(.[3]) | add,
             failed: ($failed | split("\n") | map(select(length > 0))), date: $date, commit: $commit,
             processor: $processor, cores: $cores, command: $command}' "$folder/slices" > "$folder/result.json"
-    mv "$folder/result.json" "$results/$test.json"
+    mv "$folder/result.json" "$results/$case.json"
     : > "$folder/slices"
 done
 
@@ -116,4 +127,6 @@ done
     find "$results" -name '*.json' | sort | xargs -r cat | jq -r '.failed[] | "- failed: `\(.)`"'
 } > "$root/bench/results/faults.md"
 cat "$root/bench/results/faults.md"
-! grep -q '"broken_slices": [1-9]' "$results"/*.json
+stored=("$results"/*.json)
+[ -s "${stored[0]}" ] || { echo "no result in $results" >&2; exit 1; }
+! grep -q '"broken_slices": [1-9]' "${stored[@]}"

@@ -18,25 +18,12 @@
 #include "sotto/core/errors.hpp"
 #include "sotto/core/result.hpp"
 #include "sotto/transports/control_stream.hpp"
+#include "sotto/transports/membership_words.hpp"
 #include "sotto/transports/transport.hpp"
 #include "sotto/wire/frame.hpp"
 #include "sotto/wire/membership_report.hpp"
 
 namespace sotto::detail::net {
-
-/// Whom a rank waits for that computes; a rank, or any_rank, is what others wait for.
-inline constexpr int waits_for_nobody = -2;
-
-/// Why a rank failed whose transport goes while an exception passes.
-inline constexpr const char* unwound_cause = "an exception ended its work";
-
-/// What a rank says that waited for something until its deadline.
-inline std::string waited_in_vain(const std::string& transport, int rank, duration timeout,
-                                  const std::string& what) {
-    std::string text = "rank " + std::to_string(rank) + " waited ";
-    append_number(text, in_seconds(timeout));
-    return text + " s for " + what + "; " + transport + "_options::timeout sets the limit";
-}
 
 struct membership_options {
     duration heartbeat = std::chrono::milliseconds(250);
@@ -130,7 +117,8 @@ public:
 
     /// Its connection ended.
     void closed(int from, const std::string& how) {
-        if (at(from).is == standing::alive) fail(from, how);
+        if (at(from).is != standing::alive) return;
+        tolerates_ ? lose(from, how, errc::peer_failed) : fail(from, how);
     }
 
     /// Time passes: says that this rank lives, and misses those that do not.
@@ -159,6 +147,7 @@ public:
     time_point next_tick() const noexcept { return beat_ + options_.heartbeat; }
 
     /// From now on a rank that fails is only gone, for this rank alone: nothing is told to others.
+    /// That rank is told, as far as it can be: it may live, and is not to wait for this one.
     void tolerate() noexcept { tolerates_ = true; }
     bool tolerates() const noexcept { return tolerates_; }
 
@@ -166,10 +155,10 @@ public:
     void fail(int rank, std::string cause, errc code = errc::peer_failed) {
         if (at(rank).is == standing::failed) return;
         if (tolerates_ && rank != rank_) {
-            at(rank).is = standing::failed;
-            gone_ranks_.push_back({rank, std::move(cause), code});
-            ++version_;
-            return;
+            const auto gone = static_cast<std::uint32_t>(rank);
+            say(at(rank), {.type = wire::frame_type::report},
+                report_of({gone, static_cast<std::uint8_t>(code), cause, {gone}, {}}));
+            return lose(rank, std::move(cause), code);
         }
         if (!first_) first_ = {rank, std::move(cause), code};
         at(rank).is = standing::failed;
@@ -316,6 +305,12 @@ private:
             if (other != rank_ && at(other).is == standing::alive) visit(at(other));
     }
 
+    void lose(int rank, std::string cause, errc code) {
+        at(rank).is = standing::failed;
+        gone_ranks_.push_back({rank, std::move(cause), code});
+        ++version_;
+    }
+
     void say(peer& to, const wire::frame_header& header, byte_view payload = {}) {
         to.stream.send(header, payload);
         ++said_;
@@ -387,9 +382,12 @@ private:
         auto report = wire::read_report(payload, static_cast<std::uint32_t>(size()));
         if (!report) return report.why();
         if (report->failed.empty()) return fault{12, "1 to all ranks that failed", 0};
-        if (tolerates_) {  // it can speak for itself alone
-            if (const int gone = rank_of(from); report->first == static_cast<std::uint32_t>(gone))
-                fail(gone, std::move(report->cause), static_cast<errc>(report->code));
+        if (tolerates_) {  // it can speak for itself alone, and of what it thinks of this rank
+            const int gone = rank_of(from);
+            if (report->first == static_cast<std::uint32_t>(gone))
+                lose(gone, std::move(report->cause), static_cast<errc>(report->code));
+            else if (report->first == static_cast<std::uint32_t>(rank_))
+                lose(gone, gave_up_cause + report->cause, errc::peer_failed);
             return std::nullopt;
         }
         bool news = false;

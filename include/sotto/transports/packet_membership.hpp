@@ -12,6 +12,7 @@
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/clock.hpp"
 #include "sotto/core/errors.hpp"
+#include "sotto/transports/control_stream.hpp"
 #include "sotto/transports/membership.hpp"
 #include "sotto/transports/packet_ends.hpp"
 #include "sotto/transports/packet_library.hpp"
@@ -119,6 +120,10 @@ public:
         const auto gone = members_.next_gone();
         if (!gone) return std::nullopt;
         if (gone->code != errc::malformed) read_what_came(gone->rank);
+        // The last word to it: that it is out. A stream anew would begin with what has left.
+        control_stream& words = members_.stream(gone->rank);
+        if (!words.output().empty()) write(gone->rank);
+        words.written(words.output().size());
         streams_->forget(gone->rank);
         changes_.push_back({gone->rank, false, gone->code == errc{}, gone->cause});
         return gone->rank;

@@ -213,6 +213,7 @@ protected:
     Library& library() noexcept { return library_; }
     const Library& library() const noexcept { return library_; }
     const message_exchange& exchange() const noexcept { return exchange_; }
+    const membership& members() const noexcept { return *members_.operator->(); }
 
     /// Throws where nothing may be called any more.
     void begin() {

@@ -150,6 +150,12 @@ public:
     /// Bytes of messages from a rank that wait here for their receive: within the budget.
     std::int64_t queued_bytes(int from) const noexcept { return exchange().queued_from(from); }
 
+    /// The rank that failed first, as far as this one has heard; nothing where it has not.
+    std::optional<int> first_failed() const noexcept {
+        const auto& why = members().first_failure();
+        return why ? std::optional(why->rank) : std::nullopt;
+    }
+
     /// Transfers that were begun and whose end nobody has asked for.
     std::size_t open_transfers() const noexcept { return exchange().in_use(); }
 };

@@ -104,9 +104,11 @@ inline constexpr network_fault::kind every_fault[] = {
     network_fault::kind::flip,  network_fault::kind::truncate,   network_fault::kind::duplicate};
 
 /// Faults that a seed draws: `count` of those kinds, at any time up to a horizon, in order of time.
-/// What lasts lasts up to a quarter of the horizon.
+/// Of those that last one half is short: up to a quarter of the horizon, and a delay is by up to a
+/// sixteenth. The others last, and delay, up to `longest`: beyond dead_after ranks are missed that
+/// live, and come back.
 inline std::vector<network_fault> random_faults(
-    random_stream random, int ranks, std::size_t count, duration horizon,
+    random_stream random, int ranks, std::size_t count, duration horizon, duration longest,
     std::span<const network_fault::kind> kinds = every_fault) {
     std::vector<network_fault> drawn;
     const auto time_below = [&](duration most) {
@@ -122,7 +124,9 @@ inline std::vector<network_fault> random_faults(
         const int peer =
             (f.rank + 1 + static_cast<int>(random.below(static_cast<std::uint64_t>(others)))) %
             ranks;
-        const duration lasts = time_below(horizon / 4), extra = time_below(horizon / 16);
+        const bool is_short = random.below(2) == 0;
+        const duration lasts = time_below(is_short ? horizon / 4 : longest);
+        const duration extra = time_below(is_short ? horizon / 16 : longest);
         if (f.is_of_connection()) f.peer = peer;
         if (f.is_for_a_while()) f.lasts = lasts;
         if (f.what == network_fault::kind::delay) f.extra = extra;

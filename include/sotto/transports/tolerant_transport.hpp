@@ -21,7 +21,9 @@ struct rank_change {
 ///                    and `wait` throw peer_failure for these, and so do new ones; a receive from
 ///                    any rank goes on. Who throws it has not withdrawn, and other calls work. What
 ///                    had come from that rank can still be received. A rank that is waited for
-///                    until the deadline is gone. Said before anything can fail
+///                    until the deadline is gone. One that lives all the same is told so: to it
+///                    the others are gone that gave it up, and they take nothing of it any more.
+///                    Said before anything can fail
 ///   agree(vote)      throws once a rank is gone, and is atomic only while none goes. A rank that
 ///                    came again has no vote: while it is there `agree` throws at the others, and
 ///                    at that rank once they are late

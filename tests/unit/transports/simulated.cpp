@@ -225,6 +225,19 @@ TEST_CASE("what waits during a one-way partition comes when it heals, in order")
     CHECK(blamed_by(3, options).empty());
 }
 
+TEST_CASE(
+    "a rank of which nothing came for too long is named by all, itself too, before it heals") {
+    simulated_options options;
+    options.faults = {network_fault::partition(0, 1, 300ms, 5s)};
+    const auto found = blamed_by(3, options);
+    REQUIRE(found.size() == 3);
+    for (const auto& [rank, b] : found) {
+        CHECK(b.rank == 0);
+        CHECK(b.cause.find("no sign of life from it for 2 s") != std::string::npos);
+        CHECK(b.at < 3s);
+    }
+}
+
 TEST_CASE("a connection that breaks ends the job for all alike") {
     simulated_options options;
     options.faults = {network_fault::cut(0, 1, 500ms)};

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -217,6 +218,50 @@ TEST_CASE("a rank that lives and is waited for until the deadline is gone, and n
             "simulated_options::timeout sets the limit",
             error);
     }).require_success();
+}
+
+TEST_CASE("who was given up while it lived is told so, and nothing of what it sends is heard") {
+    // It pauses, or nothing of it comes, for longer than dead_after; or what comes of it is damaged,
+    // from 1000 ms on when it says that it lives.
+    for (const network_fault& harm :
+         {network_fault::pause(1, 1s, 4s), network_fault::partition(1, 0, 1s, 4s),
+          network_fault::delay(1, 0, 1s, 100ms, 4s), network_fault::flip(1, 0, 1s)}) {
+        CAPTURE(describe(harm));
+        simulated_options options;
+        options.faults = {harm};
+        std::vector<std::string> heard;
+        simulate(2, options, [&](simulated& t) {
+            if (t.rank() == 0) {
+                heard = heard_by_0(t);
+                return;
+            }
+            t.tolerate();
+            say(t, 1);
+            t.charge({.flops = 51e9});  // 1.02 s
+            std::int32_t value = 2;
+            const auto send = [&] {
+                (void)t.send(0, {1, 0, 0}, std::as_bytes(std::span(&value, 1)));
+            };
+            const bool is_flipped = harm.what == network_fault::kind::flip;
+            if (is_flipped || harm.what == network_fault::kind::pause)
+                CHECK_THROWS_AS(send(), peer_failure);  // it was told at once, or when it woke
+            else
+                send();
+            std::optional<rank_change> change;
+            while (!(change = t.next_change())) t.charge({.flops = 5e8});  // 10 ms
+            CHECK(change->rank == 0);
+            CHECK_FALSE(change->is_here);
+            const std::string why = is_flipped ? "it sent what is no frame" : "no sign of life";
+            CHECK(change->cause.starts_with("it has given this rank up: " + why));
+            // Not by silence of rank 0's, which would take until dead_after later.
+            const time_point by =
+                time_point{} + (harm.what == network_fault::kind::pause ? 5s : 4s);
+            CHECK(t.now() < by + 100ms);
+            CHECK_THROWS_AS(send(), peer_failure);
+            t.charge({.flops = 2e11});
+        }).require_success();
+        CHECK(heard == std::vector<std::string>{"1 says 1", "1 went"});
+    }
 }
 
 TEST_CASE("a vote with a rank that went, or does not vote, ends by its name, and work goes on") {
