@@ -34,7 +34,8 @@ outcome learnt(const Strategy& strategy) {
     run_in_process(4, [&](in_process& transport) {
         models::mlp model{784, 128, 10};
         trainer trainer{model, strategy, transport, {.batch_size = 10}};
-        const auto report = trainer.fit(digits.train, epochs{tries(18, 2)}, evaluate_on{digits.test});
+        const auto report =
+            trainer.fit(digits.train, epochs{tries(18, 2)}, evaluate_on{digits.test});
         if (transport.rank() != 0) return;
         found = {
             report.evaluated->loss, report.evaluated->accuracy,

@@ -221,8 +221,8 @@ TEST_CASE("a rank that lives and is waited for until the deadline is gone, and n
 }
 
 TEST_CASE("who was given up while it lived is told so, and nothing of what it sends is heard") {
-    // It pauses, or nothing of it comes, for longer than dead_after; or what comes of it is damaged,
-    // from 1000 ms on when it says that it lives.
+    // It pauses, or nothing of it comes, for longer than dead_after; or what comes of it from
+    // 1000 ms on, when it says that it lives, is damaged.
     for (const network_fault& harm :
          {network_fault::pause(1, 1s, 4s), network_fault::partition(1, 0, 1s, 4s),
           network_fault::delay(1, 0, 1s, 100ms, 4s), network_fault::flip(1, 0, 1s)}) {
