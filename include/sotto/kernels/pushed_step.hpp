@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -7,7 +9,9 @@
 #include "sotto/core/config.hpp"
 #include "sotto/kernels/delay_compensation.hpp"
 #include "sotto/kernels/each_lane.hpp"
+#include "sotto/kernels/reductions.hpp"
 #include "sotto/kernels/require.hpp"
+#include "sotto/kernels/unfused.hpp"
 #include "sotto/kernels/vector.hpp"
 
 // A server's step of plain SGD by a gradient that lies in a message, as floats at any address: no
@@ -82,21 +86,57 @@ struct pushed_lanes {
     }
 };
 
-template <class Correction>
-void step_pushed(float rate, std::span<float> next, std::span<const float> w,
-                 std::span<const std::byte> g, const float* before, const Correction& by) {
+/// The step at every place, as each_lane does it, and the largest bits of the gradient, see
+/// max_bits.
+struct watched_step {
+    template <instruction_set Set, class Step>
+    SOTTO_INLINE static std::uint32_t run(const Step& given, std::size_t count) noexcept {
+        constexpr std::size_t lanes = lanes_of(Set), line = 16, size = sizeof(float);
+        words<lanes_of(Set)> most = {};
+        const Step step = given;
+        const auto at_some = [&](std::size_t i) {
+            max_bits::larger(step.g + size * i, most);
+            step.template at<floats<lanes_of(Set)>>(i);
+        };
+        std::size_t i = 0;
+        for (; i + line <= count; i += line) {
+            step.ahead(i);
+            for (std::size_t lane = 0; lane < line; lane += lanes) at_some(i + lane);
+        }
+        if constexpr (lanes < line)
+            for (; i + lanes <= count; i += lanes) at_some(i);
+        std::uint32_t largest = 0;
+        for (std::size_t lane = 0; lane < lanes; ++lane) largest = std::max(largest, most[lane]);
+        for (const std::size_t end = count; i < end; ++i) {
+            std::uint32_t bits;
+            load(bits, step.g + size * i);
+            largest = std::max(largest, bits & 0x7FFFFFFFu);
+            step.template at<float>(i);
+        }
+        return largest;
+    }
+};
+
+/// What `run(step)` returns, of a step that writes past the caches where it can.
+template <class Correction, class Run>
+auto step_pushed(float rate, std::span<float> next, std::span<const float> w,
+                 std::span<const std::byte> g, const float* before, const Correction& by, Run run) {
     require_size_of({"w", w.size()},
                     {{"next", next.size()}, {"floats of g", g.size() / sizeof(float)}},
                     "descend_pushed");
     const bool is_elsewhere = next.data() != w.data() && next.data() != before;
-    if (is_elsewhere && reinterpret_cast<std::uintptr_t>(next.data()) % 64 == 0) {
-        at_each_lane(pushed_lanes<Correction, true>{rate, next.data(), w.data(), g.data(), by},
-                     w.size());
-        end_streaming();
-    } else {
-        at_each_lane(pushed_lanes<Correction, false>{rate, next.data(), w.data(), g.data(), by},
-                     w.size());
-    }
+    if (!is_elsewhere || reinterpret_cast<std::uintptr_t>(next.data()) % 64 != 0)
+        return run(pushed_lanes<Correction, false>{rate, next.data(), w.data(), g.data(), by});
+    struct fence {
+        ~fence() { end_streaming(); }
+    } at_the_end;
+    return run(pushed_lanes<Correction, true>{rate, next.data(), w.data(), g.data(), by});
+}
+template <class Correction>
+void step_pushed(float rate, std::span<float> next, std::span<const float> w,
+                 std::span<const std::byte> g, const float* before, const Correction& by) {
+    step_pushed(rate, next, w, g, before, by,
+                [&](const auto& step) { at_each_lane(step, w.size()); });
 }
 
 }  // namespace detail
@@ -109,6 +149,16 @@ void step_pushed(float rate, std::span<float> next, std::span<const float> w,
 inline void descend_pushed(float rate, std::span<float> next, std::span<const float> w,
                            std::span<const std::byte> g) {
     detail::step_pushed(rate, next, w, g, nullptr, detail::without_correction{});
+}
+
+/// The same of a gradient that nobody has looked at: whether all of it is finite. Where it is not,
+/// what `next` holds is of no use.
+inline bool descend_pushed_if_finite(float rate, std::span<float> next, std::span<const float> w,
+                                     std::span<const std::byte> g) {
+    return is_finite(std::bit_cast<float>(detail::step_pushed(
+        rate, next, w, g, nullptr, detail::without_correction{}, [&](const auto& step) {
+            return run_unfused<detail::watched_step>(best_instruction_set(), step, w.size());
+        })));
 }
 
 /// DC-ASGD-c. Reads 12 bytes and writes 4 a weight.

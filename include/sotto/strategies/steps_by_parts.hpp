@@ -63,22 +63,12 @@ public:
     /// Requires that it may. Throws non_finite, and the parameters are `now` then.
     void step_at_once(std::span<const byte_view> messages, std::span<const float> now,
                       std::span<float> next, int rank) {
-        constexpr std::int64_t block = 16384;  // 64 KiB of each: read twice, but from a cache
         std::size_t i = 0;
         for (const tensor& t : *tensors_) {
             const auto floats = *compressing::floats_in(*compressor_, t, messages[i++]);
             const float rate = *optimizing::plain_rate(*optimizer_, t);
-            const auto from = t.of(now);
-            const auto to = t.of(next);
-            for (std::int64_t first = 0; first < t.size; first += block) {
-                const auto at = static_cast<std::size_t>(first);
-                const auto size = static_cast<std::size_t>(std::min(block, t.size - first));
-                const auto some = floats.subspan(sizeof(float) * at, sizeof(float) * size);
-                if (const auto bad = kernels::first_non_finite_in(some); bad >= 0)
-                    throw non_finite(rank, t.name, first + bad);
-                compensating::descend(*compensator_, t, rate, to.subspan(at, size),
-                                      from.subspan(at, size), some, {});
-            }
+            if (!kernels::descend_pushed_if_finite(rate, t.of(next), t.of(now), floats))
+                throw non_finite(rank, t.name, kernels::first_non_finite_in(floats));
         }
     }
 

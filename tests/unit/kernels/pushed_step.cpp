@@ -3,8 +3,12 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cfloat>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -61,6 +65,9 @@ TEST_CASE("a pushed step has the bits of the step by a copy, wherever it writes"
             };
             kernels::descend_pushed(rate, next, a.w, a.pushed);
             CHECK(is(plain));
+            std::ranges::fill(next, 0.0f);
+            CHECK(kernels::descend_pushed_if_finite(rate, next, a.w, a.pushed));
+            CHECK(is(plain));
             kernels::descend_pushed(rate, 0.5f, next, a.w, a.pushed, a.before);
             CHECK(is(constant));
             auto s = a.s;
@@ -79,6 +86,19 @@ TEST_CASE("a pushed step has the bits of the step by a copy, wherever it writes"
         kernels::descend_pushed(rate, adaptive, in_place, in_place, a.pushed, a.before, s);
         CHECK(in_place == followed);
     }
+}
+
+TEST_CASE("wherever a pushed gradient is no number, the step says so") {
+    const float infinity = std::numeric_limits<float>::infinity();
+    for (const std::size_t n : {1u, 16u, 37u, 200u})
+        for (std::size_t at = 0; at < n; ++at)
+            for (const float bad : {infinity, -infinity, std::nanf(""), FLT_MAX}) {
+                arrays a(n);
+                std::memcpy(a.message.data() + 1 + sizeof bad * at, &bad, sizeof bad);
+                sotto::large_vector<float> next(n);
+                CHECK(kernels::descend_pushed_if_finite(rate, next, a.w, a.pushed) ==
+                      (bad == FLT_MAX));
+            }
 }
 
 TEST_CASE("what does not fit is refused, and nothing changes") {
