@@ -43,28 +43,21 @@ public:
         expect(worker);
         entry& e = of(worker);
         e.waits = e.is_new = true;
-        e.clock = consistency_.start(worker);
         if (is_under_way_ || e.has_been) overlook(worker);
     }
     /// It goes on where it was with an earlier process of this server: it had pushed gradients up
     /// to that clock.
     void go_on(int worker, std::int64_t clock) {
-        entry& e = of(worker);
-        e.is_present = e.waits = true;
-        e.clock = clock;
+        of(worker).is_present = of(worker).waits = true;
         consistency_.attach(worker, clock);
         if (std::exchange(is_under_way_, true)) return;
         for (int other = 0; other < workers(); ++other)
             if (of(other).is_new) overlook(other);
     }
-    /// What the clock of its next gradient must be above.
-    std::int64_t last_clock(int worker) const noexcept { return all_[index(worker)].clock; }
     /// It pushes a gradient; whether that comes too late for its round.
     bool push(int worker, std::int64_t clock, time_point now) {
-        entry& e = of(worker);
-        e.waits = true;
-        e.is_new = false;
-        e.clock = clock;
+        of(worker).waits = true;
+        of(worker).is_new = false;
         const bool is_late = consistency_.is_late(clock);
         consistency_.pushed(worker, clock, now);
         return is_late;
@@ -114,9 +107,8 @@ private:
     struct entry {
         bool is_present = false;
         bool waits = false;
-        bool is_new = false;     // has pushed no gradient to this process
-        bool has_been = false;   // there before, as another process
-        std::int64_t clock = 0;  // of its last gradient, or where it began
+        bool is_new = false;    // has pushed no gradient to this process
+        bool has_been = false;  // there before, as another process
     };
 
     static std::size_t index(int worker) noexcept { return static_cast<std::size_t>(worker); }

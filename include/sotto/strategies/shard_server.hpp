@@ -159,12 +159,8 @@ public:
             throw malformed("worker " + std::to_string(worker),
                             {0, "a gradient of parameters that it has read",
                              static_cast<std::int64_t>(head.read)});
-        const auto clock = static_cast<std::int64_t>(head.clock);
-        if (clock <= attendance_.last_clock(worker))
-            throw malformed("worker " + std::to_string(worker),
-                            {32, "a clock above its last gradient's", clock});
         if (!compares) versions_.release(worker);  // its answer has arrived
-        const bool dropped = attendance_.push(worker, clock, now);
+        const bool dropped = attendance_.push(worker, static_cast<std::int64_t>(head.clock), now);
         w.took_last = dropped ? 0 : 1;
         w.staleness = version_ - head.read;
         if (dropped) {

@@ -594,28 +594,6 @@ TEST_CASE("a push that cannot be is refused, and changes nothing") {
     CHECK(server.parameters()[0] == 1.0f);
 }
 
-TEST_CASE("a gradient whose clock is not above its worker's last one is refused") {
-    const parameter_server options{sgd{.learning_rate = 1.0}, bulk_synchronous{}};
-    served server(options, 2, {1.0f});
-    server.push(0, {0.5f});
-    server.push(1, {0.5f});
-    CHECK(server.parameters()[0] == 0.5f);
-    const layout tensors = layout().add("w", {1});
-    const float one = 1.0f;
-    for (const std::uint64_t clock : {0u, 1u}) {
-        bytes content(wire::push_head_bytes(1));
-        none{}.bind(tensors).encode(tensors[0], std::span(&one, 1), content);
-        const std::uint64_t size = content.size() - wire::push_head_bytes(1);
-        wire::write_push_head({.round = 1, .read = 1, .clock = clock}, std::span(&size, 1),
-                              content.data());
-        CHECK_THROWS_WITH_AS(server.server().push(0, content, {}),
-                             doctest::Contains("a clock above its last gradient's"), malformed);
-    }
-    server.push(0, {0.5f});  // nobody has noticed
-    server.push(1, {0.5f});
-    CHECK(server.parameters()[0] == 0.0f);
-}
-
 TEST_CASE("a gradient of which the end is no number changes nothing, not even the beginning") {
     const parameter_server options{sgd{.learning_rate = 1.0}, asynchronous{}};
     const floats start(40000, 1.0f), good(40000, 0.5f);
