@@ -15,6 +15,7 @@
 #include <exception>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -22,8 +23,10 @@
 #include "join.hpp"
 #include "ready_gradients.hpp"
 #include "sotto/collectives/broadcast.hpp"
+#include "sotto/collectives/operation.hpp"
 #include "sotto/compressors/top_k.hpp"
 #include "sotto/consensus/fixed_rounds.hpp"
+#include "sotto/core/layout.hpp"
 #include "sotto/mixing/choco.hpp"
 #include "sotto/optimizers/sgd.hpp"
 #include "sotto/strategies/all_reduce.hpp"

@@ -156,7 +156,7 @@ inline duration longest_of(const simulated_options& options) {
     return 3 * options.dead_after;
 }
 
-/// Every so manieth seed is run twice.
+/// Whether a seed is run twice.
 inline bool is_repeated(std::uint64_t seed) {
     return seed % 20 == 0;
 }

@@ -305,7 +305,9 @@ private:
             if (other != rank_ && at(other).is == standing::alive) visit(at(other));
     }
 
+    /// Once: what came with one frame may hold more of them.
     void lose(int rank, std::string cause, errc code) {
+        if (at(rank).is == standing::failed) return;
         at(rank).is = standing::failed;
         gone_ranks_.push_back({rank, std::move(cause), code});
         ++version_;

@@ -94,71 +94,72 @@ std::vector<std::int64_t> saved_rounds(Server& server) {
     return found;
 }
 
+/// A server of two workers, ranks 1 and 2, who have begun. It makes a step of a gradient of each.
+struct served_two {
+    using options = decltype(parameter_server{sgd{}, bulk_synchronous{}, no_compensation{}, none{},
+                                              serving{.dedicated = true}});
+
+    handed_in t;
+    layout tensors = one_number();
+    serving_rank<options, handed_in> server{options{.servers = {.dedicated = true}}, tensors,
+                                            shards_of(tensors, 1)[0], server_roles(1, true, 0, 3),
+                                            t};
+
+    served_two() {
+        server.survive({});
+        begin();
+        push({{1, attaching()}, {2, attaching()}});
+    }
+
+    void begin() {
+        const float start = 0.0f;
+        server.begin(std::span(&start, 1));
+    }
+    void push(std::deque<std::pair<int, bytes>> pushes) {
+        t.pushes = std::move(pushes);
+        server.serve();
+    }
+    std::uint64_t version() { return server.server().version(); }
+};
+
 }  // namespace
 
 TEST_CASE("a gradient that waits for the others of its round is no round of what a server saves") {
-    const layout tensors = one_number();
-    const parameter_server options{sgd{}, bulk_synchronous{}, no_compensation{}, none{},
-                                   serving{.dedicated = true}};
-    handed_in t;
-    serving_rank server(options, tensors, shards_of(tensors, 1)[0], server_roles(1, true, 0, 3), t);
-    server.survive({});
+    served_two of;
     using rounds = std::vector<std::int64_t>;
-    const float start = 0.0f;
-    server.begin(std::span(&start, 1));
-    t.pushes = {{1, attaching()}, {2, attaching()}};
-    server.serve();
-
-    t.pushes = {{1, gradient(0, 0)}};
-    server.serve();
-    CHECK(server.server().version() == 0);
-    CHECK(saved_rounds(server) == rounds{0, 0});
-    t.pushes = {{2, gradient(0, 0)}};
-    server.serve();
-    CHECK(server.server().version() == 1);
-    CHECK(saved_rounds(server) == rounds{1, 1});
+    of.push({{1, gradient(0, 0)}});
+    CHECK(of.version() == 0);
+    CHECK(saved_rounds(of.server) == rounds{0, 0});
+    of.push({{2, gradient(0, 0)}});
+    CHECK(of.version() == 1);
+    CHECK(saved_rounds(of.server) == rounds{1, 1});
 
     // Nor where the round is complete because another worker goes.
-    t.pushes = {{1, gradient(1, 1)}};
-    server.serve();
-    CHECK(saved_rounds(server) == rounds{1, 1});
-    server.went(2);
-    CHECK(server.server().version() == 2);
-    CHECK(saved_rounds(server) == rounds{2, 1});
+    of.push({{1, gradient(1, 1)}});
+    CHECK(saved_rounds(of.server) == rounds{1, 1});
+    of.server.went(2);
+    CHECK(of.version() == 2);
+    CHECK(saved_rounds(of.server) == rounds{2, 1});
 }
 
 TEST_CASE("who begins anew while others are still sent the end of the time before is taken later") {
-    const layout tensors = one_number();
-    const parameter_server options{sgd{}, bulk_synchronous{}, no_compensation{}, none{},
-                                   serving{.dedicated = true}};
-    handed_in t;
-    serving_rank server(options, tensors, shards_of(tensors, 1)[0], server_roles(1, true, 0, 3), t);
-    server.survive({});
-    const float start = 0.0f;
-    server.begin(std::span(&start, 1));
-    t.pushes = {{1, attaching()}, {2, attaching()}};
-    server.serve();
-    for (const std::uint64_t round : {0u, 1u, 2u}) {
-        t.pushes = {{1, gradient(round, round)}, {2, gradient(round, round)}};
-        server.serve();
-    }
-    t.pushes = {{0, done()}, {1, done()}};
-    server.serve();
-    server.went(2);  // all that are there are done
-    t.pushes = {{1, attaching()}};
-    server.serve();
-    CHECK(t.pushes.size() == 1);
-    CHECK(server.is_over());
+    served_two of;
+    for (const std::uint64_t round : {0u, 1u, 2u})
+        of.push({{1, gradient(round, round)}, {2, gradient(round, round)}});
+    of.push({{0, done()}, {1, done()}});
+    of.server.went(2);  // all that are there are done
+    of.push({{1, attaching()}});
+    CHECK(of.t.pushes.size() == 1);
+    CHECK(of.server.is_over());
 
-    server.begin_again();
-    server.came(2);
-    server.begin(std::span(&start, 1));
-    t.pushes.push_back({2, attaching()});
-    server.serve();
-    CHECK(t.pushes.empty());
-    for (const int worker : {1, 2}) {  // both go on with clock 1, as in any time
-        t.pushes = {{worker, gradient(0, 3)}};
-        server.serve();
-        CHECK(server.server().version() == (worker == 1 ? 3 : 4));
-    }
+    of.server.begin_again();
+    of.server.came(2);
+    of.begin();
+    of.t.pushes.push_back({2, attaching()});
+    of.server.serve();
+    CHECK(of.t.pushes.empty());
+    of.push({{1, gradient(0, 3)}});  // both go on with clock 1, as in any time
+    CHECK(of.version() == 3);
+    of.push({{2, gradient(0, 3)}});
+    CHECK(of.version() == 4);
 }

@@ -215,3 +215,21 @@ TEST_CASE("without failures polls go on for ever, each with the verdict of all v
                          reference.begin()));
     }
 }
+
+TEST_CASE("a rank that says in one breath that it gave this one up and that it failed went once") {
+    const auto now = time_point{};
+    membership here(0, 2, 3, {}, seed_between, now), there(1, 2, 3, {}, seed_between, now);
+    here.tolerate();
+    control_stream& words = there.stream(0);
+    for (const std::uint32_t gone : {0u, 1u}) {
+        bytes report;
+        wire::append_report({gone, 0, "it was silent", {gone}, {}}, report);
+        words.send({.type = wire::frame_type::report}, report);
+    }
+    here.received(1, words.output(), now);
+    const auto first = here.next_gone();
+    REQUIRE(first);
+    CHECK(first->rank == 1);
+    CHECK(first->cause == "it has given this rank up: it was silent");
+    CHECK_FALSE(here.next_gone());
+}
