@@ -292,7 +292,7 @@ TEST_CASE("what is not finite is refused by the rank that gets it, with who sent
             exchange.release(0);
             collectives::run(transport, exchange);
         } catch (const error& e) {
-            // Its values are not finite to rank 1 either: it must not be missed before that is said.
+            // Its values are not finite to rank 1 either: it is not missed before that is said.
             if (transport.rank() == 1) transport.agree(true);
             {
                 const std::lock_guard hold(lock);
