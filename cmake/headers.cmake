@@ -243,6 +243,7 @@ set(sotto_headers
     include/sotto/strategies/under_way.hpp
     include/sotto/strategies/work_of_gradient.hpp
     include/sotto/topologies/complete.hpp
+    include/sotto/topologies/connected.hpp
     include/sotto/topologies/edge_list.hpp
     include/sotto/topologies/exponential.hpp
     include/sotto/topologies/hypercube.hpp

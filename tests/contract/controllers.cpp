@@ -57,13 +57,16 @@ TEST_CASE_TEMPLATE_DEFINE("rounds end, whatever becomes of the distance", C, end
     std::int64_t step = 0;
     for (const double lambda : {1.0, 1.5, 0.5, 0.0})
         for (const double known : {0.9, 1.0, 0.0, nan})
-            for (const double distance : {0.0, 1e-9, 1.0, 1e9, infinity, nan}) {
-                CAPTURE(lambda);
-                CAPTURE(known);
-                CAPTURE(distance);
-                CHECK(rounds_of(control, reading_of(step++, distance, known), lambda) <=
-                      rounds_bound);
-            }
+            for (const double distance : {0.0, 1e-9, 1.0, 1e9, infinity, nan})
+                for (const std::int64_t period : {0, 1, 3, 1000}) {
+                    CAPTURE(lambda);
+                    CAPTURE(known);
+                    CAPTURE(distance);
+                    CAPTURE(period);
+                    consensus_reading now = reading_of(step++, distance, known);
+                    now.period = period;
+                    CHECK(rounds_of(control, now, lambda) <= rounds_bound);
+                }
 }
 TEST_CASE_TEMPLATE_APPLY(ends, testing::every_controller);
 
@@ -88,18 +91,20 @@ TEST_CASE_TEMPLATE_DEFINE("ranks that are told the same do the same", C, agrees)
 }
 TEST_CASE_TEMPLATE_APPLY(agrees, testing::every_controller);
 
-TEST_CASE_TEMPLATE_DEFINE("exact distances are asked for by those alone that say so", C,
+TEST_CASE_TEMPLATE_DEFINE("distances are asked for, exact or estimated, as the options say", C,
                           says_what_it_needs) {
     auto control = bound<C>();
-    bool exact = false;
+    bool exact = false, estimated = false;
     for (std::int64_t step = 0; step < 20; ++step) {
         const auto where = reading_of(step, 1.0).where;
         const consensus_measure needed = control.needs(where);
         exact |= needed == consensus_measure::exact;
+        estimated |= needed == consensus_measure::estimate;
         rounds_of(control, reading_of(step, 1.0), 0.5);
         CHECK(control.needs(where) == needed);  // of a step, not of a round
     }
     CHECK(exact == controlling::measures_exactly<C>);
+    CHECK(estimated == controlling::estimates<C>);
 }
 TEST_CASE_TEMPLATE_APPLY(says_what_it_needs, testing::every_controller);
 

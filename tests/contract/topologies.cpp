@@ -11,6 +11,7 @@
 #include "sotto/core/describe.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/random.hpp"
+#include "sotto/topologies/connected.hpp"
 #include "sotto/topologies/spectrum.hpp"
 #include "sotto/topologies/topology.hpp"
 #include "support/all_gossip_policies.hpp"
@@ -109,6 +110,14 @@ TEST_CASE_TEMPLATE_DEFINE("what a rank mixes in is what others send it", T, link
 }
 TEST_CASE_TEMPLATE_APPLY(links_have_two_ends, testing::every_topology);
 
+TEST_CASE_TEMPLATE_DEFINE("what brings ranks together is not refused", T, is_connected) {
+    with_every_size<T>([](int ranks) {
+        auto state = bound<T>(ranks);
+        CHECK_NOTHROW(topologies::require_connected(state));
+    });
+}
+TEST_CASE_TEMPLATE_APPLY(is_connected, testing::every_topology);
+
 TEST_CASE_TEMPLATE_DEFINE("ranks come together, and where their mean was", T, comes_together) {
     with_every_size<T>([](int ranks) {
         auto state = bound<T>(ranks);
@@ -134,8 +143,17 @@ TEST_CASE_TEMPLATE_DEFINE("its second singular value bounds what a period leaves
         CHECK(summary.period == state.period());
         if (summary.period == 0) {
             CHECK(std::isnan(summary.second_singular_value));
+            if (std::isnan(summary.mean_contraction)) return;
+            constexpr int drawn = 2000;
+            const std::vector<double> x = spread(ranks);
+            double left = 0.0;
+            for (std::int64_t round = 0; round < drawn; ++round)
+                left += std::pow(distance_to_mean(mixed(state.matrix(round), x)), 2) / drawn;
+            const double most = summary.mean_contraction * distance_to_mean(x);
+            CHECK(left <= 1.05 * most * most + 1e-12);
             return;
         }
+        CHECK(summary.mean_contraction == summary.second_singular_value);
         CHECK(summary.second_singular_value >= 0.0);
         CHECK((ranks == 1 || summary.second_singular_value < 1.0));
         std::vector<double> x = spread(ranks);

@@ -101,6 +101,13 @@ TEST_CASE("distances are measured exactly, over any transport, without taking me
     CHECK(allocations<testing::over_group_of_group>(measured, 4) == 0);
 }
 
+TEST_CASE("a rank that first measures late, over its weight, has the memory for it") {
+    takes_no_memory(
+        gossip{plain, topologies::exponential{},
+               control_phases{no_control{}, 1.0, fraction_of_maximum{.maxima = {{0.0, 1.0}}}},
+               none{}, mixing::push_sum{}});
+}
+
 TEST_CASE("ranks that meet rarely take no memory either, by SparseLoCo or by gossip") {
     takes_no_memory(local_updates{plain, sparse_loco(), {.every = 3}});
     takes_no_memory(local_updates{plain, gossip{sgd{.learning_rate = 1.0}}, {.every = 3}});

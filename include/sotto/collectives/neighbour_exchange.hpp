@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -23,7 +24,7 @@ namespace sotto::collectives {
 /// How values that come in are taken.
 ///   differences   x += sum of w_j (x_j - x): by rows that add up to 1 with a rank's own weight
 ///   shares        x = s x + sum of w_j x_j: by columns, where each rank shares out what it has and
-///                 keeps s of it
+///                 keeps s of it. The last value is the weight that the others are over, above 0
 enum class mixing_by : std::uint8_t { differences, shares };
 
 /// One round of gossip: a rank's values go to its neighbours, theirs come in, and are mixed, in
@@ -152,9 +153,10 @@ public:
         return complete();
     }
 
-    /// Of the last round: the sum of squares of what was added to the values.
+    /// Of the last round: the sum of squares of what was added to the values; by shares, of what
+    /// was added to values over their weight.
     double squared_change() const noexcept { return squared_change_; }
-    /// The same of each part.
+    /// The same of each part, which the weight is none of.
     std::span<const double> squared_changes() const noexcept { return changes_; }
 
 private:
@@ -234,8 +236,12 @@ private:
     }
 
     void mix(std::span<float> values) {
-        const std::int64_t begin = begin_of(mixed_), end = end_of(mixed_);
-        std::int64_t from = begin;
+        const std::int64_t begin = begin_of(mixed_);
+        std::int64_t from = begin, end = end_of(mixed_);
+        if (how_ == mixing_by::shares && mixed_ == 0) {
+            --end;
+            mix_weight(values, end - begin);
+        }
         std::size_t place = places_.empty() ? 0 : part_at(begin);
         while (from < end) {
             const bool is_last = places_.empty() || place + 1 == places_.size();
@@ -254,24 +260,34 @@ private:
                                         1);
     }
 
+    /// The weight is the last value of all, so that it is mixed before whatever is over it.
+    void mix_weight(std::span<float> values, std::int64_t place) {
+        const auto weight = part_of(values, place, 1);
+        weight_before_ = weight[0];
+        kernels::average(static_cast<float>(own_share_), weight, others_);
+        weight_after_ = weight[0];
+        if (!std::isfinite(weight_after_)) refuse(begin_of(mixed_) + place);
+    }
+
     double mix_part(std::span<float> values, std::int64_t first, std::int64_t count) {
-        const auto part =
-            values.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count));
+        const auto part = part_of(values, first, count);
+        const double change = how_ == mixing_by::differences
+                                  ? kernels::mix(part, others_)
+                                  : kernels::share_out(static_cast<float>(own_share_), part,
+                                                       others_, weight_before_, weight_after_);
+        if (!kernels::is_finite(change)) refuse(begin_of(mixed_) + first);
+        return change;
+    }
+
+    /// A part of a rank's own values in the segment that is mixed, with the others' in others_.
+    std::span<float> part_of(std::span<float> values, std::int64_t first, std::int64_t count) {
         others_.clear();
         for (std::size_t i = 0; i < sources_.size(); ++i)
             if (!sources_[i].is_lost && !sources_[i].is_absent)
                 others_.push_back({sources_[i].weight,
                                    arrival(mixed_, i).subspan(static_cast<std::size_t>(first),
                                                               static_cast<std::size_t>(count))});
-        double change = 0.0;
-        if (how_ == mixing_by::differences) {
-            change = kernels::mix(part, others_);
-        } else {
-            kernels::average(static_cast<float>(own_share_), part, others_);
-            change = kernels::sum_of_squares(part);
-        }
-        if (!kernels::is_finite(change)) refuse(begin_of(mixed_) + first);
-        return change;
+        return values.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count));
     }
 
     [[noreturn]] void refuse(std::int64_t first) const {
@@ -332,6 +348,7 @@ private:
     std::span<const std::int64_t> places_;
     std::vector<link> sources_, targets_;
     double own_share_ = 1.0;
+    float weight_before_ = 1.0f, weight_after_ = 1.0f;  // by shares, in this round
     std::int64_t segments_ = 0;
     std::int64_t released_ = 0;
     std::int64_t received_ = 0, sent_ = 0;  // segments that are posted

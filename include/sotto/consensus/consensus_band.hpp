@@ -12,7 +12,8 @@ namespace sotto {
 /// Keeps ranks neither too far from each other nor too close: some disagreement late in training is
 /// said to help. Above the band further rounds are done as by consensus_control; below it the next
 /// step does without any, and the one after that has one again, which measures.
-///   math    low * rate * phi <= Theta <= high * rate * phi, with phi as in consensus_control
+///   math    low * rate * phi <= Theta <= high * rate * phi, with Theta and phi as in
+///           consensus_control
 ///   errors  invalid_option: low not in [0, high), and as consensus_control
 ///   source  Kong et al. 2021, arXiv:2102.04828, phase 2
 struct consensus_band {
@@ -55,7 +56,8 @@ public:
     bool wants_another(const consensus_reading& now) noexcept {
         norm_.add(now);
         step_ = now.where.step;
-        is_close_ = now.distance < low_ * now.learning_rate * norm_.value();
+        is_close_ = close_.add(now, now.distance < low_ * now.learning_rate * norm_.value(),
+                               detail::period_of(now));
         return limit_.wants_another(now, target(now));
     }
     double target(const consensus_reading& now) const noexcept {
@@ -66,6 +68,7 @@ private:
     double low_, high_;
     detail::norm_average norm_;
     detail::round_limit limit_;
+    detail::rounds_in_a_row close_;
     std::int64_t step_ = -1;  // of the last reading
     bool is_close_ = false;   // then
 };

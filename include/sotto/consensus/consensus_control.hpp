@@ -49,8 +49,11 @@ inline void check_control(const char* policy, double rho, double average, int ro
 /// Keeps ranks closer than a step is long: mixes until the estimated distance is below rho times
 /// learning rate times gradient norm.
 ///   math    another round while Theta > rho * rate * phi, with phi the running mean over steps of
-///           the gradients' norm, phi = average * phi + (1 - average) * phi_t. No more rounds than
-///           would bring the distance to the target by mixing alone, and at most rounds_max
+///           the gradients' norm, phi = average * phi + (1 - average) * phi_t. Where matrices take
+///           turns Theta is the largest of the last period of rounds of this step, so that a step
+///           has at least that many; where each is drawn anew, of one round. No more rounds than
+///           would bring the distance to the target by mixing alone, in whole periods, and at most
+///           rounds_max, where lambda is not known that alone
 ///   wire    two numbers summed over all ranks for each round
 ///   errors  invalid_option: rho not above 0, average not in [0, 1), rounds_max below 1
 ///   source  Kong et al. 2021, Consensus control for decentralized deep learning, arXiv:2102.04828

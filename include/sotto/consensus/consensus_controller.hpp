@@ -17,7 +17,9 @@ namespace sotto {
 ///   nothing   not at all
 ///   estimate  Theta = sqrt(1/n sum of ||sum over j of w_ij x_j - x_i||^2), which a round of mixing
 ///             computes anyway; one number is summed over the ranks. It is of the parameters before
-///             that round, and Xi <= Theta / (1 - lambda), Theta <= 2 Xi
+///             that round, and Xi <= Theta / (1 - lambda), Theta <= 2 Xi, with lambda of that
+///             round's matrix. Where matrices take turns lambda of one may be 1, and Theta 0 of
+///             ranks that are far apart: only those of a whole period say something
 ///   exact     Xi = sqrt(1/n sum of ||x_i - mean||^2), after the round; takes an all-reduce of the
 ///             parameters, so that it is for studies
 enum class consensus_measure : std::uint8_t { nothing, estimate, exact };
@@ -35,13 +37,15 @@ struct consensus_reading {
     int rounds = 0;                      // of mixing, in this step
     double distance = 0.0;               // as the controller wants it measured
     double second_singular_value = 0.0;  // of a round; not a number where that is not known
+    std::int64_t period = 1;  // rounds after which matrices repeat; 0: each is drawn anew
 };
 
 /// How many rounds of mixing a step gets. All ranks ask alike and are told the same, so that they
 /// do the same. Options have `bind()`; the state has
 ///   needs(where) -> consensus_measure  what it is to be told of in a step; where that can be
 ///                                      exact, the options say `static constexpr bool
-///                                      measures_exactly`
+///                                      measures_exactly = true`, and where it is never an
+///                                      estimate, `estimates = false`
 ///   wants_another(reading) -> bool     whether another round is to be done, after at least one
 /// and may have, with the default for those that do not,
 ///   wants_one(where) -> bool           whether a step is to have any; yes
@@ -63,6 +67,12 @@ namespace controlling {
 template <class C>
 concept measures_exactly = requires {
     requires C::measures_exactly;
+};
+
+/// Whether it may ask for an estimate: unless it says that it does not.
+template <class C>
+concept estimates = !requires {
+    requires !C::estimates;
 };
 
 template <class State>
@@ -97,20 +107,56 @@ inline int rounds_to_reach(double distance, double target, double second_singula
     return static_cast<int>(std::clamp(std::ceil(rounds), 1.0, static_cast<double>(most)));
 }
 
-/// Goes on until a distance is below its target, or rounds that should have sufficed are done.
-class round_limit {
+/// Whether something has been so of a step's last rounds, one after the other.
+class rounds_in_a_row {
 public:
-    explicit round_limit(int most) noexcept : most_(most) {}
-
-    bool wants_another(const consensus_reading& now, double target) noexcept {
-        if (now.rounds <= 1)
-            allowed_ = 1 + rounds_to_reach(now.distance, target, now.second_singular_value, most_);
-        return now.distance > target && now.rounds < std::min(allowed_, most_);
+    /// Whether it is so of the last `count`, this one among them.
+    bool add(const consensus_reading& now, bool is_so, std::int64_t count) noexcept {
+        if (now.rounds <= 1) rounds_ = 0;
+        rounds_ = is_so ? rounds_ + 1 : 0;
+        return rounds_ >= count;
     }
 
 private:
+    std::int64_t rounds_ = 0;
+};
+
+/// How many rounds an estimate must be judged by: those of a period; where each is drawn anew, one.
+inline std::int64_t period_of(const consensus_reading& now) noexcept {
+    return std::max<std::int64_t>(now.period, 1);
+}
+
+/// Goes on until a distance is at or below its target, or rounds that should have sufficed are
+/// done. Estimates must be so in a whole period of rounds, the last ones of this step.
+///   math    where n rounds are judged, up to n + rounds_to_reach(the largest of the first n), the
+///           latter as whole periods: what a part of a period does is not known
+class round_limit {
+public:
+    explicit round_limit(int most,
+                         consensus_measure measured = consensus_measure::estimate) noexcept
+        : most_(most), is_exact_(measured == consensus_measure::exact) {}
+
+    bool wants_another(const consensus_reading& now, double target) noexcept {
+        const std::int64_t judged = is_exact_ ? 1 : period_of(now);
+        if (now.rounds <= 1) largest_ = 0.0, allowed_ = most_;
+        if (now.rounds <= judged && now.distance > largest_) largest_ = now.distance;
+        if (now.rounds == judged) allowed_ = judged + in_periods(now, target);
+        const bool is_near = near_.add(now, !(now.distance > target), judged);
+        return !is_near && now.rounds < std::min<std::int64_t>(allowed_, most_);
+    }
+
+private:
+    std::int64_t in_periods(const consensus_reading& now, double target) const noexcept {
+        const std::int64_t period = period_of(now);
+        const int rounds = rounds_to_reach(largest_, target, now.second_singular_value, most_);
+        return (rounds + period - 1) / period * period;
+    }
+
     int most_;
-    int allowed_ = 1;
+    bool is_exact_;
+    double largest_ = 0.0;
+    std::int64_t allowed_ = 1;
+    rounds_in_a_row near_;
 };
 
 }  // namespace detail

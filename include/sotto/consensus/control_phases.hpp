@@ -1,11 +1,15 @@
 #pragma once
 
+#include <string>
+
 #include "sotto/consensus/consensus_controller.hpp"
+#include "sotto/core/errors.hpp"
 
 namespace sotto {
 
 /// One controller up to an epoch and another from then on; they nest:
 /// `control_phases{consensus_control{}, 6.0, no_control{}}`.
+///   errors  invalid_option: an epoch below 0, or not a number; what the two refuse
 template <consensus_controller First, consensus_controller Then>
 struct control_phases {
     First first{};
@@ -14,6 +18,7 @@ struct control_phases {
 
     static constexpr bool measures_exactly =
         controlling::measures_exactly<First> || controlling::measures_exactly<Then>;
+    static constexpr bool estimates = controlling::estimates<First> || controlling::estimates<Then>;
     class state;
     state bind() const { return state(*this); }
     void describe(auto&& field) const {
@@ -30,7 +35,11 @@ template <consensus_controller First, consensus_controller Then>
 class control_phases<First, Then>::state {
 public:
     explicit state(const control_phases& options)
-        : epoch_(options.epoch), first_(options.first.bind()), then_(options.then.bind()) {}
+        : epoch_(options.epoch), first_(options.first.bind()), then_(options.then.bind()) {
+        if (!(epoch_ >= 0.0))
+            throw invalid_option("control_phases: epoch is " + std::to_string(epoch_) +
+                                 "; it must be at least 0");
+    }
 
     consensus_measure needs(const round_info& where) const noexcept {
         return where.epoch < epoch_ ? first_.needs(where) : then_.needs(where);

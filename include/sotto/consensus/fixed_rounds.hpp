@@ -9,6 +9,7 @@ namespace sotto {
 
 /// One round of mixing a step, whatever comes of it.
 struct no_control {
+    static constexpr bool estimates = false;
     struct state {
         consensus_measure needs(const round_info&) const noexcept {
             return consensus_measure::nothing;
@@ -24,6 +25,7 @@ struct no_control {
 struct fixed_rounds {
     int rounds = 1;
 
+    static constexpr bool estimates = false;
     struct state {
         int rounds;
         consensus_measure needs(const round_info&) const noexcept {

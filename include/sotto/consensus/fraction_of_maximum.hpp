@@ -31,6 +31,7 @@ struct fraction_of_maximum {
     int rounds_max = 256;
 
     static constexpr bool measures_exactly = true;
+    static constexpr bool estimates = false;
     class state;
     state bind() const;
     void describe(auto&& field) const {
@@ -47,7 +48,7 @@ struct fraction_of_maximum {
 class fraction_of_maximum::state {
 public:
     explicit state(const fraction_of_maximum& options)
-        : options_(options), limit_(options.rounds_max) {
+        : options_(options), limit_(options.rounds_max, consensus_measure::exact) {
         if (!(options.fraction > 0.0))
             throw invalid_option("fraction_of_maximum: fraction is " +
                                  std::to_string(options.fraction) + "; it must be above 0");

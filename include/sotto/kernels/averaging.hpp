@@ -101,6 +101,35 @@ struct mixed_values {
     }
 };
 
+/// Values that are shared out, and by how much they move over the weights that go with them.
+struct shared_values {
+    float own_share;
+    float* own;
+    const weighted_values* others;
+    std::size_t n;
+    float over_before, over_after;
+
+    SOTTO_INLINE void ahead(std::size_t i) const noexcept {
+        fetch_ahead(own + i);
+        for (std::size_t j = 0; j < n; ++j) fetch_ahead(others[j].values.data() + i);
+    }
+
+    template <class V, class Wide>
+    SOTTO_INLINE void at(std::size_t i, Wide& to) const noexcept {
+        SOTTO_UNFUSED_BODY
+        V value;
+        load(value, own + i);
+        V sum = own_share * value;
+        for (std::size_t j = 0; j < n; ++j) {
+            V other;
+            load(other, others[j].values.data() + i);
+            sum = sum + others[j].weight * other;
+        }
+        store(sum, own + i);
+        widen(over_after * sum - over_before * value, to);
+    }
+};
+
 inline void require_size_of_own(const char* name, std::size_t size,
                                 std::span<const weighted_values> others) {
     for (std::size_t j = 0; j < others.size(); ++j)
@@ -140,6 +169,25 @@ inline double mix(std::span<float> own, std::span<const weighted_values> others)
     detail::require_size_of_own("mix", own.size(), others);
     return run_unfused<detail::sum_squares>(
         best_instruction_set(), detail::mixed_values{own.data(), others.data(), others.size()},
+        own.size());
+}
+
+/// The step of push-sum: what a worker keeps of its values and what others give it of theirs. Of
+/// such values only what they are over a weight, which is shared out alike, says something.
+///   math    x' = s x + sum over j of s_j x_j, the bits of average; returns the sum of squares of
+///           x' / a' - x / a, in double, where a and a' are the weight before and after. It is
+///           finite only if every change is. The same bits on every instruction set
+///   cost    as average
+///   errors  as average
+///   source  Kempe, Dobra, Gehrke 2003, Gossip-based computation of aggregate information
+inline double share_out(float own_share, std::span<float> own,
+                        std::span<const weighted_values> others, float weight_before,
+                        float weight_after) {
+    detail::require_size_of_own("share_out", own.size(), others);
+    return run_unfused<detail::sum_squares>(
+        best_instruction_set(),
+        detail::shared_values{own_share, own.data(), others.data(), others.size(),
+                              1.0f / weight_before, 1.0f / weight_after},
         own.size());
 }
 

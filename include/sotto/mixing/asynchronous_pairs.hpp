@@ -11,8 +11,11 @@ namespace sotto::mixing {
 ///   math    x_i and x_j become their mean; then x_i -= rate g, with g computed at x_i as it was
 ///           when the step began. What one gains the other loses, whatever else moves either
 ///           meanwhile, so that the mean over the ranks is kept
+///   shape   links that go both ways, and join all ranks. What they weigh does not count: of its
+///           neighbours a rank chooses one, all alike, and both take their mean
 ///   wire    the parameters, there, and back how they are to change
 ///   cost    16 bytes a parameter
+///   errors  invalid_option: links that go one way or do not join all ranks; measure_every
 ///   source  Lian et al. 2018, Asynchronous decentralized parallel stochastic gradient descent,
 ///           arXiv:1710.06952
 struct asynchronous_pairs {

@@ -16,7 +16,10 @@ namespace sotto::mixing {
 ///   math    psi = x - rate g(x);  x = W (psi + x - psi of the step before), in the first step
 ///           x = W psi. The rate stays inside psi, so that it may change from step to step
 ///   shape   needs a matrix without eigenvalues of -1/3 or below: not the ring of an even number,
-///           but topologies::lazy{ring{}}
+///           but topologies::lazy{ring{}}. It must be the same in all rounds: by matrices that take
+///           turns or are drawn anew it diverges. So it does, more rarely, where the number of
+///           rounds changes much from step to step: by 1, 1 and 60 in turn on a lazy ring of 8,
+///           though not by 1, 1 and 4; a number for good is safe
 ///   cost    8 bytes a parameter, two passes more
 ///   source  Tang et al. 2018, D^2: Decentralized training over decentralized data,
 ///           arXiv:1803.07068; Yuan et al. 2019, Exact diffusion

@@ -16,7 +16,8 @@ namespace sotto::mixing {
 ///   math    y = W y + g - g of the step before, y = g in the first; x = W (x - rate y). The mean
 ///           of y over the ranks is that of the gradients
 ///   cost    twice the bytes between ranks; 16 bytes a parameter
-///   source  Di Lorenzo and Scutari 2016; Nedic, Olshevsky, Shi 2017 (DIGing)
+///   source  Di Lorenzo and Scutari 2016, NEXT, arXiv:1602.00591; Nedic, Olshevsky, Shi 2017
+///           (DIGing), arXiv:1607.03218
 struct gradient_tracking {
     class state;
     state bind(const layout& tensors) const;

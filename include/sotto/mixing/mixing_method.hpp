@@ -16,8 +16,9 @@ namespace sotto {
 ///                                   the parameters, and before it is mixed; nothing
 ///   companion() -> span<float>      a second vector, as long as the parameters, that is mixed
 ///                                   beside them by the same matrix; none
-///   wants_mean() -> bool            whether all ranks take their mean in this step, in place of
-///                                   mixing with neighbours; no
+///   wants_mean() -> bool            whether all ranks take their mean after this step, once and
+///                                   whatever the controller says, in place of mixing with
+///                                   neighbours; no
 ///   settle(parameters, next, rate)  when `next` was mixed; the optimizer's learning rate. Nothing
 ///                                   that can fail follows; nothing
 ///   commit(), rollback()            noexcept: the step took place, or it did not and all is as

@@ -19,7 +19,9 @@ namespace sotto::mixing {
 /// SlowMo around another method: every so many steps all ranks take their mean, and a slow momentum
 /// goes on in the direction in which they went since the last time.
 ///   math    every `every` steps, with x0 the parameters after the last time and x the mean of all:
-///           u = momentum * u + (x0 - x) / rate;  x = x0 - factor * rate * u
+///           u = momentum * u + (x0 - x) / rate;  x = x0 - factor * rate * u. The mean is of where
+///           the step led, also by combine_then_adapt, and is taken once, whatever the controller
+///           says of that step
 ///   cost    8 bytes a parameter, and an all-reduce every so many steps
 ///   errors  invalid_option: every below 1, momentum not in [0, 1), factor not above 0
 ///   source  Wang et al. 2020, SlowMo, arXiv:1910.00643
@@ -30,6 +32,16 @@ struct slow_momentum {
         "mixing::slow_momentum: d_squared takes whatever moves the parameters between two "
         "steps for a step of its own, and would repeat the slow momentum's for ever: use "
         "gradient_tracking{}, which brings ranks together as well");
+    static_assert(
+        !mixing::by_copies<Inner>,
+        "mixing::slow_momentum: the copies that choco keeps know nothing of the mean that "
+        "all take, and would pull ranks apart again: use another method inside");
+    static_assert(!mixing::in_pairs<Inner>,
+                  "mixing::slow_momentum: ranks that mix in pairs when they like have no step in "
+                  "common in which all could take their mean: use another method inside");
+    static_assert(!mixing::has_means<mixing_state<Inner>>,
+                  "mixing::slow_momentum: the method inside takes means of its own, in other "
+                  "steps: one slow momentum is enough");
 
     Inner inner{};
     std::int64_t every = 48;
@@ -39,8 +51,6 @@ struct slow_momentum {
     static constexpr bool needs_rate = true;
     static constexpr bool combines_first = mixing::combines_first<Inner>;
     static constexpr bool by_shares = mixing::by_shares<Inner>;
-    static constexpr bool in_pairs = mixing::in_pairs<Inner>;
-    static constexpr bool by_copies = mixing::by_copies<Inner>;
     static constexpr bool plain_steps = mixing::plain_steps<Inner>;
     class state;
     state bind(const layout& tensors) const { return {*this, tensors}; }

@@ -14,7 +14,7 @@ struct consensus_report {
     std::int64_t rounds = -1;    // of mixing; -1: no rank mixes with neighbours
     double change = unknown;     // by how much mixing moved this rank's parameters: the norm, of
                                  // the last round
-    double estimate = unknown;   // Theta, over all ranks, see consensus_measure
+    double estimate = unknown;   // Theta of the last round, over all ranks, see consensus_measure
     double distance = unknown;   // Xi, exact, over all ranks
     double target = unknown;     // that a controller keeps estimate or distance below
     double critical = unknown;   // the critical distance, estimated

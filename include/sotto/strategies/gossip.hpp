@@ -66,7 +66,8 @@ struct surviving {
 ///   errors  non_finite, on the rank whose gradient it is; an error of errc::non_finite naming the
 ///           neighbour; malformed; peer_failure. This rank's parameters and optimizer then stand as
 ///           after its last step; ranks do not agree on a step, so that others may have done it.
-///           invalid_option, when it is bound: a mixing matrix that does not keep the mean
+///           invalid_option, when it is bound: a mixing matrix that does not keep the mean, links
+///           that never bring all ranks together; in the round of a matrix that is drawn anew
 ///   source  Lian et al. 2017, arXiv:1705.09056; Kong et al. 2021, Consensus control for
 ///           decentralized deep learning, arXiv:2102.04828
 template <class Optimizer = sgd, class Topology = topologies::ring, class Control = no_control,
@@ -100,7 +101,17 @@ struct gossip {
     static_assert(
         !mixing::by_copies<Mixing> || !remembers<Compressor>,
         "gossip: mixing::choco remembers itself what was not sent, so the compressor must "
-        "not: use top_k{}, random_k{}, qsgd{} or scaled_sign{} without memory");
+        "not: use top_k{}, random_k{} or scaled_sign{} without memory");
+    static_assert(
+        !mixing::by_copies<Mixing> || !unbiased<Compressor>,
+        "gossip: mixing::choco needs messages that are never further from what they say than "
+        "nothing is: copies that follow those of an unbiased compressor, such as qsgd{} or "
+        "terngrad{}, can grow without bound: use top_k{}, random_k{} or scaled_sign{}");
+    static_assert(
+        !mixing::by_copies<Mixing> || !controlling::estimates<Control>,
+        "gossip: by mixing::choco ranks know copies of each other, and no estimate of how far they "
+        "are apart: the third policy must be no_control{}, fixed_rounds{} or one that measures "
+        "exactly, such as fraction_of_maximum{}, and say `estimates = false`");
     static_assert(
         !mixing::plain_steps<Mixing> || linear_optimizer<Optimizer>,
         "gossip: this mixing method has momentum of its own, so the optimizer must be "

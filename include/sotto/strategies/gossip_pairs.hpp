@@ -24,7 +24,9 @@
 #include "sotto/strategies/stopwatch.hpp"
 #include "sotto/strategies/strategy.hpp"
 #include "sotto/strategies/work_of_gradient.hpp"
+#include "sotto/topologies/connected.hpp"
 #include "sotto/topologies/mixing_graph.hpp"
+#include "sotto/topologies/mixing_matrix.hpp"
 #include "sotto/topologies/topology.hpp"
 #include "sotto/transports/transport.hpp"
 
@@ -64,6 +66,10 @@ public:
           offers_(through, 1),
           answers_(through, 1),
           mine_(through, 2) {
+        if (const std::int64_t every = options.options.measure_every; every != 0)
+            throw invalid_option("gossip: measure_every is " + std::to_string(every) +
+                                 ", but by mixing::asynchronous_pairs ranks have no steps in "
+                                 "common in which they could measure; it must be 0");
         require_links();
         through.reserve(4 + through.size());
     }
@@ -111,13 +117,23 @@ public:
     }
 
 private:
+    /// Weights do not count, and ranks meet in any order: all links of a period must join them.
     void require_links() {
         const int size = through_->size();
         if (size == 1) return;
-        for (std::int64_t r = 0; r < std::max<std::int64_t>(topology_.period(), 1); ++r)
-            if (!topology_.matrix(r).is_symmetric())
+        topologies::mixing_matrix all(size);
+        const std::int64_t period = topology_.period(), rounds = std::max<std::int64_t>(period, 1);
+        for (std::int64_t r = 0; r < rounds; ++r) {
+            const topologies::mixing_matrix& matrix = topology_.matrix(r);
+            if (!matrix.is_symmetric())
                 throw invalid_option(
                     "gossip: mixing::asynchronous_pairs needs links that go both ways");
+            for (int rank = 0; rank < size; ++rank)
+                for (const auto& n : matrix.into(rank))
+                    all.link(rank, n.rank, 0.5 / static_cast<double>(size * rounds));
+        }
+        topologies::repeated of_a_period(std::move(all));
+        if (period > 0) topologies::require_connected(of_a_period);
     }
 
     auto guarded(auto action) -> decltype(action()) {

@@ -53,6 +53,7 @@ class gossip_state {
 
     static constexpr bool survives = survives_losses<Options>;
     static constexpr bool by_shares = mixing::by_shares<method>;
+    static constexpr bool by_copies = mixing::by_copies<method>;
     static constexpr bool combines_first = mixing::combines_first<method>;
     /// Whether tensors move as soon as their gradient is there.
     static constexpr bool steps_early =
@@ -78,8 +79,10 @@ public:
         if (measure_every_ < 0)
             throw invalid_option("gossip: measure_every is " + std::to_string(measure_every_) +
                                  "; it must be at least 0");
-        if (measure_every_ > 0 || controlling::measures_exactly<control_options>)
+        if (measure_every_ > 0 || controlling::measures_exactly<control_options>) {
             study_.emplace(through, tensors.size(), measure_every_ > 0);
+            if (by_shares) of_weight_.resize(static_cast<std::size_t>(tensors.size()));
+        }
         if constexpr (survives && !std::is_same_v<control_options, no_control> &&
                       !std::is_same_v<control_options, fixed_rounds>)
             peers_.will_sum();
@@ -195,14 +198,18 @@ private:
         begin(job);
         round_report report{.examples = job.examples, .dense_bytes = 4 * tensors_.size()};
         take_copy(parameters);
-        const bool mixes = controlling::wants_one(control_, where_);
+        // The mean of all is the method's affair, not the controller's, and of where steps led:
+        // what is taken before the last one is not what ranks then have.
+        const bool wants_mean = mixing::wants_mean(method_);
+        const bool mixes = controlling::wants_one(control_, where_) || wants_mean;
+        const bool mixes_first = combines_first && !wants_mean;
         at("compute");
         if (mixes) mixing_.begin(next_, method_);
-        if (combines_first && mixes) release_all();
+        if (mixes_first && mixes) release_all();
         if constexpr (steps_early) begin_step();
         report.apply = watch.lap();
         report.loss = compute(job, parameters, mixes, report, watch);
-        if constexpr (!combines_first) {
+        if (!mixes_first) {
             step_rest(job, parameters, mixes);
             if (mixes) release_all();
         }
@@ -210,7 +217,7 @@ private:
 
         at("mix");
         if (mixes) mix(report, watch);
-        if constexpr (combines_first) step_rest(job, parameters, false);
+        if (mixes_first) step_rest(job, parameters, false);
         study(report);
         commit(parameters);
         report.apply += watch.lap();
@@ -341,7 +348,8 @@ private:
         }
     }
 
-    /// The round that was begun, and more until the controller has enough.
+    /// The round that was begun, and more until the controller has enough; after the mean of all
+    /// there is nothing to mix.
     void mix(round_report& report, stopwatch<Transport>& watch) {
         consensus_report& found = report.consensus;
         const consensus_measure measure = control_.needs(where_);
@@ -351,7 +359,7 @@ private:
             report.wait += watch.lap();
             const consensus_reading now = read(measure, found);
             found.target = controlling::target(control_, now);
-            if (!control_.wants_another(now)) break;
+            if (!control_.wants_another(now) || mixing::wants_mean(method_)) break;
             mixing_.begin(next_, method_);
             mixing_.release_all();
         }
@@ -366,7 +374,8 @@ private:
         consensus_reading now{.where = where_,
                               .learning_rate = rate_,
                               .rounds = static_cast<int>(found.rounds),
-                              .second_singular_value = mixing_.summary().second_singular_value};
+                              .second_singular_value = mixing_.second_singular_value(),
+                              .period = mixing_.summary().period};
         if (measure == consensus_measure::nothing) return now;
         const double change = mixing_.change();
         if constexpr (survives) {
@@ -381,7 +390,7 @@ private:
         scalars_.start(scalar_, {channels::gossip, 1u << 29, mixing_.done()});
         collectives::run(*through_, scalars_);
         const double n = through_->size();
-        found.estimate = now.distance = std::sqrt(scalar_[0] / n);
+        if (!by_copies) found.estimate = now.distance = std::sqrt(scalar_[0] / n);
         found.gradient_norm = now.gradient_norm = std::sqrt(scalar_[1] / n);
         if (measure == consensus_measure::exact)
             found.distance = now.distance = study_->distance(values(), studied_++);
@@ -391,7 +400,7 @@ private:
     /// As parameters are: by shares what a rank has over its weight.
     std::span<const float> values() {
         if constexpr (by_shares) {
-            of_weight_.assign(moved().begin(), moved().end());
+            std::ranges::copy(moved(), of_weight_.begin());
             kernels::scale(of_weight_, 1.0f / next_.back());
             return of_weight_;
         }
@@ -456,7 +465,7 @@ private:
     common_epochs<Transport> epochs_;
     large_vector<float> gradient_;
     large_vector<float> next_;  // what the parameters become; by shares a rank's weight behind them
-    large_vector<float> of_weight_;
+    large_vector<float> of_weight_;  // by shares, where it is measured exactly
     std::vector<tensor_times> times_;
     std::vector<bool> is_stepped_;
     round_info where_;

@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -14,13 +15,16 @@
 #include "sotto/collectives/all_reduce.hpp"
 #include "sotto/collectives/neighbour_exchange.hpp"
 #include "sotto/compressors/compressor.hpp"
+#include "sotto/core/describe.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/layout.hpp"
+#include "sotto/core/round_info.hpp"
 #include "sotto/kernels/arithmetic.hpp"
 #include "sotto/mixing/mixing_method.hpp"
 #include "sotto/strategies/consensus_report.hpp"
 #include "sotto/strategies/copy_exchange.hpp"
 #include "sotto/strategies/gossip_peers.hpp"
+#include "sotto/topologies/connected.hpp"
 #include "sotto/topologies/spectrum.hpp"
 #include "sotto/topologies/topology.hpp"
 #include "sotto/transports/transport.hpp"
@@ -67,7 +71,9 @@ class mixing_rounds {
 public:
     /// `size`: of what is mixed, the parameters and what goes with them.
     ///   errors  invalid_option: a mixing matrix that does not keep the mean, or that the method
-    ///           cannot take; links that weigh otherwise the other way, where ranks may be lost
+    ///           cannot take; rounds that never bring all ranks together; links that weigh
+    ///           otherwise the other way, where ranks may be lost. `begin` throws it for a matrix
+    ///           that was drawn anew and is none
     mixing_rounds(const Options& options, const layout& tensors, std::int64_t size,
                   Transport& through, peers& with)
         : tensors_(tensors),
@@ -77,19 +83,17 @@ public:
           summary_(summarise()),
           compressor_(options.compressor.bind(by_copies ? tensors : layout{})),
           bytes_(tensors.tensors().size()),
+          takes_means_(!survives && (wants_means || has_mean())),
           exchange_(
               through, by_copies ? 0 : size, summary_.degree,
               by_shares ? collectives::mixing_by::shares : collectives::mixing_by::differences),
-          sum_(through, !survives && (wants_means || has_mean()) ? size : 0) {
+          sum_(through, takes_means_ ? size : 0) {
         for (const tensor& t : tensors_) places_.push_back(t.offset);
         require_eigenvalues();
         if constexpr (survives) meet_neighbours();
         if constexpr (has_companion) companions_.emplace(through, size, summary_.degree);
         if constexpr (by_copies) {
-            if (topology_.period() != 1)
-                throw invalid_option(
-                    "gossip: mixing::choco keeps copies of the same neighbours, but this topology "
-                    "has other ones from round to round");
+            require_same_links("keeps copies of the same neighbours");
             step_of_copies_ = options.mixing.step;
             copies_.emplace(tensors_, compressor_, topology_.matrix(0), through);
         }
@@ -100,13 +104,16 @@ public:
     /// Rounds that are done, from the beginning on.
     std::uint64_t done() const noexcept { return done_; }
 
-    /// A step begins, with this many bytes of no tensor sent.
+    /// What a round leaves at most of how far ranks are apart; not a number where that is not
+    /// known: by copies it is more than the matrix leaves, by a factor that the messages decide.
+    double second_singular_value() const noexcept {
+        return by_copies ? consensus_report::unknown : summary_.second_singular_value;
+    }
+
+    /// A step begins; nothing of any tensor was sent in it yet.
     void begin_step(const round_info& where) {
         std::fill(bytes_.begin(), bytes_.end(), 0);
-        compressing::begin_round(compressor_, {.step = static_cast<std::int64_t>(done_),
-                                               .epoch = where.epoch,
-                                               .rank = where.rank,
-                                               .share = 1.0});
+        where_ = where;
     }
 
     /// `values` are mixed once they are released, in place.
@@ -117,16 +124,20 @@ public:
         if constexpr (survives) {
             is_started_ = false;
             released_ = std::ssize(values);
-            peers_->begin_round(topology_.matrix(number_of(peers_->next_round())));
+            peers_->begin_round(drawn(number_of(peers_->next_round())));
             start_if_known();
             return;
         }
-        const auto& matrix = topology_.matrix(static_cast<std::int64_t>(done_));
-        is_mean_ = mixing::wants_mean(by) || (!by_copies && matrix.is_mean());
-        if constexpr (!by_copies)
-            if (!is_mean_)
-                exchange_.start(
-                    values_, matrix, label(0), [](int) { return true; }, places_);
+        const auto number = static_cast<std::int64_t>(done_);
+        const auto& matrix = drawn(number);
+        is_mean_ = mixing::wants_mean(by) || (!by_copies && takes_means_ && matrix.is_mean());
+        if constexpr (by_copies)
+            compressing::begin_round(
+                compressor_,
+                {.step = number, .epoch = where_.epoch, .rank = where_.rank, .share = 1.0});
+        else if (!is_mean_)
+            exchange_.start(
+                values_, matrix, label(0), [](int) { return true; }, places_);
     }
 
     /// From this place on.
@@ -183,7 +194,7 @@ public:
         for (const tensor& t : tensors_) bytes_[static_cast<std::size_t>(t.index)] += sent_of(t);
     }
 
-    /// By how much the last round moved the values; not a number where it was their mean.
+    /// By how much the last round moved the parameters; not a number where it was their mean.
     double change() const noexcept { return change_; }
     /// The same of each tensor, squared, where neighbours mixed.
     std::span<const double> squared_changes() const noexcept {
@@ -202,42 +213,74 @@ public:
 
 private:
     topologies::mixing_summary summarise() {
-        if constexpr (!by_shares) return topologies::summary_of(topology_);
         topologies::mixing_summary all{.ranks = through_->size(),
                                        .period = topology_.period(),
-                                       .second_singular_value = consensus_report::unknown};
-        each_matrix([&](const topologies::mixing_matrix& matrix) {
-            matrix.require_column_stochastic();
-            all.degree = std::max({all.degree, matrix.degree(), matrix.degree_in()});
-        });
+                                       .second_singular_value = consensus_report::unknown,
+                                       .mean_contraction = consensus_report::unknown};
+        if constexpr (by_shares)
+            each_matrix([&](const topologies::mixing_matrix& matrix) {
+                matrix.require_column_stochastic();
+                all.degree = std::max({all.degree, matrix.degree(), matrix.degree_in()});
+            });
+        else
+            all = topologies::summary_of(topology_);
+        topologies::require_connected(topology_);
         return all;
     }
 
+    /// A recursion over steps, or what neighbours know of each other, is of one matrix.
+    void require_same_links(const std::string& because) {
+        if (topology_.period() == 1 || through_->size() == 1) return;
+        const auto name = []<class Policy>(std::type_identity<Policy>) {
+            const std::string_view type = local_name<Policy>();
+            return std::string(type.substr(0, type.find('<')));
+        };
+        throw invalid_option("gossip: " + name(std::type_identity<method>{}) + " " + because +
+                             ", but " + name(std::type_identity<topology_options>{}) +
+                             " has other links from round to round: use one whose rounds are all "
+                             "alike, such as topologies::ring{}");
+    }
+
     void require_eigenvalues() {
-        if constexpr (requires { method::smallest_eigenvalue; })
-            each_matrix([](const topologies::mixing_matrix& matrix) {
-                if (!matrix.is_symmetric())
-                    throw invalid_option(
-                        "gossip: this mixing method needs links that weigh the same both ways");
-                const double found = topologies::smallest_eigenvalue(matrix);
-                if (found < method::smallest_eigenvalue + 1e-9)
-                    throw invalid_option("gossip: the mixing matrix has an eigenvalue of " +
-                                         std::to_string(found) +
-                                         "; this mixing method needs all above " +
-                                         std::to_string(method::smallest_eigenvalue) +
-                                         ": topologies::lazy{...} raises them");
-            });
+        if constexpr (requires { method::smallest_eigenvalue; }) {
+            require_same_links("corrects each step by where the one before it was mixed to");
+            const topologies::mixing_matrix& matrix = topology_.matrix(0);
+            if (!matrix.is_symmetric())
+                throw invalid_option(
+                    "gossip: this mixing method needs links that weigh the same both ways");
+            const double found = topologies::smallest_eigenvalue(matrix);
+            if (found < method::smallest_eigenvalue + 1e-9)
+                throw invalid_option("gossip: the mixing matrix has an eigenvalue of " +
+                                     std::to_string(found) +
+                                     "; this mixing method needs all above " +
+                                     std::to_string(method::smallest_eigenvalue) +
+                                     ": topologies::lazy{...} raises them");
+        }
+    }
+
+    /// The matrix of a round that begins. Where each is drawn anew nobody has seen it before.
+    const topologies::mixing_matrix& drawn(std::int64_t round) {
+        const topologies::mixing_matrix& matrix = topology_.matrix(round);
+        if (topology_.period() > 0) return matrix;
+        if constexpr (by_shares)
+            matrix.require_column_stochastic(round);
+        else
+            matrix.require_doubly_stochastic(round);
+        if constexpr (survives) require_both_ways(matrix);
+        return matrix;
+    }
+
+    static void require_both_ways(const topologies::mixing_matrix& matrix) {
+        if (!matrix.is_symmetric())
+            throw invalid_option(
+                "gossip: to go on when ranks are lost it needs links that weigh the same both "
+                "ways, such as those of topologies::ring{} or torus{}");
     }
 
     /// Whoever any round may mix with.
     void meet_neighbours() {
         exchange_.tolerate();
-        each_matrix([](const topologies::mixing_matrix& matrix) {
-            if (!matrix.is_symmetric())
-                throw invalid_option(
-                    "gossip: to go on when ranks are lost it needs links that weigh the same both "
-                    "ways, such as those of topologies::ring{} or torus{}");
-        });
+        each_matrix(require_both_ways);
         const bool any = topology_.period() < 1;
         for (int rank = 0; any && rank < through_->size(); ++rank) peers_->may_meet(rank);
         each_matrix([&](const topologies::mixing_matrix& matrix) {
@@ -290,11 +333,12 @@ private:
     std::vector<std::int64_t> places_;  // where tensors begin
     std::vector<std::int64_t> bytes_;
     double step_of_copies_ = 1.0;
+    round_info where_;  // of the step
     std::span<float> values_;
     method_state* by_ = nullptr;
     std::uint64_t done_ = 0;
     double change_ = consensus_report::unknown;
-    bool is_mean_ = false, is_released_ = false;
+    bool is_mean_ = false, is_released_ = false, takes_means_ = false;
     bool is_started_ = true;  // not while it is unknown who takes part
     std::int64_t released_ = 0;
     // Last: transfers end before the memory goes.

@@ -47,6 +47,10 @@ public:
         return matrix_;
     }
     std::int64_t period() const { return inner_.period(); }
+    /// The triangle's inequality: no more than that is left.
+    double mean_contraction() const requires tells_mean_contraction<topology_state<Inner>> {
+        return 1.0 - share_ + share_ * inner_.mean_contraction();
+    }
 
 private:
     void weaken(std::int64_t round) {

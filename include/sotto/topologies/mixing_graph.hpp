@@ -26,7 +26,8 @@ struct mixing_graph {
 
     int ranks = 1;
     std::int64_t period = 1;  // 0: each round is drawn anew
-    /// A round shrinks differences by this, at least. Not a number where that is not known.
+    /// A round leaves at most this of differences; of matrices that take turns the geometric mean
+    /// over their period. Not a number where that is not known.
     double second_singular_value = std::numeric_limits<double>::quiet_NaN();
     std::int64_t link_count = 0;
     std::vector<mixing_link> links{};  // by `to`, then `from`; none where there are over links_max

@@ -30,6 +30,9 @@ struct neighbour {
 ///           finite
 class mixing_matrix {
 public:
+    /// By how much sums of weights may be off.
+    static constexpr double rounding = 1e-9;
+
     explicit mixing_matrix(int size) {
         if (size < 1)
             throw invalid_option("topology: " + std::to_string(size) +
@@ -106,23 +109,29 @@ public:
     }
 
     /// The mean over all ranks is kept.
-    ///   errors  invalid_option: rows or columns that do not add up to 1, naming the first
-    void require_doubly_stochastic() const {
+    ///   cost    O(ranks + links), no memory
+    ///   errors  invalid_option: rows or columns that do not add up to 1, naming the first, and the
+    ///           round, where one is given
+    void require_doubly_stochastic(std::int64_t round = -1) const {
         for (int rank = 0; rank < size(); ++rank) {
             const double row = sum_of(into(rank)), column = sum_of(out_of(rank));
-            if (row > 1.0 + rounding) refuse("row " + std::to_string(rank) + " adds up to", row);
+            if (row > 1.0 + rounding)
+                refuse(round, "row " + std::to_string(rank) + " adds up to", row);
             if (std::abs(column - row) > rounding)
-                refuse("row " + std::to_string(rank) + " adds up to 1, its column to",
+                refuse(round, "row " + std::to_string(rank) + " adds up to 1, its column to",
                        column + own_weight(rank));
         }
     }
 
     /// The sum over all ranks is kept: each shares out all that it has, and keeps something itself.
-    ///   errors  invalid_option: a column whose links take all or more
-    void require_column_stochastic() const {
+    ///   cost    O(ranks + links), no memory
+    ///   errors  invalid_option: a column whose links take all or more, and the round, where one is
+    ///           given
+    void require_column_stochastic(std::int64_t round = -1) const {
         for (int rank = 0; rank < size(); ++rank)
             if (const double column = sum_of(out_of(rank)); column >= 1.0 - rounding && size() > 1)
-                refuse("the links out of rank " + std::to_string(rank) +
+                refuse(round,
+                       "the links out of rank " + std::to_string(rank) +
                            " take all that it has, or more: they add up to",
                        column);
     }
@@ -130,8 +139,6 @@ public:
     friend bool operator==(const mixing_matrix&, const mixing_matrix&) = default;
 
 private:
-    static constexpr double rounding = 1e-9;
-
     static std::size_t index(int rank) noexcept { return static_cast<std::size_t>(rank); }
 
     static int most_of(const std::vector<std::vector<neighbour>>& links) noexcept {
@@ -154,8 +161,9 @@ private:
             links.insert(at, more);
     }
 
-    [[noreturn]] static void refuse(const std::string& what, double sum) {
-        throw invalid_option("topology: " + what + " " + std::to_string(sum) +
+    [[noreturn]] static void refuse(std::int64_t round, const std::string& what, double sum) {
+        const std::string when = round < 0 ? "" : "in round " + std::to_string(round) + " ";
+        throw invalid_option("topology: " + when + what + " " + std::to_string(sum) +
                              "; rows and columns of a mixing matrix add up to 1, or the mean over "
                              "the ranks would drift: give a link the same weight both ways, or use "
                              "mixing::push_sum");

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
@@ -13,8 +14,9 @@ namespace sotto::topologies {
 
 /// In every round ranks are paired anew by chance, the same on all of them, and each pair takes its
 /// mean. Where their number is odd one is alone.
-///   math    weights 1/2;  the distance to the mean shrinks in expectation by (n - 2) / (2 (n - 1))
-///           of its square for even n: about half a round, whatever n
+///   math    weights 1/2;  a round leaves of the square of the distance to the mean, in expectation
+///           and in any direction, (n - 2) / (2 (n - 1)) for even n and 1/2 for odd: about half,
+///           whatever n. mean_contraction is the root of that
 ///   cost    1 link a rank and round; matrix(round) O(n), no allocation
 ///   source  Boyd et al. 2006, Randomized gossip algorithms
 struct random_matching {
@@ -39,6 +41,11 @@ public:
         return matrix_;
     }
     std::int64_t period() const noexcept { return 0; }
+    double mean_contraction() const noexcept {
+        const auto n = static_cast<double>(order_.size());
+        if (order_.size() < 2) return 0.0;
+        return std::sqrt(order_.size() % 2 == 0 ? 0.5 * (n - 2.0) / (n - 1.0) : 0.5);
+    }
 
 private:
     void pair(std::int64_t round) {

@@ -145,15 +145,22 @@ struct mixing_summary {
     int ranks = 1;
     std::int64_t period = 1;  // 0: each round is drawn anew
     int degree = 0;           // the most links out of a rank, or into one, in a round
-    /// Mixing shrinks differences by this a round, at least; of several matrices the mean over
-    /// their period. Not a number where rounds are drawn anew.
+    /// A round leaves at most this of differences; of matrices that take turns the geometric mean
+    /// over their period, which bounds what whole periods leave and not what one round does. Not a
+    /// number where rounds are drawn anew: no bound but 1 holds for all that may be drawn.
     double second_singular_value = 0.0;
+    /// The same in the root of the mean of squares over what may be drawn: that very value where
+    /// matrices repeat. Not a number where a topology that is drawn anew does not tell it.
+    double mean_contraction = 0.0;
 
-    /// Of the squares: E ||x - mean||^2 shrinks by 1 - p a round.
-    double p() const noexcept { return 1.0 - second_singular_value * second_singular_value; }
-    /// What the rank with most links sends in a round.
-    std::int64_t bytes_a_round(std::int64_t parameters) const noexcept {
-        return 4 * parameters * degree;
+    /// Of the squares: E ||x - mean||^2 shrinks to 1 - p of it a round, or further.
+    double p() const noexcept { return 1.0 - mean_contraction * mean_contraction; }
+    /// What the rank with most links sends in a round in which so many floats go to each neighbour
+    /// as they are. What gossip sends says its report: where a round is the mean of all it is an
+    /// all-reduce, 2 (n - 1) / n times the floats; gradient tracking mixes twice as many as there
+    /// are parameters, push-sum one more; CHOCO's messages are compressed.
+    std::int64_t bytes_to_neighbours(std::int64_t floats) const noexcept {
+        return 4 * floats * degree;
     }
 };
 
@@ -165,14 +172,18 @@ mixing_summary summary_of(State& state) {
     std::vector<mixing_matrix> rounds;
     for (std::int64_t round = 0; round < std::max<std::int64_t>(all.period, 1); ++round) {
         rounds.push_back(state.matrix(round));
-        rounds.back().require_doubly_stochastic();
+        rounds.back().require_doubly_stochastic(all.period == 1 ? -1 : round);
         all.degree = std::max({all.degree, rounds.back().degree(), rounds.back().degree_in()});
     }
-    all.second_singular_value =
-        all.period == 0
-            ? std::numeric_limits<double>::quiet_NaN()
-            : std::pow(second_singular_value(rounds),
-                       1.0 / static_cast<double>(std::max<std::int64_t>(all.period, 1)));
+    if (all.period == 0) {
+        all.second_singular_value = all.mean_contraction = std::numeric_limits<double>::quiet_NaN();
+        if constexpr (tells_mean_contraction<State>)
+            all.mean_contraction = state.mean_contraction();
+        return all;
+    }
+    all.second_singular_value = all.mean_contraction =
+        std::pow(second_singular_value(rounds),
+                 1.0 / static_cast<double>(std::max<std::int64_t>(all.period, 1)));
     return all;
 }
 

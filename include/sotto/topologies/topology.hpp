@@ -16,7 +16,11 @@ namespace sotto {
 ///   matrix(round) -> const topologies::mixing_matrix&   of one round of mixing; valid until the
 ///                        next call
 ///   period() -> std::int64_t   after so many rounds matrices repeat; 0: each is drawn anew
-/// and throws invalid_option where so many ranks cannot be joined so.
+/// and may have, with the default for those that do not,
+///   mean_contraction() -> double   where each is drawn anew: what a round leaves of the distance
+///                        to the mean, in the root of the mean of squares over what may be drawn,
+///                        at most; not known
+/// It throws invalid_option where so many ranks cannot be joined so.
 template <class T>
 concept topology = requires(const T& options, int size) {
     options.bind(size);
@@ -30,6 +34,11 @@ template <class T>
 using topology_state = decltype(std::declval<const T&>().bind(1));
 
 namespace topologies {
+
+template <class State>
+concept tells_mean_contraction = requires(const State& state) {
+    { state.mean_contraction() } -> std::convertible_to<double>;
+};
 
 /// The state of a topology whose matrices repeat.
 class repeated {

@@ -164,6 +164,75 @@ TEST_CASE("by shares the sum is kept where links go one way") {
         CHECK(now[i] == doctest::Approx(before[i]).epsilon(1e-5));
 }
 
+TEST_CASE("by shares changes are of values over the weight that comes last") {
+    // A round at which all values over their weights are alike changes nothing, whatever is shared.
+    const topologies::edge_list graph{{{0, 1}, {0, 2}, {1, 2}, {2, 3}, {3, 0}}, true};
+    constexpr std::size_t n = 10'000;
+    rows x;
+    for (std::uint64_t rank = 0; rank < 4; ++rank) {
+        x.push_back(testing::normal_values(n, rank + 9));
+        x.back().push_back(0.5f + 0.25f * static_cast<float>(rank));
+    }
+    const auto now = after(x, graph, 1, 0, mixing_by::shares);
+    for (std::size_t rank = 0; rank < 4; ++rank) {
+        double squares = 0.0;
+        for (std::size_t i = 0; i < n; ++i) {
+            const double change =
+                double{now.x[rank][i]} / now.x[rank][n] - double{x[rank][i]} / x[rank][n];
+            squares += change * change;
+        }
+        CHECK(now.squared_changes[rank] == doctest::Approx(squares).epsilon(1e-5));
+    }
+    for (auto& values : x) {
+        const float weight = values.back();
+        for (std::size_t i = 0; i < n; ++i) values[i] = 3.0f * weight;
+    }
+    for (const double change : after(x, graph, 3, 0, mixing_by::shares).squared_changes)
+        CHECK(change < 1e-10 * static_cast<double>(n));
+}
+
+TEST_CASE("so many rounds are one by the matrix to that power, on values") {
+    struct power {
+        int of;
+        auto bind(int size) const {
+            const auto one = topologies::torus{}.bind(size);
+            const auto& w = one.matrix(0);
+            std::vector<std::vector<double>> product(
+                static_cast<std::size_t>(size),
+                std::vector<double>(static_cast<std::size_t>(size)));
+            for (std::size_t i = 0; i < product.size(); ++i) product[i][i] = 1.0;
+            for (int k = 0; k < of; ++k) {
+                const auto before = product;
+                for (int i = 0; i < size; ++i)
+                    for (std::size_t j = 0; j < product.size(); ++j) {
+                        double sum = 0.0;
+                        for (int l = 0; l < size; ++l)
+                            sum += w.weight(i, l) * before[static_cast<std::size_t>(l)][j];
+                        product[static_cast<std::size_t>(i)][j] = sum;
+                    }
+            }
+            topologies::mixing_matrix all(size);
+            for (int i = 0; i < size; ++i)
+                for (int j = 0; j < size; ++j)
+                    if (i != j)
+                        all.link(i, j,
+                                 product[static_cast<std::size_t>(i)][static_cast<std::size_t>(j)]);
+            return topologies::repeated(std::move(all));
+        }
+    };
+    rows x;
+    for (std::uint64_t rank = 0; rank < 12; ++rank)
+        x.push_back(testing::normal_values(200, rank + 1));
+    for (const int rounds : {2, 3, 5}) {
+        CAPTURE(rounds);
+        const auto by_rounds = after(x, topologies::torus{}, rounds).x,
+                   at_once = after(x, power{rounds}).x;
+        for (std::size_t rank = 0; rank < x.size(); ++rank)
+            CHECK(kernels::squared_distance(by_rounds[rank], at_once[rank]) < 1e-10);
+        CHECK(kernels::squared_distance(by_rounds[0], x[0]) > 1.0);
+    }
+}
+
 TEST_CASE("parts of the values tell their changes apart") {
     const auto x = integers(3, 30'000);
     run_in_process(3, [&](auto& transport) {

@@ -76,6 +76,56 @@ TEST_CASE("rounds are bounded by what mixing alone would need, and by the most t
     CHECK(now.rounds == 7);
 }
 
+TEST_CASE(
+    "estimates of matrices that take turns are judged by a whole period, the last of a step") {
+    const auto rounds_by = [](auto control, const std::vector<double>& estimates, double lambda) {
+        consensus_reading now{.learning_rate = 1.0,
+                              .gradient_norm = 1.0,
+                              .second_singular_value = lambda,
+                              .period = 3};
+        for (now.rounds = 1;; ++now.rounds) {
+            now.distance = estimates[static_cast<std::size_t>(now.rounds - 1) % estimates.size()];
+            if (!control.wants_another(now)) return now.rounds;
+        }
+    };
+    const consensus_control to_a_tenth{.rho = 0.1, .average = 0.0};
+    CHECK(rounds_by(to_a_tenth.bind(), {0.0}, 0.5) == 3);  // near by one link is not near
+    CHECK(rounds_by(to_a_tenth.bind(), {0.0, 0.0, 5.0, 0.0, 0.0, 0.0}, 0.5) == 6);
+    CHECK(rounds_by(to_a_tenth.bind(), {5.0, 0.05, 0.05, 0.2, 0.05, 0.05, 0.05}, 0.5) == 7);
+    // The bound: of 1.6, the largest of a period, mixing alone would need 4 rounds, two periods.
+    CHECK(rounds_by(to_a_tenth.bind(), {0.2, 1.6, 0.2}, 0.5) == 3 + 6);
+    CHECK(rounds_by(to_a_tenth.bind(), {1.6}, 1e-3) == 3 + 3);
+    CHECK(rounds_by(to_a_tenth.bind(), {1.6}, 0.0) == 3 + 3);
+    CHECK(rounds_by(consensus_control{.rho = 0.1, .rounds_max = 2}.bind(), {0.0}, 0.5) == 2);
+    // What is exact needs no second look, and has whole periods of further rounds.
+    const fraction_of_maximum exact{.fraction = 0.1, .maxima = {{0.0, 1.0}}};
+    CHECK(rounds_by(exact.bind(), {0.05}, 0.5) == 1);
+    CHECK(rounds_by(exact.bind(), {1.6, 1.6, 0.05}, 1e-3) == 3);
+    CHECK(rounds_by(exact.bind(), {1.6}, 1e-3) == 1 + 3);
+}
+
+TEST_CASE("a band takes ranks for close only by a whole period of rounds") {
+    auto band = consensus_band{.low = 0.5, .high = 2.0, .average = 0.0}.bind();
+    consensus_reading now{
+        .learning_rate = 1.0, .gradient_norm = 1.0, .second_singular_value = 0.5, .period = 2};
+    const auto step = [&](std::int64_t number, const std::vector<double>& estimates) {
+        now.where.step = number;
+        now.rounds = 0;
+        bool more = true;
+        for (const double estimate : estimates) {
+            CHECK(more);
+            ++now.rounds;
+            now.distance = estimate;
+            more = band.wants_another(now);
+        }
+        CHECK_FALSE(more);
+    };
+    step(0, {0.6, 0.1});
+    CHECK(band.wants_one({.step = 1}));
+    step(1, {0.1, 0.1});
+    CHECK_FALSE(band.wants_one({.step = 2}));
+}
+
 TEST_CASE("a band does without mixing once ranks are close, and measures again after it") {
     auto band = consensus_band{.low = 0.5, .high = 2.0, .average = 0.0}.bind();
     CHECK(band.wants_one({.step = 0}));
@@ -117,6 +167,15 @@ TEST_CASE("phases follow each other by epochs") {
     static_assert(decltype(measured)::measures_exactly && !decltype(options)::measures_exactly);
     CHECK(measured.bind().needs({.epoch = 0.5}) == consensus_measure::estimate);
     CHECK(measured.bind().needs({.epoch = 1.0}) == consensus_measure::exact);
+    static_assert(controlling::estimates<decltype(measured)>);
+    static_assert(!controlling::estimates<decltype(options)>);
+    const auto from = [](double epoch) {
+        return control_phases{no_control{}, epoch, fixed_rounds{2}};
+    };
+    CHECK_THROWS_WITH(from(-0.5).bind(),
+                      "control_phases: epoch is -0.500000; it must be at least 0");
+    CHECK_THROWS_WITH(from(std::nan("")).bind(), doctest::Contains("control_phases: epoch is "));
+    CHECK_NOTHROW(from(0.0).bind());
 }
 
 TEST_CASE("options that cannot be are refused by name") {

@@ -89,6 +89,53 @@ bool mixes_as_plain() {
     return same && same_squares;
 }
 
+constexpr float over_before = 0.75f, over_after = 1.5f;
+
+/// The sum at place i, and what it moves by over the weights.
+template <std::size_t Arrays>
+SOTTO_UNFUSED float plain_shared(const auto& a, std::size_t i, float& change) {
+    SOTTO_UNFUSED_BODY
+    float sum = weight_of(0) * a[0][i];
+    for (std::size_t j = 1; j < Arrays; ++j) sum = sum + weight_of(j) * a[j][i];
+    change = over_after * sum - over_before * a[0][i];
+    return sum;
+}
+
+template <std::size_t Arrays>
+SOTTO_UNFUSED double plain_shared_squares(const auto& a) {
+    SOTTO_UNFUSED_BODY
+    double sums[8] = {};
+    for (std::size_t i = 0; i < a[0].size(); ++i) {
+        float change = 0.0f;
+        plain_shared<Arrays>(a, i, change);
+        sums[i % 8] += double{change} * change;
+    }
+    return ((sums[0] + sums[1]) + (sums[2] + sums[3])) +
+           ((sums[4] + sums[5]) + (sums[6] + sums[7]));
+}
+
+template <std::size_t Neighbours>
+bool shares_as_plain() {
+    bool same_squares = true;
+    const bool same = same_as_plain<Neighbours + 1>(
+        [&](auto set, auto& a) {
+            const double expected = plain_shared_squares<Neighbours + 1>(a);
+            std::vector<weighted_values> others;
+            for (std::size_t j = 1; j < a.size(); ++j) others.push_back({weight_of(j), a[j]});
+            const double found = kernels::run_unfused<kernels::detail::sum_squares>(
+                set,
+                kernels::detail::shared_values{weight_of(0), a[0].data(), others.data(),
+                                               others.size(), over_before, over_after},
+                a[0].size());
+            same_squares &= same_double(found, expected);
+        },
+        [](auto& a, std::size_t i) {
+            float change = 0.0f;
+            a[0][i] = plain_shared<Neighbours + 1>(a, i, change);
+        });
+    return same && same_squares;
+}
+
 std::vector<float> mixed(std::vector<float> own, const std::vector<weighted_values>& others) {
     kernels::mix(own, others);
     return own;
@@ -170,6 +217,32 @@ TEST_CASE("mixing gives the bits of the plain loop on every set, and the squares
     CHECK(mixes_as_plain<3>());
     CHECK(mixes_as_plain<8>());
     CHECK(mixes_as_plain<11>());
+}
+
+TEST_CASE("sharing gives the bits of an average, and the squares of what it moves over weights") {
+    CHECK(shares_as_plain<0>());
+    CHECK(shares_as_plain<1>());
+    CHECK(shares_as_plain<2>());
+    CHECK(shares_as_plain<8>());
+
+    const auto first = testing::normal_values(1037, 1), second = testing::normal_values(1037, 2);
+    const std::vector<weighted_values> others{{0.25f, first}, {0.5f, second}};
+    const auto start = testing::normal_values(1037, 3);
+    auto averaged = start, shared = start;
+    kernels::average(0.5f, averaged, others);
+    const double found = kernels::share_out(0.5f, shared, others, 2.0f, 0.5f);
+    CHECK(shared == averaged);
+    double squares = 0.0;
+    for (std::size_t i = 0; i < start.size(); ++i)
+        squares += std::pow(2.0 * averaged[i] - 0.5 * start[i], 2);
+    CHECK(found == doctest::Approx(squares).epsilon(1e-6));
+
+    shared[77] = std::nanf("");
+    CHECK_FALSE(kernels::is_finite(kernels::share_out(0.5f, shared, others, 1.0f, 1.0f)));
+    const std::vector<float> few(4);
+    CHECK_THROWS_WITH(
+        kernels::share_out(0.5f, shared, std::vector<weighted_values>{{0.5f, few}}, 1.0f, 1.0f),
+        "share_out: the size of others[0].values is 4; expected 1037, the size of own");
 }
 
 TEST_CASE("neighbours may lie at any address, and one may be given twice") {

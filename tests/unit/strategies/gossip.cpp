@@ -36,9 +36,12 @@
 #include "sotto/topologies/random_matching.hpp"
 #include "sotto/topologies/torus.hpp"
 #include "support/training.hpp"
+#include "support/tug_of_war.hpp"
 
 using namespace sotto;
-using testing::exercise, testing::numbered, testing::number_model, testing::train, testing::trained;
+using testing::contest, testing::exercise, testing::numbered, testing::number_model,
+    testing::quarters, testing::train, testing::trained, testing::tug, testing::tug_by,
+    testing::tug_of_war;
 
 namespace {
 
@@ -61,96 +64,20 @@ double largest_difference(const std::vector<double>& a, const std::vector<double
     return largest;
 }
 
-struct contest {
-    int ranks = 4;
-    std::int64_t rounds = 10;
-    float apart = 1.0f;
-    float away = 0.0f;
-    std::int64_t size = 12;
-    float noise = 0.0f;
-    float pull = 1.0f;
-};
+/// Drawn anew in each round, of which the one numbered 5 is no mixing matrix.
+struct leans_later {
+    struct state {
+        topologies::mixing_matrix matrix_;
 
-/// Every rank pulls towards a place of its own: f_i = 1/2 ||x - a_i||^2. Noise on request.
-class tug_of_war {
-public:
-    using batch_type = numbered::batch_type;
-
-    tug_of_war(int rank, const contest& of)
-        : rank_(rank), of_(of), random_(17u + static_cast<unsigned>(rank)) {
-        tensors_.add("place", {of.size / 2, 2});
-        tensors_.add("shift", {of.size / 2}, tensor_kind::bias);
-    }
-    const sotto::layout& layout() const noexcept { return tensors_; }
-    void initialise(std::span<float> x, random_stream) const { std::ranges::fill(x, 0.0f); }
-    double gradient(std::span<const float> x, const batch_type&, std::span<float> out,
-                    auto&& on_ready) {
-        double loss = 0.0;
-        for (std::size_t i = 0; i < x.size(); ++i) {
-            out[i] = of_.pull * (x[i] - place(i));
-            if (of_.noise > 0.0f) out[i] += of_.noise * random_.normal();
-            loss += 0.5 * double{out[i]} * out[i];
+        const topologies::mixing_matrix& matrix(std::int64_t round) {
+            matrix_.clear();
+            for (int rank = 0; rank < 4; ++rank) matrix_.link_both(rank, (rank + 1) % 4, 0.25);
+            if (round == 5) matrix_.link_both(1, 2, 0.45).link_both(2, 3, 0.25);
+            return matrix_;
         }
-        on_ready(tensors_[1]);
-        on_ready(tensors_[0]);
-        return loss;
-    }
-    float place(std::size_t i) const noexcept {
-        return of_.away + of_.apart * static_cast<float>(rank_ * (1 + static_cast<int>(i % 3)));
-    }
-    double loss(std::span<const float> x, const batch_type&) const { return x[0]; }
-
-private:
-    int rank_;
-    contest of_;
-    random_stream random_;
-    sotto::layout tensors_;
-};
-
-struct tug {
-    std::vector<std::vector<float>> x;
-    std::vector<consensus_report> last;
-    std::vector<double> squares;  // of the exact distance, step by step
-
-    double squared_distance() const {
-        double sum = 0.0;
-        for (std::size_t i = 0; i < x.front().size(); ++i) {
-            double m = 0.0;
-            for (const auto& v : x) m += v[i] / static_cast<double>(x.size());
-            for (const auto& v : x) sum += (v[i] - m) * (v[i] - m);
-        }
-        return sum / static_cast<double>(x.size());
-    }
-};
-
-template <class Strategy>
-tug tug_by(const Strategy& strategy, const contest& of) {
-    tug left;
-    left.x.resize(static_cast<std::size_t>(of.ranks));
-    left.last.resize(static_cast<std::size_t>(of.ranks));
-    run_in_process(of.ranks, [&](auto& transport) {
-        const auto me = static_cast<std::size_t>(transport.rank());
-        tug_of_war model(transport.rank(), of);
-        trainer trainer{model, strategy, transport, {.batch_size = 1}};
-        trainer.fit(numbered{of.ranks}, epochs{of.rounds}, [&](const step_report& step) {
-            left.last[me] = step.round.consensus;
-            left.last[me].squared_changes = {};
-            if (me == 0 && !std::isnan(step.round.consensus.distance))
-                left.squares.push_back(step.round.consensus.distance *
-                                       step.round.consensus.distance);
-        });
-        left.x[me].assign(trainer.parameters().begin(), trainer.parameters().end());
-    });
-    return left;
-}
-
-/// Links of weight 1/4.
-struct quarters {
-    auto bind(int size) const {
-        topologies::mixing_matrix w(size);
-        for (int rank = 0; rank < size; ++rank) w.link_both(rank, (rank + 1) % size, 0.25);
-        return topologies::repeated(std::move(w));
-    }
+        std::int64_t period() const { return 0; }
+    };
+    state bind(int size) const { return {topologies::mixing_matrix(size)}; }
     void describe(auto&&) const {}
 };
 
@@ -176,6 +103,19 @@ TEST_CASE("one rank by gossip is plain SGD, bit for bit") {
               .same_parameters(simple[0]));
     CHECK(train(1, by(topologies::ring{}, no_control{}, none{}, mixing::gradient_tracking{}))[0]
               .same_parameters(simple[0]));
+}
+
+TEST_CASE("one rank is plain SGD also by methods that correct, copy or follow") {
+    const auto expected = train(1, all_reduce{plain()});
+    const auto is_plain = [&](const auto& method) {
+        CHECK(train(1, by(topologies::ring{}, no_control{}, none{}, method))[0].parameters ==
+              expected[0].parameters);
+    };
+    is_plain(mixing::d_squared{});
+    is_plain(mixing::choco{});
+    is_plain(mixing::quasi_global_momentum{.momentum = 0.0});
+    is_plain(mixing::slow_momentum{mixing::adapt_then_combine{}, 2, 0.0, 1.0});
+    is_plain(mixing::slow_momentum{mixing::combine_then_adapt{}, 3, 0.0, 1.0});
 }
 
 TEST_CASE("on the complete graph all ranks hold the same bits, and those of all-reduce") {
@@ -249,9 +189,9 @@ TEST_CASE("noise alone keeps ranks apart by the closed form, within 3 %") {
         }
         return rate * rate * noise * noise * 1.5 * d / n * sum;  // with the shifts
     };
-    const auto measured = [&](const auto& strategy, int n) {
+    const auto measured = [&](const auto& strategy, int n, std::int64_t rounds) {
         const tug left = tug_by(strategy, {.ranks = n,
-                                           .rounds = steps,
+                                           .rounds = rounds,
                                            .apart = 0.0f,
                                            .size = d,
                                            .noise = static_cast<float>(noise),
@@ -261,13 +201,23 @@ TEST_CASE("noise alone keeps ranks apart by the closed form, within 3 %") {
         for (std::size_t i = from; i < left.squares.size(); ++i) sum += left.squares[i];
         return sum / static_cast<double>(left.squares.size() - from);
     };
-    const gossip_options every{.measure_every = 1};
-    CHECK(measured(gossip{sgd{.learning_rate = rate}, topologies::ring{}, no_control{}, none{},
-                          mixing::adapt_then_combine{}, every},
-                   8) == doctest::Approx(formula(8, true)).epsilon(0.03));
-    CHECK(measured(gossip{sgd{.learning_rate = rate}, topologies::ring{}, no_control{}, none{},
-                          mixing::combine_then_adapt{}, every},
-                   8) == doctest::Approx(formula(8, false)).epsilon(0.03));
+    const auto by_noise = [](auto method, double at) {
+        return gossip{
+            sgd{.learning_rate = at},          topologies::ring{}, no_control{}, none{}, method,
+            gossip_options{.measure_every = 1}};
+    };
+    const mixing::adapt_then_combine adapts;
+    const mixing::combine_then_adapt combines;
+    CHECK(measured(by_noise(adapts, rate), 8, steps) ==
+          doctest::Approx(formula(8, true)).epsilon(0.03));
+    CHECK(measured(by_noise(combines, rate), 8, steps) ==
+          doctest::Approx(formula(8, false)).epsilon(0.03));
+    CHECK(measured(by_noise(adapts, rate), 16, steps) ==
+          doctest::Approx(formula(16, true)).epsilon(0.03));
+    CHECK(formula(16, true) / formula(8, true) == doctest::Approx(29.4 / 10.22).epsilon(1e-2));
+    // It is proportional to the rate: by the same noise exactly.
+    CHECK(measured(by_noise(adapts, 0.125), 8, 40) ==
+          doctest::Approx(measured(by_noise(adapts, rate), 8, 40) / 16.0).epsilon(1e-5));
 }
 
 TEST_CASE("a controller ends below its target, and never without a round") {
@@ -282,6 +232,32 @@ TEST_CASE("a controller ends below its target, and never without a round") {
     const auto loose = tug_by(
         gossip{plain(0.1), topologies::ring{}, consensus_control{.rho = 100.0}}, {.ranks = 8});
     CHECK(loose.last[3].rounds == 1);
+}
+
+TEST_CASE(
+    "by one peer a round a controller goes on for a whole period, and ends below its target") {
+    // Neighbours of one round may be alike where those of others are not; rounds shrink the
+    // distance by no factor of their own.
+    const auto ends_below = [](const auto& topology, int ranks, std::int64_t period) {
+        CAPTURE(ranks);
+        const auto left = tug_by(gossip{plain(0.1),
+                                        topology,
+                                        consensus_control{.rho = 0.1},
+                                        none{},
+                                        mixing::adapt_then_combine{},
+                                        {.measure_every = 1}},
+                                 {.ranks = ranks, .rounds = 50});
+        for (const consensus_report& found : left.last) {
+            CHECK(found.rounds >= period);
+            CHECK(found.rounds <= 4 * period);
+            CHECK(found.distance <= found.target);
+            CHECK(found.target > 0.0);
+        }
+    };
+    ends_below(topologies::one_peer_exponential{}, 8, 3);
+    ends_below(topologies::one_peer_exponential{}, 16, 4);
+    ends_below(topologies::one_peer_exponential{}, 6, 3);
+    ends_below(topologies::lazy{topologies::one_peer_exponential{}}, 8, 3);
 }
 
 TEST_CASE("the exact distance is what ranks' parameters say, and is kept below a recorded one") {
@@ -366,6 +342,32 @@ TEST_CASE("D^2 refuses a matrix with an eigenvalue that it cannot bear") {
     CHECK_THROWS_AS(
         train(4, by(topologies::exponential{}, no_control{}, none{}, mixing::d_squared{})),
         invalid_option);
+}
+
+TEST_CASE("links that never bring ranks together are refused, where it is known of them") {
+    const topologies::edge_list two_pairs{{{0, 1}, {2, 3}}};
+    const char* apart =
+        "topology: what rank 0 has never comes to rank 2: the graph is not connected, and its "
+        "parts would never come together; link them";
+    CHECK_THROWS_WITH(train(4, by(two_pairs)), doctest::Contains(apart));
+    CHECK_THROWS_WITH(train(4, by(two_pairs, no_control{}, none{}, mixing::asynchronous_pairs{})),
+                      doctest::Contains(apart));
+    const topologies::edge_list halves{{{0, 1, 0.5}, {1, 2, 0.5}, {2, 3, 0.5}, {3, 0, 0.5}}};
+    CHECK_THROWS_WITH(train(4, by(halves)), doctest::Contains("ranks whose own weights are 0"));
+    CHECK_NOTHROW(train(4, by(topologies::lazy{halves})));
+    CHECK_NOTHROW(train(4, by(halves, no_control{}, none{}, mixing::asynchronous_pairs{})));
+    CHECK_NOTHROW(train(4, by(topologies::random_matching{})));  // apart in each round
+}
+
+TEST_CASE("of matrices that are drawn anew each is looked at, and refused by its round and row") {
+    const auto refuses = [](const auto& strategy, const std::string& why) {
+        CHECK_NOTHROW(train(4, strategy, {.examples = 5 * 16, .length = epochs{1}}));
+        CHECK_THROWS_WITH(train(4, strategy, {.examples = 6 * 16, .length = epochs{1}}),
+                          doctest::Contains(why.c_str()));
+    };
+    refuses(by(leans_later{}), "topology: in round 5 row 2 adds up to 1.200000; rows and columns");
+    refuses(by(leans_later{}, no_control{}, none{}, mixing::push_sum{}),
+            "topology: in round 5 the links out of rank 2 take all that it has, or more");
 }
 
 TEST_CASE("push-sum goes over links of one way, and its weights add up to the number of ranks") {
@@ -492,6 +494,12 @@ TEST_CASE("pairs bring ranks together that pull apart, and count offers and answ
     const topologies::edge_list one_way{{{0, 1}, {1, 2}, {2, 0}}, true};
     CHECK_THROWS_AS(train(3, by(one_way, no_control{}, none{}, mixing::asynchronous_pairs{})),
                     invalid_option);
+    const gossip measured{plain(), topologies::ring{},           no_control{},
+                          none{},  mixing::asynchronous_pairs{}, {.measure_every = 5}};
+    CHECK_THROWS_WITH(train(3, measured),
+                      doctest::Contains("gossip: measure_every is 5, but by "
+                                        "mixing::asynchronous_pairs ranks have no steps in common "
+                                        "in which they could measure; it must be 0"));
 }
 
 // Round by round

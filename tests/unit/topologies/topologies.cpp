@@ -230,15 +230,26 @@ TEST_CASE("matchings pair everybody, differ from round to round and repeat by th
     CHECK(random_matching{.seed = 4}.bind(9).matrix(0) != again.matrix(0));
 }
 
-TEST_CASE("matchings shrink the squared distance by (n - 2) / (2 (n - 1)) on average") {
-    constexpr int size = 8, rounds = 20000;
-    auto state = random_matching{}.bind(size);
-    std::vector<double> x;
-    for (int i = 0; i < size; ++i) x.push_back(i * i);
-    double left = 0.0;
-    for (std::int64_t round = 0; round < rounds; ++round)
-        left += squared_distance_to_mean(mixed(state.matrix(round), x)) / rounds;
-    CHECK(left / squared_distance_to_mean(x) == doctest::Approx(6.0 / 14.0).epsilon(0.02));
+TEST_CASE("matchings leave (n - 2) / (2 (n - 1)) of the squared distance on average, or half") {
+    constexpr int rounds = 20000;
+    const auto measured = [](auto state, int size) {
+        std::vector<double> x;
+        for (int i = 0; i < size; ++i) x.push_back(i * i);
+        double left = 0.0;
+        for (std::int64_t round = 0; round < rounds; ++round)
+            left += squared_distance_to_mean(mixed(state.matrix(round), x)) / rounds;
+        return left / squared_distance_to_mean(x);
+    };
+    for (const int size : {2, 3, 5, 8, 16}) {
+        CAPTURE(size);
+        const auto state = random_matching{}.bind(size);
+        const double expected = size % 2 == 0 ? (size - 2.0) / (2.0 * (size - 1.0)) : 0.5;
+        CHECK(measured(state, size) == doctest::Approx(expected).epsilon(0.02));
+        CHECK(state.mean_contraction() == doctest::Approx(std::sqrt(expected)));
+        auto lazily = lazy{random_matching{}, 0.25}.bind(size);
+        CHECK(measured(lazily, size) <= (1 + 1e-9) * std::pow(lazily.mean_contraction(), 2));
+    }
+    CHECK(random_matching{}.bind(1).mean_contraction() == 0.0);
 }
 
 TEST_CASE("random graphs are regular and connected, and impossible ones are refused") {
@@ -284,17 +295,25 @@ TEST_CASE(
     CHECK(found.period == 1);
     CHECK(found.degree == 2);
     CHECK(found.p() == doctest::Approx(0.0989).epsilon(1e-3));
-    CHECK(found.bytes_a_round(25) == 200);
+    CHECK(found.bytes_to_neighbours(25) == 200);
+    CHECK(found.mean_contraction == found.second_singular_value);
     auto peers = one_peer_exponential{}.bind(16);
     CHECK(summary_of(peers).period == 4);
     CHECK(summary_of(peers).degree == 1);
     CHECK(summary_of(peers).second_singular_value < 1e-2);
     auto drawn = random_matching{}.bind(16);
     CHECK(std::isnan(summary_of(drawn).second_singular_value));
+    CHECK(summary_of(drawn).p() == doctest::Approx(16.0 / 30.0));
+    auto lazily = lazy{random_matching{}}.bind(16);
+    CHECK(summary_of(lazily).mean_contraction ==
+          doctest::Approx(0.5 + 0.5 * std::sqrt(14.0 / 30.0)));
     repeated leaning{[] {
         mixing_matrix w(2);
         w.link(0, 1, 0.5);
         return w;
     }()};
     CHECK_THROWS_AS(summary_of(leaning), sotto::invalid_option);
+    repeated at_times_leaning{std::vector{mixing_matrix(2), leaning.matrix(0)}};
+    CHECK_THROWS_WITH(summary_of(at_times_leaning),
+                      doctest::Contains("topology: in round 1 row 0 adds up to 1, its column to"));
 }

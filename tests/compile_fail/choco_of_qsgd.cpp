@@ -1,0 +1,9 @@
+// expect-error: gossip: mixing::choco needs messages that are never further from what they say
+
+#include "sotto/compressors/qsgd.hpp"
+#include "sotto/mixing/choco.hpp"
+#include "sotto/optimizers/sgd.hpp"
+#include "sotto/strategies/gossip.hpp"
+
+sotto::gossip strategy{sotto::sgd{}, sotto::topologies::ring{}, sotto::no_control{}, sotto::qsgd{},
+                       sotto::mixing::choco{}};
