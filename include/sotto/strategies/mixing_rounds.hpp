@@ -14,6 +14,7 @@
 #include "sotto/collectives/all_reduce.hpp"
 #include "sotto/collectives/neighbour_exchange.hpp"
 #include "sotto/compressors/compressor.hpp"
+#include "sotto/consensus/consensus_controller.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/layout.hpp"
 #include "sotto/kernels/arithmetic.hpp"
@@ -63,6 +64,8 @@ class mixing_rounds {
     static constexpr bool by_copies = mixing::by_copies<method>;
     static constexpr bool has_companion = mixing::has_companion<method_state>;
     static constexpr bool wants_means = requires(const method_state& s) { s.wants_mean(); };
+    static constexpr bool takes_means =
+        controlling::takes_means<std::remove_cvref_t<decltype(std::declval<Options>().control)>>;
 
 public:
     /// `size`: of what is mixed, the parameters and what goes with them.
@@ -80,7 +83,7 @@ public:
           exchange_(
               through, by_copies ? 0 : size, summary_.degree,
               by_shares ? collectives::mixing_by::shares : collectives::mixing_by::differences),
-          sum_(through, !survives && (wants_means || has_mean()) ? size : 0) {
+          sum_(through, !survives && (wants_means || takes_means || has_mean()) ? size : 0) {
         for (const tensor& t : tensors_) places_.push_back(t.offset);
         require_eigenvalues();
         if constexpr (survives) meet_neighbours();
@@ -100,8 +103,9 @@ public:
     /// Rounds that are done, from the beginning on.
     std::uint64_t done() const noexcept { return done_; }
 
-    /// A step begins, with this many bytes of no tensor sent.
-    void begin_step(const round_info& where) {
+    /// A step begins, with no bytes of any tensor sent; all of its rounds may be exact means.
+    void begin_step(const round_info& where, bool by_mean) {
+        asks_mean_ = by_mean;
         std::fill(bytes_.begin(), bytes_.end(), 0);
         compressing::begin_round(compressor_, {.step = static_cast<std::int64_t>(done_),
                                                .epoch = where.epoch,
@@ -122,7 +126,7 @@ public:
             return;
         }
         const auto& matrix = topology_.matrix(static_cast<std::int64_t>(done_));
-        is_mean_ = mixing::wants_mean(by) || (!by_copies && matrix.is_mean());
+        is_mean_ = asks_mean_ || mixing::wants_mean(by) || (!by_copies && matrix.is_mean());
         if constexpr (!by_copies)
             if (!is_mean_)
                 exchange_.start(
@@ -294,7 +298,7 @@ private:
     method_state* by_ = nullptr;
     std::uint64_t done_ = 0;
     double change_ = consensus_report::unknown;
-    bool is_mean_ = false, is_released_ = false;
+    bool asks_mean_ = false, is_mean_ = false, is_released_ = false;
     bool is_started_ = true;  // not while it is unknown who takes part
     std::int64_t released_ = 0;
     // Last: transfers end before the memory goes.
