@@ -71,6 +71,7 @@ set(sotto_headers
     include/sotto/consensus/consensus_controller.hpp
     include/sotto/consensus/control_phases.hpp
     include/sotto/consensus/critical_distance.hpp
+    include/sotto/consensus/exact_mean.hpp
     include/sotto/consensus/fixed_rounds.hpp
     include/sotto/consensus/fraction_of_maximum.hpp
     include/sotto/consistency/asynchronous.hpp

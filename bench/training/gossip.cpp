@@ -8,6 +8,8 @@
 #include <sotto/models/character_lstm.hpp>
 #include <sotto/models/residual_cnn.hpp>
 #include <sotto/sotto.hpp>
+#include <sotto/trainer/consensus_maxima.hpp>
+#include <sotto/trainer/run_recorder.hpp>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -35,7 +37,8 @@ struct settings {
     double value = 0.25;  // of the control: a fraction, or rho
     double from = 0.0;    // epochs between which it controls
     double to = 1e9;
-    std::vector<double> maxima;  // of the three phases
+    std::string elsewhere = "none";  // what does so in the others
+    std::vector<double> maxima;      // of the three phases
     bool measures = false;
     int ranks = 16;
     double rate = 0.2;
@@ -110,6 +113,7 @@ struct told {
     std::int64_t rounds = 0, steps = 0, bytes = 0;
     double own_errors = 0.0;  // their sum
     std::vector<epoch_of_distances> distances;
+    std::vector<sotto::recorded_maximum> maxima;
     sotto::evaluation learnt, unseen;
 
     void see(const sotto::step_report& step) {
@@ -122,17 +126,17 @@ struct told {
 };
 
 /// Of ranks that own their examples, or share those of all.
-template <class Trainer, class Data, class OnStep>
+template <class Trainer, class Data, class... Callbacks>
 void fit(const settings& s, Trainer& trainer, const sotto::data::share& part, const Data& examples,
-         OnStep on_step) {
+         Callbacks&&... callbacks) {
     if constexpr (std::is_same_v<Data, sotto::data::labelled_set>)
         if (s.alpha > 0.0) {
             const Data own = sotto::data::dirichlet_share(
                 examples, part, s.alpha, sotto::random_stream(s.seed).split("split"));
-            trainer.fit(sotto::own_share{own}, sotto::epochs{s.epochs}, on_step);
+            trainer.fit(sotto::own_share{own}, sotto::epochs{s.epochs}, callbacks...);
             return;
         }
-    trainer.fit(examples, sotto::epochs{s.epochs}, on_step);
+    trainer.fit(examples, sotto::epochs{s.epochs}, callbacks...);
 }
 
 template <class Model, class Strategy, class Data>
@@ -148,14 +152,18 @@ nlohmann::json train(const settings& s, const Strategy& strategy, auto make_mode
         const auto on_step = [&](const sotto::step_report& step) {
             if (transport.rank() == 0) all.see(step);
         };
+        sotto::run_recorder recorder;
         const std::int64_t before = transport.counters().bytes_sent;
-        fit(s, trainer, {transport.rank(), transport.size()}, examples, on_step);
+        fit(s, trainer, {transport.rank(), transport.size()}, examples, on_step, recorder);
         all.bytes += transport.counters().bytes_sent - before;
         const sotto::evaluation of_unseen = trainer.evaluate(unseen);
         const sotto::evaluation of_learnt = trainer.evaluate(examples);
         if constexpr (!Strategy::synchronous)
             all.own_errors += 100.0 * (1.0 - trainer.evaluate_own(unseen).accuracy);
         if (transport.rank() != 0) return;
+        if (s.measures)
+            all.maxima = sotto::consensus_maxima(recorder.log(),
+                                                 std::vector{0.0, s.phase(), 2.0 * s.phase()});
         all.unseen = of_unseen;
         all.learnt = of_learnt;
         parameters = model.layout().size();
@@ -163,6 +171,8 @@ nlohmann::json train(const settings& s, const Strategy& strategy, auto make_mode
     const auto finite = [](double loss) { return std::isfinite(loss) ? loss : 1e9; };
     auto distances = nlohmann::json::array();
     for (const auto& epoch : all.distances) distances.push_back(epoch.shown());
+    auto maxima = nlohmann::json::array();
+    for (const auto& maximum : all.maxima) maxima.push_back(maximum.distance);
     return {
         {"train_loss", finite(all.learnt.loss)},
         {"train_error", 100.0 * (1.0 - all.learnt.accuracy)},
@@ -175,6 +185,7 @@ nlohmann::json train(const settings& s, const Strategy& strategy, auto make_mode
         {"bytes_sent", all.bytes},
         {"parameters", parameters},
         {"distances", distances},
+        {"maxima", maxima},
         {"virtual_seconds", sotto::in_seconds(run.took)},
         {"trace_hash", run.trace_hash},
         {"took", std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count()}};
@@ -194,18 +205,21 @@ auto with_momentum(const settings& s) {
                .learning_rate = s.rate, .momentum = s.momentum, .nesterov = s.momentum > 0.0});
 }
 
-/// Calls with the controller asked for, which does nothing but between two epochs.
+/// Calls with the controller asked for, which has another one in its place but between two epochs.
 nlohmann::json with_control(const settings& s, auto go) {
     using namespace sotto;
-    const auto between = [&](auto control) {
-        return control_phases{no_control{}, s.from, control_phases{control, s.to, no_control{}}};
+    const auto between = [&](auto control, auto elsewhere) {
+        return control_phases{elsewhere, s.from, control_phases{control, s.to, elsewhere}};
     };
-    if (s.control == "rho") return go(between(consensus_control{.rho = s.value}));
-    if (s.control == "none") return go(no_control{});
+    const bool exact = s.elsewhere == "exact";
+    if (s.control == "rho") return go(between(consensus_control{.rho = s.value}, no_control{}));
+    if (s.control == "none")
+        return exact ? go(between(no_control{}, exact_mean{})) : go(no_control{});
     std::vector<recorded_maximum> maxima;
     for (const double distance : s.maxima)
         maxima.push_back({static_cast<double>(maxima.size()) * s.phase(), distance});
-    return go(between(fraction_of_maximum{.fraction = s.value, .maxima = maxima}));
+    const fraction_of_maximum control{.fraction = s.value, .maxima = maxima};
+    return exact ? go(between(control, exact_mean{})) : go(between(control, no_control{}));
 }
 
 auto gossip_by(const settings& s, auto optimizer, auto control, auto compressor, auto mixing) {
@@ -304,7 +318,10 @@ int main(int argc, char** argv) {
     app.add_option("--value", s.value, "Of the control: a fraction of the maximum, or rho");
     app.add_option("--from", s.from, "Epoch from which it controls");
     app.add_option("--to", s.to, "Epoch from which it does no longer");
-    app.add_option("--maxima", s.maxima, "Largest distances of the three phases")->delimiter(',');
+    app.add_option("--elsewhere", s.elsewhere, "In the other epochs: as it is, or exact means")
+        ->check(CLI::IsMember({"none", "exact"}));
+    app.add_option("--maxima", s.maxima, "Of the three phases, as a run with --measure told them")
+        ->delimiter(',');
     app.add_flag("--measure", s.measures, "Measure in every step how far ranks are apart");
     app.add_option("--ranks", s.ranks)->check(CLI::PositiveNumber);
     app.add_option("--learning-rate", s.rate);
@@ -321,6 +338,10 @@ int main(int argc, char** argv) {
     app.add_option("--every", s.every, "Steps between two meetings");
     app.add_option("--hidden", s.hidden, "Width of the character LSTM");
     CLI11_PARSE(app, argc, argv);
+    if (s.control == "rho" && s.elsewhere != "none") {
+        std::fprintf(stderr, "--control rho goes with --elsewhere none alone\n");
+        return 1;
+    }
     if (!methods.at(s.model).contains(s.method)) {
         std::fprintf(stderr, "--method %s does not go with --model %s\n", s.method.c_str(),
                      s.model.c_str());

@@ -2,15 +2,16 @@
 """The study of gossip on a simulated network: how near ranks have to be to each other and when, what
 a controller pays for it, data that differ between ranks, compressed gossip, and local steps.
 
-    gossip.py [--sections NAME...] [--seeds S...] [--quick] [--table]
+    gossip.py [--sections NAME...] [--seeds S...] [--jobs N] [--quick] [--table]
 
 Every run is stored in bench/results/gossip, so that one that was interrupted goes on where it
 stopped; then bench/results/gossip.md is made of all. --quick goes through the same with little data
-and one seed, in the build folder; --table trains nothing. One run at a time, on one processor. Needs
-SOTTO_DATA, a folder that holds mnist/, cifar10-sample/ and tinyshakespeare/; what else is missing
-cmake/install_debian.sh installs."""
+and one seed, in the build folder; --table trains nothing. N runs are done at a time, each on one
+processor; as many as there are, unless it is said. Needs SOTTO_DATA, a folder that holds mnist/,
+cifar10-sample/ and tinyshakespeare/; what else is missing cmake/install_debian.sh installs."""
 
 import argparse
+import concurrent.futures
 import datetime
 import json
 import os
@@ -36,8 +37,8 @@ def today():
 
 
 class Run:
-    """One call of the program; its name is its file's. What it needs of an earlier run it asks for
-    when it is done: maxima of the run that was not controlled."""
+    """One call of the program; its name is its file's. What it needs of an earlier run, the maxima of
+    the one that was not controlled, must be there when it is done."""
 
     def __init__(self, name, maxima_of=None, **arguments):
         self.name, self.maxima_of, self.arguments = name, maxima_of, arguments
@@ -54,8 +55,7 @@ class Run:
             return
         arguments = {**self.arguments, **QUICK.get(self.arguments["model"], {})}
         if self.maxima_of:
-            self.maxima_of.do()
-            arguments["maxima"] = ",".join(f"{m:.6g}" for m in maxima(self.maxima_of.result()))
+            arguments["maxima"] = ",".join(f"{m:.6g}" for m in self.maxima_of.result()["maxima"])
         part = self.path.with_suffix(".part")
         command = [str(PROGRAM), "--out", str(part)]
         command += [f"--{name.replace('_', '-')}={value}" for name, value in arguments.items()]
@@ -74,20 +74,9 @@ class Run:
 
 PHASES = 3
 FRACTIONS = {"half": 0.5, "quarter": 0.25, "eighth": 0.125}
-EVERY_PHASE = ("1", "2", "3", "all")
 SPANS = {"1": (0, 1), "2": (1, 2), "3": (2, 3), "all": (0, 3)}
 CNN = {"model": "residual_cnn", "ranks": 8, "learning_rate": 0.1, "examples": 10000}
 RHOS = (0.125, 0.25, 0.5, 1.0)
-
-
-def maxima(result):
-    """The largest distance of each phase. What is left of the distances of the phase before decays
-    in the first epoch of the next, which does not count."""
-    epochs = result["distances"]
-    each = len(epochs) // PHASES
-    skipped = 1 if each > 1 else 0
-    return [max(e["largest"] for e in epochs[p * each + skipped * (p > 0):(p + 1) * each])
-            for p in range(PHASES)]
 
 
 def of_task(seed, ranks, cnn):
@@ -112,11 +101,16 @@ def between(phases, epochs=12):
     return {"from": SPANS[phases][0] * epochs / PHASES, "to": SPANS[phases][1] * epochs / PHASES}
 
 
-def fraction(name, phases, seed, topology="ring", ranks=16, cnn=False):
-    return Run(f"{prefix(ranks, topology, cnn)}_{name}_{phases}_{seed}",
-               maxima_of=uncontrolled(seed, topology, ranks, cnn), topology=topology,
-               control="fraction", value=FRACTIONS[name], **between(phases),
-               **of_task(seed, ranks, cnn))
+def controlled(name, phases, elsewhere, seed, topology="ring", ranks=16, cnn=False):
+    """Below a fraction of the maximum in some phases, or "free" there; in the others with exact
+    means, or free."""
+    how = {"control": "none"} if name == "free" else {
+        "control": "fraction", "value": FRACTIONS[name],
+        "maxima_of": uncontrolled(seed, topology, ranks, cnn)}
+    where = phases if elsewhere == "-" else f"{phases}_{elsewhere}"
+    return Run(f"{prefix(ranks, topology, cnn)}_{name}_{where}_{seed}",
+               topology=topology, **how, elsewhere="exact" if elsewhere == "exact" else "none",
+               **between(phases), **of_task(seed, ranks, cnn))
 
 
 def by_rho(rho, phases, seed):
@@ -206,44 +200,37 @@ def best_outer(method):
     return best_of(OUTER_RATES[method], lambda r: local_run(method, r, FIRST), "test_loss")
 
 
-def runs_of(section, seeds):
-    """In order: what comes later may ask for results of what came before."""
+def stages_of(section, seeds):
+    """Lists of runs, each of which may ask for results of those before it, but not of its own."""
     if section == "control":
-        for seed in seeds:
-            yield from (complete(seed), uncontrolled(seed))
-            yield from (fraction(name, phases, seed) for name in ("quarter", "half")
-                        for phases in EVERY_PHASE)
-            yield fraction("eighth", "1", seed)
-            yield from (complete(seed, 32), uncontrolled(seed, "ring", 32))
-            yield from (fraction(name, "1", seed, "ring", 32) for name in FRACTIONS)
-            yield uncontrolled(seed, "torus")
-            yield from (fraction(name, phases, seed, "torus") for name in ("quarter", "half")
-                        for phases in EVERY_PHASE)
+        yield [run for seed in seeds for run in (
+            complete(seed), uncontrolled(seed), complete(seed, 32), uncontrolled(seed, "ring", 32),
+            uncontrolled(seed, "torus"))]
+        yield [controlled(*row, seed, topology, ranks) for seed in seeds
+               for (topology, ranks), rows in ROWS.items() for row in rows]
     elif section == "practical":
-        yield from (by_rho(rho, phases, seed) for seed in seeds for phases in ("1", "all")
-                    for rho in RHOS)
+        yield [by_rho(rho, phases, seed) for seed in seeds for phases in ("1", "all")
+               for rho in RHOS]
     elif section == "split":
-        yield from (split_run(name, rate, FIRST) for name in SPLIT for rate in SPLIT_RATES)
-        yield from (split_run(name, best_split(name), seed) for seed in seeds for name in SPLIT)
+        yield [split_run(name, rate, FIRST) for name in SPLIT for rate in SPLIT_RATES]
+        yield [split_run(name, best_split(name), seed) for seed in seeds for name in SPLIT]
     elif section == "choco":
-        yield from (dense_run(rate, FIRST) for rate in CHOCO_RATES)
-        yield from (choco_run(rate, step, FIRST) for rate, step in CHOCO_GRID)
-        for seed in seeds:
-            for epochs in (LONG, SHORT):
-                yield from (dense_run(best_dense(), seed, epochs),
-                            choco_run(*best_choco(), seed, epochs))
+        yield [*(dense_run(rate, FIRST) for rate in CHOCO_RATES),
+               *(choco_run(rate, step, FIRST) for rate, step in CHOCO_GRID)]
+        yield [run for seed in seeds for epochs in (LONG, SHORT) for run in (
+            dense_run(best_dense(), seed, epochs), choco_run(*best_choco(), seed, epochs))]
     elif section == "local":
-        yield from (synchronous_run(rate, FIRST) for rate in LOCAL_RATES)
-        yield from (local_run(method, outer, FIRST) for method in OUTER_RATES
-                    for outer in OUTER_RATES[method])
+        yield [synchronous_run(rate, FIRST) for rate in LOCAL_RATES]
+        yield [local_run(method, outer, FIRST) for method in OUTER_RATES
+               for outer in OUTER_RATES[method]]
         rate = best_of(LOCAL_RATES, lambda r: synchronous_run(r, FIRST), "test_loss")
-        for seed in seeds:
-            yield synchronous_run(rate, seed)
-            yield from (local_run(method, best_outer(method), seed) for method in OUTER_RATES)
+        yield [run for seed in seeds for run in (
+            synchronous_run(rate, seed),
+            *(local_run(method, best_outer(method), seed) for method in OUTER_RATES))]
     else:
-        for seed in seeds:
-            yield from (complete(seed, 8, True), uncontrolled(seed, "ring", 8, True))
-            yield from (fraction(name, "1", seed, "ring", 8, True) for name in ("quarter", "half"))
+        yield [run for seed in seeds for run in (
+            complete(seed, 8, True), uncontrolled(seed, "ring", 8, True))]
+        yield [controlled(*row, seed, "ring", 8, True) for seed in seeds for row in CNN_ROWS]
 
 
 # Tables
@@ -294,7 +281,7 @@ class Claims:
 def measured(section, seeds):
     """When and where, of all runs of a section."""
     try:
-        runs = list(runs_of(section, seeds))
+        runs = [run for stage in stages_of(section, seeds) for run in stage]
     except TypeError:  # a grid is not done
         runs = []
     when = sorted({result["measured"] for run in runs if (result := run.result())})
@@ -309,44 +296,66 @@ def removed(row, none, exact):
     return (none.mean("train_loss") - row.mean("train_loss")) / excess
 
 
-CONTROL_HEAD = ("| control | in phase | training loss | excess removed | test error in % | rounds a "
-                "step |", "|---|---|---|---|---|---|")
+CONTROL_HEAD = ("| control | in phase | in the others | training loss | excess removed | test error "
+                "in % | rounds a step |", "|---|---|---|---|---|---|---|")
 
 
-def control_line(name, phases, row, none, exact):
+def control_line(name, phases, elsewhere, row, none, exact):
     part = f"{100 * removed(row, none, exact):.0f} %" if row and none and exact else "-"
-    return (f"| {name} | {phases} | {row.cell('train_loss', 4)} | {part} | "
+    return (f"| {name} | {phases} | {elsewhere} | {row.cell('train_loss', 4)} | {part} | "
             f"{row.cell('test_error', 2)} | {row.cell(rounds, 2)} |")
+
+
+NAMES = {"free": "none", **{name: f"1/{1 / part:.0f} of the maximum"
+                            for name, part in FRACTIONS.items()}}
+ELSEWHERE = {"exact": "exact means", "free": "none", "-": "-"}
 
 
 def table_of_control(topology, ranks, rows, cnn, seeds):
     exact = Row([complete(s, ranks, cnn) for s in seeds])
     none = Row([uncontrolled(s, topology, ranks, cnn) for s in seeds])
+    if none:
+        yield ("The maxima of the three phases: " + ", ".join(
+            none.cell(lambda result, p=p: result["maxima"][p], 3) for p in range(PHASES)) + ".")
+        yield ""
     yield from CONTROL_HEAD
-    yield control_line("exact mean (complete graph)", "-", exact, none, exact)
-    yield control_line("none", "-", none, none, exact)
-    for name, phases in rows:
-        row = Row([fraction(name, phases, s, topology, ranks, cnn) for s in seeds])
-        yield control_line(f"1/{1 / FRACTIONS[name]:.0f} of the maximum", phases, row, none, exact)
+    yield control_line("exact mean (complete graph)", "all", "-", exact, none, exact)
+    yield control_line("none", "all", "-", none, none, exact)
+    for name, phases, elsewhere in rows:
+        row = Row([controlled(name, phases, elsewhere, s, topology, ranks, cnn) for s in seeds])
+        yield control_line(NAMES[name], phases, ELSEWHERE[elsewhere], row, none, exact)
     yield ""
 
 
-ALL_ROWS = [(name, phases) for name in ("half", "quarter") for phases in EVERY_PHASE]
-FIRST_PHASE = [(name, "1") for name in FRACTIONS]
+def of_one_phase(names, phases, elsewhere):
+    return [(name, phase, elsewhere) for phase in phases for name in names]
+
+
+THROUGHOUT = [("half", "all", "-"), ("quarter", "all", "-")]
+ROWS = {  # control, in phase, in the others
+    ("ring", 16): [*of_one_phase(("free", "half", "quarter"), ("1", "2", "3"), "exact"), *THROUGHOUT,
+                   *of_one_phase(FRACTIONS, ("1",), "free")],
+    ("torus", 16): [*of_one_phase(("half", "quarter"), ("1",), "exact"), *THROUGHOUT,
+                    *of_one_phase(("half", "quarter"), ("1",), "free")],
+    ("ring", 32): [*of_one_phase(("free", "half", "quarter"), ("1",), "exact"),
+                   *of_one_phase(FRACTIONS, ("1",), "free")],
+}
+CNN_ROWS = of_one_phase(("half", "quarter"), ("1",), "free")
 
 
 def section_control(seeds, claims):
     yield ("MLP 784-64-64-10 on 12,000 images of MNIST; 8 examples a rank and step, Nesterov "
            "momentum 0.9, learning rate 0.2, 0.02, 0.002 in three phases of 4 epochs, with a warm-up "
            "over the first epoch. Controlled in some phases alone, by the exact distance, below a "
-           "part of the largest that the run without control had in the same phase; what is left of "
-           "the phase before in the first epoch of phases 2 and 3 does not count for that. Training "
-           "loss (of the mean of all ranks' parameters, over all 12,000 images), test error, and "
-           "rounds of mixing: mean over seeds "
+           "part of the maximum, which is the distance that the run without control had in the same "
+           "phase once that had settled: the root of the mean square over its second half "
+           "(`consensus_maxima`). In the other phases ranks have exact means, as in the paper's "
+           "experiments, or gossip on without control. Training loss (of the mean of all ranks' "
+           "parameters, over all 12,000 images), test error, and rounds of mixing, an exact mean "
+           "counting as one: mean over seeds "
            f"{', '.join(map(str, seeds))}, and the least to the most.")
     yield ""
-    for topology, ranks, rows in (("ring", 16, ALL_ROWS + [("eighth", "1")]),
-                                  ("torus", 16, ALL_ROWS), ("ring", 32, FIRST_PHASE)):
+    for (topology, ranks), rows in ROWS.items():
         yield f"{topology.capitalize()} of {ranks}"
         yield ""
         yield from table_of_control(topology, ranks, rows, False, seeds)
@@ -354,13 +363,16 @@ def section_control(seeds, claims):
     for ranks in (16, 32):
         rows = [Row([run(s) for s in seeds]) for run in (
             lambda s: complete(s, ranks), lambda s: uncontrolled(s, "ring", ranks),
-            lambda s: fraction("quarter", "1", s, "ring", ranks))]
+            lambda s: controlled("quarter", "1", "free", s, "ring", ranks),
+            lambda s: controlled("quarter", "1", "exact", s, "ring", ranks))]
         if all(rows):
-            exact, none, quarter = rows
+            exact, none, quarter, exact_after = rows
             losses[ranks] = none.mean("train_loss") - exact.mean("train_loss")
-            part = removed(quarter, none, exact)
-            claims.add(f"ring of {ranks}: 1/4 of the maximum in phase 1 removes at least 75 % of the "
-                       "excess training loss", f"{100 * part:.0f} %", part >= 0.75)
+            part, other = removed(quarter, none, exact), removed(exact_after, none, exact)
+            claims.add(f"ring of {ranks}: 1/4 of the maximum in phase 1, without control after it, "
+                       "removes at least 75 % of the excess training loss",
+                       f"{100 * part:.0f} % ({100 * other:.0f} % with exact means after it)",
+                       part >= 0.75)
     if len(losses) == 2:
         claims.add("the excess of the ring is larger with 32 ranks than with 16",
                    f"{losses[32]:.4f} and {losses[16]:.4f}", losses[32] > losses[16])
@@ -371,10 +383,11 @@ def section_control_cnn(seeds, claims):
            "learning rate 0.1, 0.01, 0.001; the rest as above. Batch norm by the mean of the ranks' "
            "running statistics.")
     yield ""
-    yield from table_of_control("ring", 8, [("half", "1"), ("quarter", "1")], True, seeds)
+    yield from table_of_control("ring", 8, CNN_ROWS, True, seeds)
     ends = [Row([run(s) for s in seeds]) for run in (
-        lambda s: complete(s, 8, True), lambda s: fraction("quarter", "1", s, "ring", 8, True),
-        lambda s: fraction("half", "1", s, "ring", 8, True),
+        lambda s: complete(s, 8, True),
+        lambda s: controlled("quarter", "1", "free", s, "ring", 8, True),
+        lambda s: controlled("half", "1", "free", s, "ring", 8, True),
         lambda s: uncontrolled(s, "ring", 8, True))]
     if all(ends):
         exact, quarter, half, none = (row.mean("train_loss") for row in ends)
@@ -395,11 +408,13 @@ def section_practical(seeds, claims):
     rows = {(rho, phases): Row([by_rho(rho, phases, s) for s in seeds])
             for phases in ("1", "all") for rho in RHOS}
     for (rho, phases), row in rows.items():
-        yield control_line(f"rho {rho:g}", phases, row, none, exact)
-    quarters = {phases: Row([fraction("quarter", phases, s) for s in seeds])
-                for phases in ("1", "all")}
+        elsewhere = "none" if phases == "1" else "-"
+        yield control_line(f"rho {rho:g}", phases, elsewhere, row, none, exact)
+    quarters = {phases: Row([controlled("quarter", phases, elsewhere, s) for s in seeds])
+                for phases, elsewhere in (("1", "free"), ("all", "-"))}
     for phases, row in quarters.items():
-        yield control_line("for comparison: 1/4 of the maximum", phases, row, none, exact)
+        yield control_line("for comparison: 1/4 of the maximum", phases,
+                           "none" if phases == "1" else "-", row, none, exact)
     yield ""
     if not all(rows.values()) or not all(quarters.values()):
         return
@@ -575,6 +590,7 @@ def main():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sections", nargs="+", choices=SECTIONS, default=SECTIONS)
     parser.add_argument("--seeds", nargs="+", type=int, default=[1, 2, 3])
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--quick", action="store_true", help="little data; tells whether it works")
     parser.add_argument("--table", action="store_true", help="trains nothing")
     asked = parser.parse_args()
@@ -590,9 +606,10 @@ def main():
         subprocess.run(["cmake", "--build", BUILD, "--target", PROGRAM.name], check=True,
                        stdout=subprocess.DEVNULL)
         RESULTS.mkdir(parents=True, exist_ok=True)
-        for section in asked.sections:
-            for run in runs_of(section, asked.seeds):
-                run.do()
+        with concurrent.futures.ThreadPoolExecutor(asked.jobs) as pool:
+            for section in asked.sections:
+                for stage in stages_of(section, asked.seeds):
+                    list(pool.map(Run.do, stage))
     text = table(asked.seeds)
     if asked.quick:
         print(text)

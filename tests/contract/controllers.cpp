@@ -45,7 +45,8 @@ int rounds_of(State& control, consensus_reading now, double lambda) {
 
 template <class Control>
 inline constexpr bool is_fixed =
-    std::is_same_v<Control, no_control> || std::is_same_v<Control, fixed_rounds>;
+    std::is_same_v<Control, no_control> || std::is_same_v<Control, fixed_rounds> ||
+    std::is_same_v<Control, exact_mean>;
 
 }  // namespace
 
@@ -107,6 +108,16 @@ TEST_CASE_TEMPLATE_DEFINE("distances are asked for, exact or estimated, as the o
     CHECK(estimated == controlling::estimates<C>);
 }
 TEST_CASE_TEMPLATE_APPLY(says_what_it_needs, testing::every_controller);
+
+TEST_CASE_TEMPLATE_DEFINE("exact means are asked for by those alone that say so", C,
+                          says_whether_it_takes_means) {
+    const auto control = bound<C>();
+    bool means = false;
+    for (std::int64_t step = 0; step < 20; ++step)
+        means |= controlling::wants_mean(control, reading_of(step, 1.0).where);
+    CHECK(means == controlling::takes_means<C>);
+}
+TEST_CASE_TEMPLATE_APPLY(says_whether_it_takes_means, testing::every_controller);
 
 TEST_CASE_TEMPLATE_DEFINE("a distance below the target is near enough, and one above it is not", C,
                           keeps_its_target) {

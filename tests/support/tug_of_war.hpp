@@ -91,7 +91,7 @@ tug tug_by(const Strategy& strategy, const contest& of) {
         trainer trainer{model, strategy, transport, {.batch_size = 1}};
         trainer.fit(numbered{of.ranks}, epochs{of.rounds}, [&](const step_report& step) {
             left.last[me] = step.round.consensus;
-            left.last[me].squared_changes = {};
+            left.last[me].squared_changes = left.last[me].squared_distances = {};
             if (me == 0 && !std::isnan(step.round.consensus.distance))
                 left.squares.push_back(step.round.consensus.distance *
                                        step.round.consensus.distance);

@@ -49,6 +49,9 @@ struct consensus_reading {
 ///   wants_another(reading) -> bool     whether another round is to be done, after at least one
 /// and may have, with the default for those that do not,
 ///   wants_one(where) -> bool           whether a step is to have any; yes
+///   wants_mean(where) -> bool          whether a step's rounds give all ranks their exact mean
+///                                      instead, by an all-reduce; no. Where they can, the options
+///                                      say `static constexpr bool takes_means`
 ///   target(reading) -> double          the distance that it keeps below, for reports; not a number
 template <class C>
 concept consensus_controller = requires(const C& options) {
@@ -81,6 +84,19 @@ bool wants_one(State& state, const round_info& where) {
         return state.wants_one(where);
     else
         return true;
+}
+
+template <class C>
+concept takes_means = requires {
+    requires C::takes_means;
+};
+
+template <class State>
+bool wants_mean(const State& state, const round_info& where) {
+    if constexpr (requires { state.wants_mean(where); })
+        return state.wants_mean(where);
+    else
+        return false;
 }
 
 template <class State>

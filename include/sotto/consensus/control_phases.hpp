@@ -19,6 +19,8 @@ struct control_phases {
     static constexpr bool measures_exactly =
         controlling::measures_exactly<First> || controlling::measures_exactly<Then>;
     static constexpr bool estimates = controlling::estimates<First> || controlling::estimates<Then>;
+    static constexpr bool takes_means =
+        controlling::takes_means<First> || controlling::takes_means<Then>;
     class state;
     state bind() const { return state(*this); }
     void describe(auto&& field) const {
@@ -46,6 +48,10 @@ public:
     }
     bool wants_one(const round_info& where) {
         return at(where, [&](auto& control) { return controlling::wants_one(control, where); });
+    }
+    bool wants_mean(const round_info& where) const {
+        return where.epoch < epoch_ ? controlling::wants_mean(first_, where)
+                                    : controlling::wants_mean(then_, where);
     }
     bool wants_another(const consensus_reading& now) {
         return at(now.where, [&](auto& control) { return control.wants_another(now); });

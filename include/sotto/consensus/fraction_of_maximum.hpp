@@ -10,7 +10,8 @@
 
 namespace sotto {
 
-/// The largest distance that an earlier run had in a phase of training.
+/// The distance that an uncontrolled run had in a phase of training, once the phase had settled:
+/// the maximum that controllers keep below parts of.
 struct recorded_maximum {
     double from_epoch = 0.0;
     double distance = 0.0;
@@ -18,8 +19,8 @@ struct recorded_maximum {
     friend bool operator==(const recorded_maximum&, const recorded_maximum&) = default;
 };
 
-/// Keeps the distance below a fraction of what an uncontrolled run had in the same phase: the
-/// experiments of the paper.
+/// Keeps the distance below a fraction of what an uncontrolled run had in the same phase, Xi_max of
+/// the paper and its experiments.
 ///   math    another round while Xi > fraction * maximum of the phase
 ///   shape   maxima: ascending by from_epoch, the first from 0; see consensus_maxima, which reads
 ///           them from a run's log

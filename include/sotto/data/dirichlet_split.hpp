@@ -37,7 +37,13 @@ inline double gamma_draw(random_stream& random, double shape) {
 /// mixture of the labels by chance, the more lopsided the smaller alpha is, and is dealt examples
 /// by it. All have equally many, but for one; every example is dealt once.
 ///   math    q ~ Dirichlet(alpha p) for each rank, with p the labels' shares of the data; a rank's
-///           examples are drawn by q from those that are left, labels without any are left out of q
+///           examples are drawn by q from those that are left, labels without any are left out of
+///           q. This is the split of Hsu et al.: a mixture of labels for each rank, and ranks of
+///           equal size. Others, such as that of epfml's code (quasi-global momentum), draw for
+///           each label how ranks share it, Dirichlet(alpha, ..., alpha) over the ranks: of K
+///           equally frequent labels a rank then has about Dirichlet(alpha, ..., alpha) over the
+///           labels, which is this split with K alpha. Of ten labels their 0.1 is 1 here, and 0.1
+///           here is their 0.01
 ///   cost    O(examples (labels + log))
 ///   errors  invalid_option: ranks below 1, alpha not above 0, labels below 0
 ///   source  Hsu, Qi, Brown 2019, Measuring the effects of non-identical data distribution,

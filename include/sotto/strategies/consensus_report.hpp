@@ -7,7 +7,7 @@
 namespace sotto {
 
 /// How far ranks that mix with neighbours are apart, as one of them sees it in a step. What was not
-/// measured is not a number.
+/// measured is not a number; what is told by tensor is valid until the next round.
 struct consensus_report {
     static constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
 
@@ -19,9 +19,9 @@ struct consensus_report {
     double target = unknown;     // that a controller keeps estimate or distance below
     double critical = unknown;   // the critical distance, estimated
     double learning_rate = 0.0;  // 0 where the optimizer does not tell it
-    double gradient_norm = unknown;  // root of the mean over ranks of squares
-    std::span<const double>
-        squared_changes{};  // of `change`, by tensor; valid until the next round
+    double gradient_norm = unknown;               // root of the mean over ranks of squares
+    std::span<const double> squared_changes{};    // of `change`, by tensor
+    std::span<const double> squared_distances{};  // of `distance`, by tensor: they add up to it
 };
 
 }  // namespace sotto

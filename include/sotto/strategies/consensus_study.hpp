@@ -1,16 +1,18 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
+#include <vector>
 
 #include "sotto/collectives/all_reduce.hpp"
 #include "sotto/collectives/operation.hpp"
 #include "sotto/consensus/critical_distance.hpp"
 #include "sotto/core/large_pages.hpp"
+#include "sotto/core/layout.hpp"
 #include "sotto/kernels/arithmetic.hpp"
 #include "sotto/kernels/reductions.hpp"
 #include "sotto/transports/transport.hpp"
@@ -19,73 +21,99 @@ namespace sotto {
 
 /// Measures exactly how far ranks are apart, by the mean of their parameters. All of it is done by
 /// all ranks alike.
-///   cost    an all-reduce of the parameters each time, and one of the gradients where the critical
-///           distance is estimated; 4 bytes a parameter, 12 more for that
+///   cost    an all-reduce of the parameters each time, and one of the gradients and of the
+///           parameters that they were taken at where the critical distance is estimated; 4 bytes a
+///           parameter, 8 more for that
 template <transport Transport>
 class consensus_study {
 public:
-    consensus_study(Transport& through, std::int64_t size, bool sees_gradients)
-        : through_(&through),
-          sum_(through, size),
-          scalars_(through, 2),
-          mean_(static_cast<std::size_t>(size)) {
+    /// `tensors` stay the caller's.
+    consensus_study(Transport& through, const layout& tensors, bool sees_gradients)
+        : tensors_(&tensors),
+          through_(&through),
+          sum_(through, tensors.size()),
+          scalars_(through, std::max<std::int64_t>(std::ssize(tensors.tensors()), 3)),
+          scalar_(std::max<std::size_t>(tensors.tensors().size(), 3)),
+          squared_distances_(tensors.tensors().size()),
+          mean_(static_cast<std::size_t>(tensors.size())) {
         if (!sees_gradients) return;
-        for (auto* all : {&gradient_, &mean_before_, &gradient_before_})
-            all->resize(static_cast<std::size_t>(size));
+        gradient_.resize(mean_.size());
+        mean_gradient_.resize(mean_.size());
     }
 
     /// Xi. `number` grows by one with every call.
     double distance(std::span<const float> values, std::uint64_t number) {
-        std::copy(values.begin(), values.end(), mean_.begin());
-        take_mean(mean_, {channels::gossip, 1u << 30, number});
-        scalar_[0] = static_cast<float>(kernels::squared_distance(values, mean_));
-        sum_scalars(1, number);
-        return std::sqrt(scalar_[0] / static_cast<double>(through_->size()));
+        take_mean(values, mean_, {channels::gossip, 1u << 30, number});
+        for (const tensor& t : *tensors_)
+            scalar_[static_cast<std::size_t>(t.index)] = static_cast<float>(
+                kernels::squared_distance(t.of(values), t.of(std::span<const float>(mean_))));
+        sum_scalars(squared_distances_.size(), 1, number);
+        double all = 0.0;
+        for (std::size_t t = 0; t < squared_distances_.size(); ++t)
+            all += squared_distances_[t] = scalar_[t] / static_cast<double>(through_->size());
+        return std::sqrt(all);
     }
+    /// The squares of the same, tensor by tensor, which add up to it.
+    std::span<const double> squared_distances() const noexcept { return squared_distances_; }
 
     /// A gradient's tensor, before anything is made of it.
     std::span<float> gradient() noexcept { return gradient_; }
 
-    /// The critical distance, by the gradients and the mean that `distance` has found last; not a
-    /// number until there is a change to be seen.
-    double critical_distance(double learning_rate, std::uint64_t number) {
+    /// The critical distance, by the gradients and the parameters at which they were taken; not a
+    /// number until L is known.
+    double critical_distance(std::span<const float> parameters, double learning_rate,
+                             std::uint64_t number) {
+        take_mean(gradient_, mean_gradient_, {channels::gossip, (1u << 30) + 1, number});
+        take_mean(parameters, mean_, {channels::gossip, (1u << 30) + 4, number});
         scalar_[0] = static_cast<float>(kernels::sum_of_squares(gradient_));
-        take_mean(gradient_, {channels::gossip, (1u << 30) + 1, number});
-        sum_scalars(2, number);
+        scalar_[1] = static_cast<float>(gradient_along(parameters));
+        scalar_[2] = static_cast<float>(kernels::squared_distance(parameters, mean_));
+        sum_scalars(3, 2, number);
         const int n = through_->size();
-        landscape_.see_gradients(scalar_[0] / static_cast<double>(n),
-                                 kernels::sum_of_squares(gradient_), n);
-        if (seen_)
-            landscape_.see_change(kernels::squared_distance(gradient_, gradient_before_),
-                                  kernels::squared_distance(mean_, mean_before_));
-        seen_ = true;
-        gradient_.swap(gradient_before_);
-        std::copy(mean_.begin(), mean_.end(), mean_before_.begin());
+        mean_of_squares_ = scalar_[0] / static_cast<double>(n);
+        landscape_.see_gradients(mean_of_squares_, kernels::sum_of_squares(mean_gradient_), n);
+        // What the mean is off by rounding is no difference.
+        const double apart = scalar_[2] / static_cast<double>(n);
+        if (apart > 1e-12 * kernels::sum_of_squares(mean_))
+            landscape_.see_differences(scalar_[1] / static_cast<double>(n), apart);
         if (!landscape_.is_known()) return std::nan("");
         return std::sqrt(squared_critical_distance(landscape_.known(), learning_rate, n));
     }
+    /// The root of the mean over ranks of ||g_i||^2, of those gradients.
+    double gradient_norm() const noexcept { return std::sqrt(mean_of_squares_); }
 
     const landscape_estimate& seen() const noexcept { return landscape_; }
 
 private:
-    void take_mean(std::span<float> values, tag label) {
-        sum_.start(values, label);
+    void take_mean(std::span<const float> values, std::span<float> mean, tag label) {
+        std::copy(values.begin(), values.end(), mean.begin());
+        sum_.start(mean, label);
         collectives::run(*through_, sum_);
-        kernels::scale(values, 1.0f / static_cast<float>(through_->size()));
+        kernels::scale(mean, 1.0f / static_cast<float>(through_->size()));
     }
 
-    void sum_scalars(std::uint32_t which, std::uint64_t number) {
-        scalars_.start(std::span(scalar_).first(1),
+    void sum_scalars(std::size_t count, std::uint32_t which, std::uint64_t number) {
+        scalars_.start(std::span(scalar_).first(count),
                        {channels::gossip, (1u << 30) + 1 + which, number});
         collectives::run(*through_, scalars_);
     }
 
+    /// <g - mean g, x - mean x>, of this rank.
+    double gradient_along(std::span<const float> parameters) const noexcept {
+        double sum = 0.0;
+        for (std::size_t i = 0; i < parameters.size(); ++i)
+            sum += (double{gradient_[i]} - mean_gradient_[i]) * (double{parameters[i]} - mean_[i]);
+        return sum;
+    }
+
+    const layout* tensors_;
     Transport* through_;
     collectives::all_reduce<Transport> sum_, scalars_;
-    std::array<float, 2> scalar_{};
-    large_vector<float> mean_, gradient_, mean_before_, gradient_before_;
+    std::vector<float> scalar_;
+    std::vector<double> squared_distances_;  // of the last time
+    large_vector<float> mean_, gradient_, mean_gradient_;
+    double mean_of_squares_ = std::numeric_limits<double>::quiet_NaN();
     landscape_estimate landscape_;
-    bool seen_ = false;
 };
 
 }  // namespace sotto

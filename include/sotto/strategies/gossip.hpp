@@ -26,8 +26,8 @@ namespace sotto {
 /// What gossip does beside mixing.
 struct gossip_options {
     /// Every so many steps, the first among them, it is measured exactly how far ranks are apart,
-    /// and the critical distance is estimated; 0: never. Takes two all-reduces, so that it is for
-    /// studies.
+    /// in all and by tensor, and the critical distance is estimated; 0: never. Takes three
+    /// all-reduces, so that it is for studies.
     std::int64_t measure_every = 0;
 
     void describe(auto&& field) const { field("measure_every", measure_every); }
@@ -138,6 +138,10 @@ struct gossip {
         !survives || !controlling::measures_exactly<Control>,
         "gossip: an exact distance is of all ranks: surviving{} goes with controllers that "
         "estimate it, such as consensus_control{}");
+    static_assert(
+        !controlling::takes_means<Control> || (!survives && !mixing::by_copies<Mixing>),
+        "gossip: exact_mean{} takes the mean of all ranks: it goes neither with surviving{}, where "
+        "some may be gone, nor with mixing::choco, whose copies know nothing of it");
 
     Optimizer optimizer{};
     Topology topology{};

@@ -80,7 +80,7 @@ public:
             throw invalid_option("gossip: measure_every is " + std::to_string(measure_every_) +
                                  "; it must be at least 0");
         if (measure_every_ > 0 || controlling::measures_exactly<control_options>) {
-            study_.emplace(through, tensors.size(), measure_every_ > 0);
+            study_.emplace(through, tensors_, measure_every_ > 0);
             if (by_shares) of_weight_.resize(static_cast<std::size_t>(tensors.size()));
         }
         if constexpr (survives && !std::is_same_v<control_options, no_control> &&
@@ -218,7 +218,7 @@ private:
         at("mix");
         if (mixes) mix(report, watch);
         if (mixes_first) step_rest(job, parameters, false);
-        study(report);
+        study(report.consensus, parameters);
         commit(parameters);
         report.apply += watch.lap();
 
@@ -237,7 +237,7 @@ private:
         std::fill(is_stepped_.begin(), is_stepped_.end(), false);
         before_.take(optimizer_);
         rate_ = optimizing::rate_at(optimizer_, where_);
-        mixing_.begin_step(where_);
+        mixing_.begin_step(where_, controlling::wants_mean(control_, where_));
         if constexpr (survives) peers_.begin_step();
     }
 
@@ -392,8 +392,10 @@ private:
         const double n = through_->size();
         if (!by_copies) found.estimate = now.distance = std::sqrt(scalar_[0] / n);
         found.gradient_norm = now.gradient_norm = std::sqrt(scalar_[1] / n);
-        if (measure == consensus_measure::exact)
+        if (measure == consensus_measure::exact) {
             found.distance = now.distance = study_->distance(values(), studied_++);
+            found.squared_distances = study_->squared_distances();
+        }
         return now;
     }
 
@@ -408,12 +410,14 @@ private:
     }
 
     /// Measures exactly, where it is this step's turn.
-    void study(round_report& report) {
-        report.consensus.learning_rate = rate_;
+    void study(consensus_report& found, std::span<const float> parameters) {
+        found.learning_rate = rate_;
         if (!studies_) return;
         at("measure");
-        report.consensus.distance = study_->distance(values(), studied_++);
-        report.consensus.critical = study_->critical_distance(rate_, studied_++);
+        found.distance = study_->distance(values(), studied_++);
+        found.squared_distances = study_->squared_distances();
+        found.critical = study_->critical_distance(parameters, rate_, studied_++);
+        found.gradient_norm = study_->gradient_norm();
     }
 
     /// Nothing may fail from here on.

@@ -15,6 +15,7 @@
 #include "sotto/collectives/all_reduce.hpp"
 #include "sotto/collectives/neighbour_exchange.hpp"
 #include "sotto/compressors/compressor.hpp"
+#include "sotto/consensus/consensus_controller.hpp"
 #include "sotto/core/describe.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/layout.hpp"
@@ -67,6 +68,8 @@ class mixing_rounds {
     static constexpr bool by_copies = mixing::by_copies<method>;
     static constexpr bool has_companion = mixing::has_companion<method_state>;
     static constexpr bool wants_means = requires(const method_state& s) { s.wants_mean(); };
+    static constexpr bool control_takes_means =
+        controlling::takes_means<std::remove_cvref_t<decltype(std::declval<Options>().control)>>;
 
 public:
     /// `size`: of what is mixed, the parameters and what goes with them.
@@ -83,7 +86,7 @@ public:
           summary_(summarise()),
           compressor_(options.compressor.bind(by_copies ? tensors : layout{})),
           bytes_(tensors.tensors().size()),
-          takes_means_(!survives && (wants_means || has_mean())),
+          takes_means_(!survives && (wants_means || control_takes_means || has_mean())),
           exchange_(
               through, by_copies ? 0 : size, summary_.degree,
               by_shares ? collectives::mixing_by::shares : collectives::mixing_by::differences),
@@ -110,8 +113,10 @@ public:
         return by_copies ? consensus_report::unknown : summary_.second_singular_value;
     }
 
-    /// A step begins; nothing of any tensor was sent in it yet.
-    void begin_step(const round_info& where) {
+    /// A step begins; nothing of any tensor was sent in it yet. All of its rounds may be exact
+    /// means.
+    void begin_step(const round_info& where, bool by_mean) {
+        asks_mean_ = by_mean;
         std::fill(bytes_.begin(), bytes_.end(), 0);
         where_ = where;
     }
@@ -130,7 +135,8 @@ public:
         }
         const auto number = static_cast<std::int64_t>(done_);
         const auto& matrix = drawn(number);
-        is_mean_ = mixing::wants_mean(by) || (!by_copies && takes_means_ && matrix.is_mean());
+        is_mean_ = asks_mean_ || mixing::wants_mean(by) ||
+                   (!by_copies && takes_means_ && matrix.is_mean());
         if constexpr (by_copies)
             compressing::begin_round(
                 compressor_,
@@ -338,7 +344,7 @@ private:
     method_state* by_ = nullptr;
     std::uint64_t done_ = 0;
     double change_ = consensus_report::unknown;
-    bool is_mean_ = false, is_released_ = false, takes_means_ = false;
+    bool asks_mean_ = false, is_mean_ = false, is_released_ = false, takes_means_ = false;
     bool is_started_ = true;  // not while it is unknown who takes part
     std::int64_t released_ = 0;
     // Last: transfers end before the memory goes.

@@ -21,13 +21,19 @@ inline constexpr std::array consensus_members{
     std::pair{"learning_rate", &consensus_report::learning_rate},
     std::pair{"gradient_norm", &consensus_report::gradient_norm}};
 
+/// Those that have a value for each tensor.
+inline constexpr std::array consensus_tensor_members{
+    std::pair{"squared_changes", &consensus_report::squared_changes},
+    std::pair{"squared_distances", &consensus_report::squared_distances}};
+
 /// How far ranks are apart, as json_lines writes it.
 inline nlohmann::ordered_json fields_of_consensus(const consensus_report& found) {
     auto fields = nlohmann::ordered_json::object();
     if (found.rounds >= 0) fields["rounds"] = found.rounds;
     for (const auto& [name, member] : consensus_members)
         if (std::isfinite(found.*member)) fields[name] = found.*member;
-    if (!found.squared_changes.empty()) fields["squared_changes"] = found.squared_changes;
+    for (const auto& [name, member] : consensus_tensor_members)
+        if (!(found.*member).empty()) fields[name] = found.*member;
     return fields;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -60,6 +61,17 @@ public:
         return all.mean();
     }
 
+    /// Every rank measures its own model on all of them, and they tell each other.
+    template <class Data>
+    own_evaluations own(Model& model, std::span<const float> parameters, const Data& data,
+                        Transport& through) {
+        collectives::all_gather_values(through, measure(model, parameters, data, 0, data.size()),
+                                       std::span(everybodys_),
+                                       {channels::evaluation, 0, rounds_++});
+        return {over_all([](const evaluation& e) { return e.loss; }),
+                over_all([](const evaluation& e) { return e.accuracy; })};
+    }
+
     /// This rank measures all of them.
     template <class Data>
     evaluation alone(Model& model, std::span<const float> parameters, const Data& data) {
@@ -86,6 +98,20 @@ private:
                     examples};
         }
     };
+
+    /// A NaN is the most that there is.
+    over_ranks over_all(auto&& of) const {
+        over_ranks all{std::numeric_limits<double>::infinity(), 0.0,
+                       -std::numeric_limits<double>::infinity()};
+        for (const sums& s : everybodys_) {
+            const double value = of(s.mean());
+            all.least = std::fmin(all.least, value);
+            all.mean += value / static_cast<double>(everybodys_.size());
+            all.most = std::isnan(value) || all.most < value ? value : all.most;
+        }
+        if (std::isnan(all.mean) && !std::isfinite(all.least)) all.least = all.mean;
+        return all;
+    }
 
     template <class Data>
     sums measure(Model& model, std::span<const float> parameters, const Data& data,

@@ -19,6 +19,7 @@ void request_evaluation(description& text, const Extra& extra) {
             throw invalid_option("evaluate_on: every is " + std::to_string(extra.every) +
                                  " epochs; it must be at least 1");
         text.add("evaluate_on.every", extra.every);
+        text.add("evaluate_on.own", extra.own);
         text.add("evaluate_on.examples", static_cast<std::int64_t>(extra.data.size()));
     }
 }

@@ -48,10 +48,13 @@ struct json_lines_options {
 ///           began_seconds by the transport's clock where the strategy tells,
 ///           tensor_message_bytes; consensus, where ranks mix with neighbours, as consensus_report
 ///           has it: rounds, and what was measured of change, estimate, distance, target, critical,
-///           learning_rate, gradient_norm and squared_changes (by tensor)
+///           learning_rate and gradient_norm; squared_changes and squared_distances, by tensor: the
+///           roots of these over learning_rate times gradient_norm are distances in steps
 ///   epoch   epoch (counted from 1), complete (false where `fit` ended inside it), step, loss (mean
 ///           over all ranks' examples), test_loss, test_accuracy and test_examples where it was
-///           evaluated, costs of the epoch, peak_memory_bytes of the process so far
+///           evaluated, own_test_loss and own_test_accuracy where ranks' own models were, each with
+///           least, mean and most over the ranks; costs of the epoch, peak_memory_bytes of the
+///           process so far
 ///   round   step, the one of median length of the last nine before its epoch's line; since it
 ///           began: ready_, left_, arrived_ and decoded_seconds of every tensor, agreed_ and
 ///           ended_seconds of the round; apply_seconds. Where several ranks train
@@ -240,6 +243,10 @@ private:
         line["test_loss"] = found->loss;
         line["test_accuracy"] = found->accuracy;
         line["test_examples"] = found->examples;
+        if (!found->own) return;
+        for (const auto& [name, ranks] : {std::pair{"own_test_loss", &found->own->loss},
+                                          std::pair{"own_test_accuracy", &found->own->accuracy}})
+            line[name] = {{"least", ranks->least}, {"mean", ranks->mean}, {"most", ranks->most}};
     }
 
     /// What cannot be written is left out, and counted.

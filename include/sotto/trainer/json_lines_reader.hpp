@@ -213,15 +213,20 @@ private:
         if (fields.contains("rounds")) found.rounds = count(fields, "rounds");
         for (const auto& [name, member] : detail::consensus_members)
             if (fields.contains(name)) found.*member = number(fields, name, distance_max);
-        squared_changes_.clear();
-        if (fields.contains("squared_changes"))
-            for (const json& each : list(fields, "squared_changes"))
-                squared_changes_.push_back(not_negative(each, "squared_changes[]", distance_max));
-        if (!squared_changes_.empty() && squared_changes_.size() != log_.about.tensors.size())
-            refuse("as many squared_changes as the run has tensors, " +
-                       std::to_string(log_.about.tensors.size()),
-                   std::to_string(squared_changes_.size()));
-        found.squared_changes = squared_changes_;
+        for (std::size_t i = 0; i < by_tensor_.size(); ++i) {
+            const auto& [name, member] = detail::consensus_tensor_members[i];
+            const std::string each_name = std::string(name) + "[]";
+            std::vector<double>& values = by_tensor_[i];
+            values.clear();
+            if (fields.contains(name))
+                for (const json& each : list(fields, name))
+                    values.push_back(not_negative(each, each_name.c_str(), distance_max));
+            if (!values.empty() && values.size() != log_.about.tensors.size())
+                refuse(std::string("as many ") + name + " as the run has tensors, " +
+                           std::to_string(log_.about.tensors.size()),
+                       std::to_string(values.size()));
+            found.*member = values;
+        }
         return found;
     }
 
@@ -315,9 +320,19 @@ private:
 
     std::optional<evaluation> evaluated(const json& line) {
         if (!line.contains("test_loss")) return std::nullopt;
-        return evaluation{.loss = loss(line, "test_loss"),
-                          .accuracy = share(line, "test_accuracy"),
-                          .examples = count(line, "test_examples")};
+        evaluation found{.loss = loss(line, "test_loss"),
+                         .accuracy = share(line, "test_accuracy"),
+                         .examples = count(line, "test_examples")};
+        if (line.contains("own_test_loss")) {
+            const auto over_all = [&](const char* name, auto read) {
+                const json& ranks = object_of(line, name);
+                return over_ranks{read(ranks, "least"), read(ranks, "mean"), read(ranks, "most")};
+            };
+            found.own = {
+                over_all("own_test_loss", [&](auto& r, const char* n) { return loss(r, n); }),
+                over_all("own_test_accuracy", [&](auto& r, const char* n) { return share(r, n); })};
+        }
+        return found;
     }
 
     run_costs costs(const json& line) {
@@ -463,7 +478,7 @@ private:
     run_log log_;
     std::int64_t lines_ = 0;
     std::vector<std::int64_t> tensor_bytes_;
-    std::vector<double> squared_changes_;
+    std::array<std::vector<double>, detail::consensus_tensor_members.size()> by_tensor_;
 };
 
 }  // namespace sotto

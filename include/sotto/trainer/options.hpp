@@ -19,6 +19,14 @@ struct training_options {
         field("seed", seed);
         field("shuffle", shuffle);
     }
+
+    ///   errors  invalid_option: batch_size below 1
+    const training_options& checked() const {
+        if (batch_size < 1)
+            throw invalid_option("trainer: batch_size is " + std::to_string(batch_size) +
+                                 "; it must be at least 1");
+        return *this;
+    }
 };
 
 /// Train until this many passes over the data are complete.
@@ -58,17 +66,28 @@ struct own_share {
 template <class Data>
 own_share(const Data&) -> own_share<Data>;
 
+/// How evaluate_on evaluates.
+struct evaluation_options {
+    std::int64_t every = 1;  // epochs
+    /// Where ranks learn in step by models that differ, as by gossip, also how good these are, each
+    /// by itself: what somebody gets who takes the model of one rank. Every rank then measures all
+    /// of the examples.
+    bool own = false;
+};
+
 /// Evaluate on these data after every `every` epochs, and after the last: `fit(train, epochs{10},
-/// evaluate_on{test})`.
+/// evaluate_on{test})`, or `evaluate_on{test, {.every = 5, .own = true}}`.
 template <class Data>
 struct evaluate_on {
     const Data& data;
     std::int64_t every = 1;
+    bool own = false;
+
+    explicit evaluate_on(const Data& examples, std::int64_t epochs = 1)
+        : data(examples), every(epochs) {}
+    evaluate_on(const Data& examples, const evaluation_options& how)
+        : data(examples), every(how.every), own(how.own) {}
 };
-template <class Data>
-evaluate_on(const Data&) -> evaluate_on<Data>;
-template <class Data>
-evaluate_on(const Data&, std::int64_t) -> evaluate_on<Data>;
 
 namespace detail {
 template <class Extra>

@@ -88,6 +88,9 @@ public:
             std::fprintf(out_, "  test loss %s", number(report.evaluated->loss).text);
             if (std::isfinite(report.evaluated->accuracy))  // else there were no labels
                 std::fprintf(out_, "  accuracy %.2f %%", 100.0 * report.evaluated->accuracy);
+            if (const auto& own = report.evaluated->own; own && std::isfinite(own->accuracy.mean))
+                std::fprintf(out_, " (own models %.2f to %.2f %%)", 100.0 * own->accuracy.least,
+                             100.0 * own->accuracy.most);
         }
         const double ratio =
             static_cast<double>(report.total.dense_bytes) /

@@ -115,24 +115,45 @@ inline std::string sent_chart(const run_log& run) {
                : "";
 }
 
-/// By how much mixing moves each tensor, and how that compares with the steps that are learnt by.
-inline std::string moved_tensors(const run_log& run) {
+/// How far ranks were apart in each tensor, by how much mixing moved it, and how these compare with
+/// the steps that are learnt by.
+inline std::string tensor_distances(const run_log& run) {
     constexpr std::size_t rows_max = 100;
-    const auto squares = run.consensus.squared_changes();
     const auto& tensors = run.about.tensors;
-    if (squares.empty() || squares.size() != tensors.size()) return "";
+    const auto told = [&](std::span<const double> squares) {
+        return squares.size() == tensors.size() ? squares : std::span<const double>{};
+    };
+    const auto apart = told(run.consensus.squared_distances()),
+               moved = told(run.consensus.squared_changes());
+    if (tensors.empty() || (apart.empty() && moved.empty())) return "";
     const double length = run.consensus.step_length();
+    const auto head = [&](std::span<const double> squares, const char* name) {
+        return squares.empty()
+                   ? std::string()
+                   : element("th", name) +
+                         (length > 0.0 ? "<th>of learning rate × gradient norm</th>" : "");
+    };
+    const auto cells = [&](std::span<const double> squares, std::size_t from, std::size_t count) {
+        if (squares.empty()) return std::string();
+        double sum = 0.0;
+        for (const double square : squares.subspan(from, count)) sum += square;
+        const double norm = std::sqrt(sum);
+        return element("td", digits(norm)) +
+               (length > 0.0 ? element("td", percent(norm / length, 1)) : "");
+    };
+    const auto row = [&](const std::string& name, std::size_t from, std::size_t count) {
+        return "<tr><th>" + name + "</th>" + cells(apart, from, count) + cells(moved, from, count) +
+               "</tr>";
+    };
     std::string out =
-        "<details><summary>by tensor</summary><div class=\"scroll\"><table><caption>By how much "
-        "the last round of a step moved this worker’s tensors: the root of the mean square over "
-        "the steps of the last epoch</caption><thead><tr><th>tensor</th><th>moved by</th>" +
-        std::string(length > 0.0 ? "<th>of learning rate × gradient norm</th>" : "") +
-        "</tr></thead>";
-    for (std::size_t t = 0; t < std::min(tensors.size(), rows_max); ++t) {
-        const double moved = std::sqrt(squares[t]);
-        out += "<tr><th>" + escaped(tensors[t].name, 80) + "</th>" + element("td", digits(moved)) +
-               (length > 0.0 ? element("td", percent(moved / length, 1)) : "") + "</tr>";
-    }
+        "<details><summary>by tensor</summary><div class=\"scroll\"><table><caption>How far ranks "
+        "were apart, where it was measured exactly, and by how much the last round of a step moved "
+        "this worker’s tensors: roots of the mean squares over the steps of the last epoch that "
+        "tells</caption><thead><tr><th>tensor</th>" +
+        head(apart, "distance") + head(moved, "moved by") + "</tr></thead>" +
+        row("all", 0, tensors.size());
+    for (std::size_t t = 0; t < std::min(tensors.size(), rows_max); ++t)
+        out += row(escaped(tensors[t].name, 80), t, 1);
     if (tensors.size() > rows_max)
         out += "<tr><th>and " + std::to_string(tensors.size() - rows_max) + " more</th></tr>";
     return out + "</table></div></details>";
@@ -155,7 +176,7 @@ inline std::string consensus_of(const run_log& run, std::size_t colour) {
     }
     charts += distance_chart(run) + rounds_chart(run) + sent_chart(run);
     if (!charts.empty()) out += "<div class=\"charts\">" + charts + "</div>";
-    return out + moved_tensors(run);
+    return out + tensor_distances(run);
 }
 
 /// How far ranks that mix with neighbours were apart, and what keeping them together took; nothing

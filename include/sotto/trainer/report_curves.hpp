@@ -80,14 +80,24 @@ struct measure {
     std::optional<double> (*of_epoch)(const run_epoch&);
     bool of_steps;
     bool share;
+    over_ranks own_evaluations::*of_own = nullptr;  // the same of ranks' own models
 };
+
+/// Of ranks' own models, where they were measured.
+inline std::optional<double> of_own(const measure& what, const run_epoch& e,
+                                    double over_ranks::*which) {
+    if (!what.of_own || !e.evaluated || !e.evaluated->own) return std::nullopt;
+    return (*e.evaluated->own).*what.of_own.*which;
+}
 
 /// What of a measure's values the axis has to show.
 inline std::vector<double> values_of(std::span<const run_log> runs, const measure& what) {
     std::vector<double> values, steps;
     for (const run_log& run : runs) {
         for (const run_epoch& e : run.epochs)
-            if (const auto value = what.of_epoch(e)) values.push_back(*value);
+            for (const auto& value : {what.of_epoch(e), of_own(what, e, &over_ranks::least),
+                                      of_own(what, e, &over_ranks::most)})
+                if (value) values.push_back(*value);
         if (!what.of_steps) continue;
         for (const run_point& p : run.points)
             if (p.losses > 0 && std::isfinite(p.loss())) {
@@ -146,6 +156,12 @@ inline std::string drawn(std::span<const run_log> runs, const measure& what, aga
                 },
                 x, end);
         draw(c, run.epochs, i, chart::weight::normal, what.of_epoch, x, end);
+        for (const auto which : {&over_ranks::least, &over_ranks::most}) {
+            drawn_end ignored;
+            draw(
+                c, run.epochs, i, chart::weight::faint,
+                [&](const run_epoch& e) { return of_own(what, e, which); }, x, ignored);
+        }
         if (!end.last) continue;
         c.name(*end.last, run.name, i);
         const std::string value = what.share ? percent(end.last->y) : digits(end.last->y);
@@ -158,7 +174,8 @@ inline std::string drawn(std::span<const run_log> runs, const measure& what, aga
     return says.empty() ? std::string() : c.svg(says);
 }
 
-/// Loss and accuracy against steps, seconds and bytes.
+/// Loss and accuracy against steps, seconds and bytes. Faint beside what the mean of all ranks has
+/// on unseen data: the least and the most of what their own models have.
 inline std::string curves(std::span<const run_log> runs) {
     using value = std::optional<double>;
     const measure measures[] = {
@@ -168,12 +185,12 @@ inline std::string curves(std::span<const run_log> runs) {
                         ? value(e.evaluated->accuracy)
                         : value();
          },
-         false, true},
+         false, true, &own_evaluations::accuracy},
         {"Loss while training",
          [](const run_epoch& e) { return e.steps > 0 ? value(e.loss) : value(); }, true, false},
         {"Loss on unseen data",
          [](const run_epoch& e) { return e.evaluated ? value(e.evaluated->loss) : value(); }, false,
-         false}};
+         false, &own_evaluations::loss}};
     std::string out;
     for (const measure& what : measures) {
         std::string row;

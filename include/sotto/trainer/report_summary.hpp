@@ -99,6 +99,16 @@ inline std::string all_workers(const run_log& run) {
            " together " + bytes(sent) + " in " + counted(steps) + " steps)";
 }
 
+/// How good ranks' own models are, beside the mean of all; nothing where they were not measured.
+inline std::string own_models(const evaluation& found, const std::string& said) {
+    if (!found.own) return "";
+    const bool share = std::isfinite(found.accuracy);
+    const over_ranks& ranks = share ? found.own->accuracy : found.own->loss;
+    const auto told = [&](double value) { return share ? percent(value) : digits(value); };
+    return said + told(ranks.least) + " to " + told(ranks.most) + ", " + told(ranks.mean) +
+           " on average";
+}
+
 /// One run in the words that somebody would tell it in.
 inline std::string told_alone(const run_log& run) {
     const double dense = run.total.ring_bytes;
@@ -116,10 +126,11 @@ inline std::string told_alone(const run_log& run) {
         out += "; whole gradients would have been " + bytes(dense) + ", <b>" +
                times(dense / std::max(run.total.bytes_sent, 1.0)) + "</b> as much";
     if (const run_epoch* e = run.last_evaluated()) {
-        const auto [loss, accuracy, examples] = *e->evaluated;
-        out += std::isfinite(accuracy) ? ". Accuracy on unseen data: <b>" + percent(accuracy)
-                                       : ". Loss on unseen data: <b>" + digits(loss);
-        out += "</b>";
+        const evaluation& found = *e->evaluated;
+        out += std::isfinite(found.accuracy)
+                   ? ". Accuracy on unseen data: <b>" + percent(found.accuracy)
+                   : ". Loss on unseen data: <b>" + digits(found.loss);
+        out += "</b>" + own_models(found, ", of ranks’ own models ");
     }
     return out + ".";
 }
@@ -184,9 +195,11 @@ inline std::string card(const run_log& run, std::size_t colour) {
     const run_epoch* tested = run.last_evaluated();
     if (tested && std::isfinite(tested->evaluated->accuracy))
         number(percent(tested->evaluated->accuracy),
-               "accuracy on unseen data, loss " + digits(tested->evaluated->loss));
+               "accuracy on unseen data, loss " + digits(tested->evaluated->loss) +
+                   own_models(*tested->evaluated, "; of ranks’ own models "));
     else if (tested)
-        number(digits(tested->evaluated->loss), "loss on unseen data");
+        number(digits(tested->evaluated->loss),
+               "loss on unseen data" + own_models(*tested->evaluated, "; of ranks’ own models "));
     else
         number(run.epochs.empty() ? "–" : digits(run.epochs.back().loss), "loss while training");
     const double took = seconds_of_all(run);

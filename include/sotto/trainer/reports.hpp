@@ -16,11 +16,26 @@
 
 namespace sotto {
 
+/// The least, the mean and the most that ranks have.
+struct over_ranks {
+    double least = 0.0, mean = 0.0, most = 0.0;
+
+    friend bool operator==(const over_ranks&, const over_ranks&) = default;
+};
+
+/// How good ranks' own models are on some examples, as `evaluation` has it.
+struct own_evaluations {
+    over_ranks loss{}, accuracy{};
+
+    friend bool operator==(const own_evaluations&, const own_evaluations&) = default;
+};
+
 /// How good a model is on some examples.
 struct evaluation {
     double loss = 0.0;      // mean over the examples: the model's own loss, else the cross-entropy
     double accuracy = 0.0;  // share whose largest logit is the label; NaN where there are no labels
     std::int64_t examples = 0;
+    std::optional<own_evaluations> own{};  // where ranks' models differ and evaluate_on asks for it
 };
 
 /// Known before the first step.

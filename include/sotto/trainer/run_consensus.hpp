@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "sotto/strategies/consensus_report.hpp"
@@ -61,40 +62,69 @@ struct consensus_means {
     friend bool operator==(const consensus_means&, const consensus_means&) = default;
 };
 
-/// The largest distance of an epoch, measured exactly; not a number where it was not measured.
-struct epoch_distance {
-    std::int64_t epoch = 0;  // passes over the data completed before
-    double largest = std::numeric_limits<double>::quiet_NaN();
+/// The distances that were measured exactly in half a pass over the data.
+struct half_epoch {
+    std::int64_t number = 0;  // half passes completed before
+    measured_mean squares{};  // of Xi
+
+    friend bool operator==(const half_epoch&, const half_epoch&) = default;
+};
+
+/// What steps tell by tensor: the mean over those of the last epoch that tells of it.
+///   cost    8 bytes a tensor, none of it taken by a step after `begin`
+class tensor_means {
+public:
+    void begin(std::size_t tensors) {
+        if (means_.size() == tensors) return;
+        means_.clear();
+        means_.reserve(tensors);
+        steps_ = 0;
+    }
+    void add(std::int64_t epoch, std::span<const double> values) {
+        if (values.empty()) return;
+        if (epoch != epoch_ || steps_ == 0 || means_.size() != values.size()) {
+            means_.assign(values.size(), 0.0);
+            steps_ = 0;
+            epoch_ = epoch;
+        }
+        ++steps_;
+        for (std::size_t t = 0; t < means_.size(); ++t)
+            means_[t] += (values[t] - means_[t]) / static_cast<double>(steps_);
+    }
+    std::span<const double> all() const noexcept { return means_; }
+
+private:
+    std::vector<double> means_;
+    std::int64_t epoch_ = 0, steps_ = 0;
 };
 
 /// How far a run's ranks were apart, as one of them saw it.
-///   cost    16 bytes an epoch, 8 a tensor; a step O(tensors), without allocation after `reserve`
+///   cost    48 bytes an epoch, 16 a tensor; a step O(tensors), without allocation after `reserve`
 ///           where end_epoch is called between epochs
 class run_consensus {
 public:
-    std::vector<epoch_distance> epochs{};  // in the order of the run: resumed ones come again
-    double rounds = 0.0;                   // of mixing, of all steps
-    bool is_told = false;                  // some step was one of ranks that mix
+    std::vector<half_epoch> halves{};  // in the order of the run: resumed ones come again
+    double rounds = 0.0;               // of mixing, of all steps
+    bool is_told = false;              // some step was one of ranks that mix
 
-    void reserve() { epochs.reserve(epochs.size() + 1024); }
-    /// An epoch ended: the next one's first step takes no memory.
+    void reserve() { halves.reserve(halves.size() + 2048); }
+    /// An epoch ended: the next one's steps take no memory.
     void end_epoch() {
-        if (epochs.size() == epochs.capacity()) epochs.reserve(2 * epochs.size() + 1);
+        if (halves.size() + 2 > halves.capacity()) halves.reserve(2 * halves.size() + 2);
     }
 
     /// The mean of the squares that mixing moved a tensor by in the last round of a step, over the
     /// steps of the last epoch that tells; none where nobody does.
-    std::span<const double> squared_changes() const noexcept { return squared_changes_; }
+    std::span<const double> squared_changes() const noexcept { return changes_.all(); }
+    /// The same of the squares of distances, which add up over tensors.
+    std::span<const double> squared_distances() const noexcept { return distances_.all(); }
     /// The mean over the same steps of learning rate times gradient norm; 0: not known.
     double step_length() const noexcept { return lengths_.count > 0 ? lengths_.value() : 0.0; }
 
     /// Another call of `fit` begins, perhaps of another model.
     void begin(std::size_t tensors) {
-        if (squared_changes_.size() == tensors) return;
-        squared_changes_.clear();
-        squared_changes_.reserve(tensors);
-        steps_ = 0;
-        lengths_ = {};
+        changes_.begin(tensors);
+        distances_.begin(tensors);
     }
 
     /// A step that stands for `times`.
@@ -102,32 +132,21 @@ public:
         if (!consensus_means::tells(found)) return;
         is_told = true;
         if (found.rounds > 0) rounds += times * static_cast<double>(found.rounds);
-        const auto number = static_cast<std::int64_t>(std::floor(epoch));
-        const bool is_new = epochs.empty() || epochs.back().epoch != number;
-        if (is_new) epochs.push_back({.epoch = number});
-        if (!(epochs.back().largest >= found.distance) && std::isfinite(found.distance))
-            epochs.back().largest = found.distance;
-        average(found, is_new);
+        const auto half = static_cast<std::int64_t>(std::floor(2.0 * epoch)), number = half / 2;
+        if (halves.empty() || halves.back().number != half) halves.push_back({.number = half});
+        halves.back().squares.add(found.distance * found.distance);
+        changes_.add(number, found.squared_changes);
+        distances_.add(number, found.squared_distances);
+        const double length = found.learning_rate * found.gradient_norm;
+        if (std::isfinite(length) && std::exchange(epoch_of_lengths_, number) != number)
+            lengths_ = {};
+        lengths_.add(length);
     }
 
 private:
-    void average(const consensus_report& found, bool is_new) {
-        if (found.squared_changes.empty()) return;
-        if (is_new || steps_ == 0 || squared_changes_.size() != found.squared_changes.size()) {
-            squared_changes_.assign(found.squared_changes.size(), 0.0);
-            steps_ = 0;
-            lengths_ = {};
-        }
-        ++steps_;
-        for (std::size_t t = 0; t < squared_changes_.size(); ++t)
-            squared_changes_[t] +=
-                (found.squared_changes[t] - squared_changes_[t]) / static_cast<double>(steps_);
-        lengths_.add(found.learning_rate * found.gradient_norm);
-    }
-
-    std::vector<double> squared_changes_;
-    std::int64_t steps_ = 0;
+    tensor_means changes_, distances_;
     measured_mean lengths_;
+    std::int64_t epoch_of_lengths_ = -1;
 };
 
 }  // namespace sotto

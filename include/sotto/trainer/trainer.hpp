@@ -70,7 +70,7 @@ public:
           parameters_(static_cast<std::size_t>(model.layout().size())),
           state_(strategy.bind(model.layout(), transport)),
           chance_(options.seed, state_, transport),
-          evaluator_(checked(options).batch_size, transport),
+          evaluator_(options.checked().batch_size, transport),
           buffers_(model, transport),
           learnt_of_ranks_(static_cast<std::size_t>(transport.size())),
           description_(detail::describe_run(options_, strategy, model)),
@@ -249,13 +249,6 @@ private:
             return true;  // the other assertion says what is wrong
     }();
 
-    static const training_options& checked(const training_options& options) {
-        if (options.batch_size < 1)
-            throw invalid_option("trainer: batch_size is " + std::to_string(options.batch_size) +
-                                 "; it must be at least 1");
-        return options;
-    }
-
     template <class Data, class... Extras>
     fit_report run(const Data& data, const data::share& share, bool own, training_length length,
                    Extras&... extras) {
@@ -393,7 +386,7 @@ private:
     template <class Extra>
     void evaluate_if_asked(Extra& extra, epoch_report& report, bool last) {
         if constexpr (evaluates<Extra>)
-            if (last || report.epoch % extra.every == 0) report.evaluated = evaluate(extra.data);
+            if (last || report.epoch % extra.every == 0) report.evaluated = evaluate_as(extra);
     }
 
     /// The last epoch turned out to be the last only after its report, or there was none.
@@ -401,7 +394,15 @@ private:
     void evaluate_at_the_end(Extra& extra, fit_report& whole) {
         if constexpr (evaluates<Extra>)
             if (whole.epochs == 0 || epoch_ % extra.every != 0)
-                whole.evaluated = evaluate(extra.data);
+                whole.evaluated = evaluate_as(extra);
+    }
+
+    template <class Extra>
+    evaluation evaluate_as(const Extra& asked) {
+        evaluation found = evaluate(asked.data);
+        if constexpr (in_step && !Strategy::synchronous)
+            if (asked.own) found.own = evaluator_.own(model_, parameters_, asked.data, transport_);
+        return found;
     }
 
     template <checkpoint::file_system Files>

@@ -7,6 +7,7 @@
 #include "sotto/consensus/consensus_control.hpp"
 #include "sotto/consensus/control_phases.hpp"
 #include "sotto/consensus/critical_distance.hpp"
+#include "sotto/consensus/exact_mean.hpp"
 #include "sotto/consensus/fixed_rounds.hpp"
 #include "sotto/consensus/fraction_of_maximum.hpp"
 #include "sotto/core/errors.hpp"
@@ -27,6 +28,70 @@ int rounds_of(auto& control, double distance, double lambda, std::int64_t step =
         now.distance *= lambda;
     return now.rounds;
 }
+
+/// Momentum SGD of ranks on a ring, on f = 1/2 sum of h x^2, with noise of variance spread^2 in
+/// each dimension of each gradient.
+struct quadratic {
+    static constexpr std::size_t ranks = 8, size = 200;
+    static constexpr double L = 3.0;
+
+    double rate = 0.01;
+    double momentum = 0.9;
+    double start = 0.02;
+    double spread = 0.25;
+    std::vector<double> curvatures = std::vector<double>(size, L);
+    double change_by_curvature = 0.0;  // the mean over steps of ||h (x_i - mean x)||^2
+
+    double noise() const { return spread * spread * size; }
+
+    void train(landscape_estimate& estimate, int steps) {
+        random_stream random(5);
+        const std::vector<double> none(size);
+        std::vector<std::vector<double>> x(ranks, std::vector<double>(size, start)),
+            velocity(ranks, none), g(ranks, none);
+        for (int step = 0; step < steps; ++step) {
+            double squares = 0.0, square_of_mean = 0.0, along = 0.0, apart = 0.0;
+            for (std::size_t i = 0; i < size; ++i) {
+                const double h = curvatures[i];
+                double mean_g = 0.0, mean_x = 0.0;
+                for (std::size_t rank = 0; rank < ranks; ++rank) {
+                    g[rank][i] = h * x[rank][i] + spread * double{random.normal()};
+                    mean_g += g[rank][i] / ranks;
+                    mean_x += x[rank][i] / ranks;
+                }
+                for (std::size_t rank = 0; rank < ranks; ++rank) {
+                    const double off = x[rank][i] - mean_x;
+                    squares += g[rank][i] * g[rank][i] / ranks;
+                    along += (g[rank][i] - mean_g) * off / ranks;
+                    apart += off * off / ranks;
+                    change_by_curvature += h * h * off * off / (double{ranks} * steps);
+                }
+                square_of_mean += mean_g * mean_g;
+            }
+            estimate.see_gradients(squares, square_of_mean, ranks);
+            estimate.see_differences(along, apart);
+            step_and_mix(x, velocity, g);
+        }
+    }
+
+private:
+    void step_and_mix(std::vector<std::vector<double>>& x,
+                      std::vector<std::vector<double>>& velocity,
+                      const std::vector<std::vector<double>>& g) const {
+        for (std::size_t rank = 0; rank < ranks; ++rank)
+            for (std::size_t i = 0; i < size; ++i) {
+                double& v = velocity[rank][i];
+                v = momentum * v + g[rank][i];
+                x[rank][i] -= rate * (g[rank][i] + momentum * v);
+            }
+        const auto stepped = x;
+        for (std::size_t rank = 0; rank < ranks; ++rank)
+            for (std::size_t i = 0; i < size; ++i)
+                x[rank][i] = (stepped[rank][i] + stepped[(rank + 1) % ranks][i] +
+                              stepped[(rank + ranks - 1) % ranks][i]) /
+                             3.0;
+    }
+};
 
 }  // namespace
 
@@ -178,6 +243,21 @@ TEST_CASE("phases follow each other by epochs") {
     CHECK_NOTHROW(from(0.0).bind());
 }
 
+TEST_CASE("an exact mean takes the place of what neighbours would do, in its phases alone") {
+    auto exact = exact_mean{}.bind();
+    CHECK(rounds_of(exact, 1e9, 0.5) == 1);
+    CHECK(exact.needs({}) == consensus_measure::nothing);
+    CHECK(controlling::wants_mean(exact, {}));
+    const control_phases options{exact_mean{}, 2.0,
+                                 control_phases{no_control{}, 3.0, exact_mean{}}};
+    static_assert(decltype(options)::takes_means);
+    static_assert(!controlling::takes_means<control_phases<fixed_rounds, no_control>>);
+    const auto control = options.bind();
+    CHECK(controlling::wants_mean(control, {.epoch = 1.9}));
+    CHECK_FALSE(controlling::wants_mean(control, {.epoch = 2.0}));
+    CHECK(controlling::wants_mean(control, {.epoch = 3.0}));
+}
+
 TEST_CASE("options that cannot be are refused by name") {
     CHECK_THROWS_WITH((consensus_control{.rho = 0.0}.bind()),
                       "consensus_control: rho is 0.000000; it must be above 0");
@@ -197,40 +277,65 @@ TEST_CASE("the critical distance grows with gradient and rate, and shrinks with 
     CHECK(squared_critical_distance({2.0, 0.0, 5.0}, 0.1, 8) == doctest::Approx(5.0 / 32.0));
 }
 
-TEST_CASE("noise, gradient and smoothness are found from what ranks' gradients are like") {
-    // f = L/2 ||x||^2 in d dimensions, gradients with noise of variance s^2 in each.
-    constexpr int ranks = 8, d = 400;
-    constexpr double L = 3.0, s = 0.25;
-    landscape_estimate estimate(0.95);
-    random_stream random(5);
-    std::vector<double> x(d, 1.0), mean_before, x_before;
-    double noise = 0.0;
-    for (int step = 0; step < 200; ++step) {
-        std::vector<double> mean(d);
-        double squares = 0.0, square_of_mean = 0.0;
-        for (int rank = 0; rank < ranks; ++rank)
-            for (std::size_t i = 0; i < d; ++i) {
-                const double g = L * x[i] + s * random.normal();
-                squares += g * g / ranks;
-                mean[i] += g / ranks;
-            }
-        for (const double m : mean) square_of_mean += m * m;
-        estimate.see_gradients(squares, square_of_mean, ranks);
-        if (!mean_before.empty()) {
-            double of_gradient = 0.0, of_x = 0.0;
-            for (std::size_t i = 0; i < d; ++i) {
-                of_gradient += (mean[i] - mean_before[i]) * (mean[i] - mean_before[i]);
-                of_x += (x[i] - x_before[i]) * (x[i] - x_before[i]);
-            }
-            estimate.see_change(of_gradient, of_x);
+TEST_CASE("noise and gradient are found from what ranks' gradients are like") {
+    landscape_estimate far, near(0.999);
+    quadratic still{.rate = 0.0, .start = 1.0};
+    still.train(far, 300);
+    CHECK(far.known().noise == doctest::Approx(still.noise()).epsilon(0.05));
+    CHECK(far.known().squared_gradient == doctest::Approx(9.0 * quadratic::size).epsilon(0.05));
+    CHECK_FALSE(far.is_known());  // ranks do not differ
+    CHECK(std::isnan(far.known().smoothness));
+    // At the minimum there is noise alone. One step's gradient is as often too small as too large.
+    quadratic minimum{.rate = 0.0, .start = 0.0};
+    minimum.train(near, 2000);
+    CHECK(near.known().squared_gradient < 0.02 * minimum.noise() / quadratic::ranks);
+}
+
+TEST_CASE(
+    "smoothness is found where noise hides it in every step, and does not grow as rates fall") {
+    for (const double momentum : {0.0, 0.9})
+        for (const double rate : {0.04, 0.004, 0.0004}) {
+            if (momentum == 0.0 && rate < 0.001) continue;  // 10,000 steps would not tell
+            CAPTURE(momentum);
+            CAPTURE(rate);
+            landscape_estimate estimate(0.9995);
+            quadratic steps{.rate = rate, .momentum = momentum};
+            steps.train(estimate, 4000);
+            // What is looked for, beside the noise of the gradients in which it is.
+            CHECK(steps.change_by_curvature < 0.25 * steps.noise());
+            REQUIRE(estimate.is_known());
+            CHECK(estimate.known().smoothness == doctest::Approx(quadratic::L).epsilon(0.2));
         }
-        mean_before = mean;
-        x_before = x;
-        noise = s * s * d;
-        for (std::size_t i = 0; i < d; ++i) x[i] = 1.0 + 0.5 * random.normal();
-    }
-    CHECK(estimate.is_known());
-    CHECK(estimate.known().noise == doctest::Approx(noise).epsilon(0.05));
-    CHECK(estimate.known().smoothness == doctest::Approx(L).epsilon(0.05));
-    CHECK(estimate.known().squared_gradient == doctest::Approx(L * L * d * 1.25).epsilon(0.1));
+    landscape_estimate hidden, flat;
+    quadratic slow{.rate = 1e-6},
+        level{.rate = 0.04, .curvatures = std::vector<double>(quadratic::size, 0.0)};
+    slow.train(hidden, 500);
+    level.train(flat, 500);
+    CHECK_FALSE(hidden.is_known());
+    CHECK_FALSE(flat.is_known());
+}
+
+TEST_CASE("where curvatures differ, smoothness is a mean of them, also of those that oscillate") {
+    landscape_estimate estimate(0.9995);
+    quadratic steps{.rate = 0.04};
+    for (std::size_t i = 0; i < quadratic::size; ++i)
+        steps.curvatures[i] = 0.1 + 9.9 * static_cast<double>(i) / quadratic::size;
+    steps.train(estimate, 2000);
+    REQUIRE(estimate.is_known());
+    CHECK(estimate.known().smoothness > 0.5);
+    CHECK(estimate.known().smoothness < 10.0);
+}
+
+TEST_CASE("a running mean is of all at first, and knows how far off it may be") {
+    detail::running_mean mean(0.99);
+    random_stream random(8);
+    CHECK(std::isinf(mean.standard_error()));
+    CHECK_FALSE(mean.is_above_zero());
+    for (int i = 0; i < 50; ++i) mean.add(5.0 + random.normal());
+    CHECK(mean.value() == doctest::Approx(5.0).epsilon(0.1));
+    CHECK(mean.standard_error() == doctest::Approx(1.0 / std::sqrt(50.0)).epsilon(0.25));
+    for (int i = 0; i < 2000; ++i) mean.add(1.0 + random.normal());
+    CHECK(mean.value() == doctest::Approx(1.0).epsilon(0.3));
+    CHECK(mean.standard_error() == doctest::Approx(1.0 / std::sqrt(199.0)).epsilon(0.25));
+    CHECK(mean.is_above_zero());
 }

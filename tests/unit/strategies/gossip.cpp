@@ -16,6 +16,8 @@
 #include "sotto/compressors/scaled_sign.hpp"
 #include "sotto/compressors/top_k.hpp"
 #include "sotto/consensus/consensus_control.hpp"
+#include "sotto/consensus/control_phases.hpp"
+#include "sotto/consensus/exact_mean.hpp"
 #include "sotto/consensus/fraction_of_maximum.hpp"
 #include "sotto/mixing/asynchronous_pairs.hpp"
 #include "sotto/mixing/choco.hpp"
@@ -167,6 +169,26 @@ TEST_CASE_TEMPLATE(
     }
 }
 
+TEST_CASE("an exact mean over any links is what the complete graph gives, bit for bit") {
+    const exercise work{.examples = 120, .batch_size = 4};
+    const auto expected = train(5, gossip{momentum_sgd{}, topologies::complete{}}, work);
+    const auto found = train(5, gossip{momentum_sgd{}, topologies::ring{}, exact_mean{}}, work);
+    CHECK(agree(found));
+    CHECK(found[0].same_parameters(expected[0]));
+    // In a part of the epochs, and back: what is left over from there on is nothing.
+    const auto apart =
+        train(5, by(topologies::ring{}, control_phases{exact_mean{}, 1.0, no_control{}}), work);
+    CHECK_FALSE(agree(apart));
+    const auto back =
+        train(5, by(topologies::ring{}, control_phases{no_control{}, 1.0, exact_mean{}}), work);
+    CHECK(agree(back));
+    CHECK(largest_difference(mean(back), mean(train(5, all_reduce{plain()}, work))) < 1e-4);
+    const auto tracked =
+        train(5, by(topologies::ring{}, exact_mean{}, none{}, mixing::gradient_tracking{}), work);
+    CHECK(agree(tracked));
+    CHECK(largest_difference(mean(tracked), mean(train(5, all_reduce{plain()}, work))) < 1e-4);
+}
+
 TEST_CASE("with weights that are powers of two the mean is kept exactly") {
     const exercise work{.examples = 128, .batch_size = 4};
     const auto expected = mean(train(8, all_reduce{plain(0.5)}, work));
@@ -270,19 +292,91 @@ TEST_CASE("the exact distance is what ranks' parameters say, and is kept below a
     CHECK(left.last[0].target == doctest::Approx(0.1));
 }
 
+TEST_CASE("distances are told by tensor, over any links and by any method, and in steps") {
+    const auto measured = [](const auto& topology, const auto& control, const auto& compressor,
+                             const auto& mixing, std::int64_t every) {
+        constexpr int ranks = 4;
+        std::vector<std::vector<float>> x(ranks);
+        std::vector<double> squares;
+        consensus_report last;
+        layout tensors;
+        run_in_process(ranks, [&](auto& transport) {
+            const auto me = static_cast<std::size_t>(transport.rank());
+            tug_of_war model(transport.rank(), {.ranks = ranks});
+            trainer trainer{model,
+                            gossip{plain(0.1), topology, control, compressor, mixing,
+                                   gossip_options{.measure_every = every}},
+                            transport,
+                            {.batch_size = 1}};
+            trainer.fit(numbered{ranks}, epochs{5}, [&](const step_report& step) {
+                if (me != 0) return;
+                last = step.round.consensus;
+                squares.assign(last.squared_distances.begin(), last.squared_distances.end());
+            });
+            x[me].assign(trainer.parameters().begin(), trainer.parameters().end());
+            if (me == 0) tensors = model.layout();
+        });
+        REQUIRE(squares.size() == 2);
+        for (const tensor& t : tensors) {
+            double expected = 0.0;
+            for (auto i = static_cast<std::size_t>(t.offset);
+                 i < static_cast<std::size_t>(t.offset + t.size); ++i) {
+                double m = 0.0;
+                for (const auto& v : x) m += v[i] / double{ranks};
+                for (const auto& v : x) expected += (v[i] - m) * (v[i] - m) / ranks;
+            }
+            CHECK(squares[static_cast<std::size_t>(t.index)] ==
+                  doctest::Approx(expected).epsilon(1e-4));
+        }
+        CHECK(last.distance == doctest::Approx(std::sqrt(squares[0] + squares[1])));
+        // The mean over ranks of ||x_i - a_i||^2, before a step that shortens it by little.
+        CHECK(last.gradient_norm > 0.0);
+        CHECK(last.learning_rate == doctest::Approx(0.1));
+    };
+    const topologies::ring ring{};
+    const mixing::adapt_then_combine plainly{};
+    measured(ring, no_control{}, none{}, plainly, 1);
+    measured(topologies::complete{}, no_control{}, none{}, plainly, 1);
+    measured(ring, exact_mean{}, none{}, plainly, 1);
+    measured(ring, no_control{}, top_k{.density = 0.5}, mixing::choco{.step = 0.2}, 1);
+    measured(ring, no_control{}, none{}, mixing::combine_then_adapt{}, 1);
+    measured(ring, fraction_of_maximum{.fraction = 1.0, .maxima = {{0.0, 1.0}}}, none{}, plainly,
+             0);
+}
+
+TEST_CASE("the gradient norm is that of ranks' gradients, measured without any control") {
+    // No gradient but noise, of variance 1/16 in each of 6,000 dimensions.
+    const auto left = tug_by(gossip{plain(0.1),
+                                    topologies::ring{},
+                                    no_control{},
+                                    none{},
+                                    mixing::adapt_then_combine{},
+                                    {.measure_every = 1}},
+                             {.ranks = 4, .rounds = 3, .size = 4000, .noise = 0.25f, .pull = 0.0f});
+    for (const consensus_report& found : left.last)
+        CHECK(found.gradient_norm == doctest::Approx(std::sqrt(6000.0) / 4.0).epsilon(0.03));
+}
+
 TEST_CASE("far from the minimum of a quadratic the critical distance is that of its gradient") {
-    // L = 1, and a gradient of -10 everywhere
-    const auto left = tug_by(
-        gossip{plain(0.001),
-               topologies::complete{},
-               no_control{},
-               none{},
-               mixing::adapt_then_combine{},
-               {.measure_every = 2}},
-        {.ranks = 4, .rounds = 41, .apart = 0.0f, .away = 10.0f, .size = 400, .noise = 0.001f});
+    // L = 1, and a gradient of -10 everywhere, of which each step leaves 0.99.
+    constexpr int rounds = 20;
+    const auto left = tug_by(gossip{plain(0.01),
+                                    topologies::ring{},
+                                    no_control{},
+                                    none{},
+                                    mixing::adapt_then_combine{},
+                                    {.measure_every = 1}},
+                             {.ranks = 8,
+                              .rounds = rounds,
+                              .apart = 0.0f,
+                              .away = 10.0f,
+                              .size = 40'000,
+                              .noise = 1.0f});
     const double d = static_cast<double>(left.x[0].size());
+    double squares = 0.0;
+    for (int step = 0; step < rounds; ++step) squares += 100.0 * std::pow(0.99, 2 * step) / rounds;
     CHECK(left.last[1].critical * left.last[1].critical ==
-          doctest::Approx(100.0 * d / 8.0).epsilon(0.1));
+          doctest::Approx(squares * d / 8.0).epsilon(0.15));
 }
 
 // Methods
@@ -593,4 +687,42 @@ TEST_CASE("an evaluation is of the mean, the same everywhere, and one's own is o
     CHECK(own[0] != own[1]);
     for (const double found : all)
         CHECK(found == doctest::Approx((own[0] + own[1] + own[2]) / 3).epsilon(1e-6));
+}
+
+TEST_CASE("ranks' own models are evaluated beside their mean where that is asked for") {
+    std::vector<double> own(3);
+    std::vector<evaluation> found(3);
+    run_in_process(3, [&](auto& transport) {
+        const auto me = static_cast<std::size_t>(transport.rank());
+        tug_of_war model(transport.rank(), {});
+        trainer trainer{model, gossip{plain(0.5), quarters{}}, transport, {.batch_size = 1}};
+        const numbered unseen{6};
+        trainer.fit(numbered{3}, epochs{2}, evaluate_on{unseen, {.every = 2, .own = true}},
+                    [&](const epoch_report& report) {
+                        CHECK(report.evaluated.has_value() == (report.epoch == 2));
+                        if (report.evaluated) found[me] = *report.evaluated;
+                    });
+        own[me] = trainer.evaluate_own(unseen).loss;
+        const fit_report again = trainer.fit(numbered{3}, epochs{1}, evaluate_on{unseen});
+        CHECK_FALSE(again.evaluated->own.has_value());
+    });
+    std::ranges::sort(own);
+    for (const evaluation& all : found) {
+        REQUIRE(all.own.has_value());
+        CHECK(all.own->loss.least == own[0]);
+        CHECK(all.own->loss.mean == doctest::Approx((own[0] + own[1] + own[2]) / 3));
+        CHECK(all.own->loss.most == own[2]);
+        CHECK(own[0] < own[2]);
+        CHECK(std::isnan(all.own->accuracy.mean));  // there are no labels
+        CHECK(std::isnan(all.own->accuracy.least));
+    }
+    // One model, that all have: there is nothing beside it.
+    run_in_process(2, [](auto& transport) {
+        number_model model;
+        trainer trainer{model, all_reduce{plain()}, transport, {.batch_size = 4}};
+        const numbered unseen{5};
+        const fit_report report =
+            trainer.fit(numbered{16}, epochs{1}, evaluate_on{unseen, {.own = true}});
+        CHECK_FALSE(report.evaluated->own.has_value());
+    });
 }

@@ -51,6 +51,9 @@ TEST_CASE("without a terminal only the lines that stay are written") {
         second.epoch = 2;
         second.evaluated = evaluation{.loss = 0.25, .accuracy = 0.9375};
         bar.on_epoch(second);
+        second.evaluated->own = own_evaluations{.accuracy = {0.875, 0.9, 0.92}};
+        bar.on_epoch(second);
+        second.evaluated->own.reset();
         second.evaluated->accuracy = std::numeric_limits<double>::quiet_NaN();  // without labels
         bar.on_epoch(second);
     });
@@ -58,6 +61,8 @@ TEST_CASE("without a terminal only the lines that stay are written") {
           "epoch  1/12  loss 1.5000  sent 3.0 KiB (gradient / 4.0)  2.0 s\n"
           "epoch  2/12  loss 1.5000  test loss 0.2500  accuracy 93.75 %  sent 3.0 KiB "
           "(gradient / 4.0)  2.0 s\n"
+          "epoch  2/12  loss 1.5000  test loss 0.2500  accuracy 93.75 % (own models 87.50 to 92.00 "
+          "%)  sent 3.0 KiB (gradient / 4.0)  2.0 s\n"
           "epoch  2/12  loss 1.5000  test loss 0.2500  sent 3.0 KiB (gradient / 4.0)  2.0 s\n");
 }
 

@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -64,6 +65,27 @@ TEST_CASE("text from outside stays text") {
     CHECK(reporting::escaped("a<b>&\"'") == "a&lt;b&gt;&amp;&quot;&#39;");
     CHECK(reporting::escaped("é\xc3") == "é\xef\xbf\xbd");
     CHECK(reporting::escaped(std::string(5000, 'x'), 10) == "xxxxxxxxxx…");
+}
+
+TEST_CASE("how good ranks' own models are is told and drawn beside the mean of all") {
+    const auto count_of = [](const std::string& text, std::string_view part) {
+        std::size_t count = 0;
+        for (std::size_t at = 0; (at = text.find(part, at)) != text.npos; at += part.size())
+            ++count;
+        return count;
+    };
+    const run_log mean = made_up("gossip", 100, 1.0, 0.9);
+    run_log own = mean;
+    for (run_epoch& e : own.epochs)
+        e.evaluated->own = own_evaluations{{0.5, 0.6, 0.7}, {0.65, 0.72, 0.775}};
+    const std::string text = page({own});
+    CHECK(fault_of(text) == "");
+    CHECK(
+        has(text, "; of ranks’ own models 65.00\u202f% to 77.50\u202f%, 72.00\u202f% on average"));
+    CHECK(has(text, "</b>, of ranks’ own models 65.00\u202f%"));
+    CHECK_FALSE(has(page({mean}), "own models"));
+    // The least and the most, of accuracy and of loss, against steps, seconds and bytes.
+    CHECK(count_of(text, " faint\"") == count_of(page({mean}), " faint\"") + 12);
 }
 
 TEST_CASE("runs without anything to draw are reported nonetheless") {
@@ -157,8 +179,9 @@ TEST_CASE("a run of changing numbers of workers is told with what there were at 
     const std::string text = page({run, made_up("dense", 40, 1.0, 0.9)});
     CHECK(has(text, "<b>run</b>: each of 2 workers (in the end) sent"));
     CHECK_FALSE(has(text, "<b>run</b> sent"));
-    CHECK(has(text, "was interrupted, and went on after step 32, 8 steps done twice, with 2 "
-                    "workers instead of 4"));
+    CHECK(has(text,
+              "was interrupted, and went on after step 32, 8 steps done twice, with 2 "
+              "workers instead of 4"));
     CHECK_FALSE(has(text, "calls of fit"));
     CHECK(fault_of(text) == "");
 }

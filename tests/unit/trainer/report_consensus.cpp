@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -45,7 +46,7 @@ run_log gossiping(std::int64_t steps, bool exact = true) {
                .tensors = {{.name = "w", .shape = {100, 10}, .size = 1000},
                            {.name = "b", .shape = {10}, .size = 10}},
                .mixing = ring_of(8)});
-    const double squares[] = {0.04, 0.0025};
+    const double squares[] = {0.04, 0.0025}, squared_distances[] = {0.25, 0.01};
     for (std::int64_t s = 1; s <= steps; ++s) {
         const double distance = 2.0 / static_cast<double>(s);
         log.add(run_log::step{
@@ -61,7 +62,9 @@ run_log gossiping(std::int64_t steps, bool exact = true) {
                           .critical = exact ? 0.3 : consensus_report::unknown,
                           .learning_rate = 0.5,
                           .gradient_norm = 0.8,
-                          .squared_changes = squares}});
+                          .squared_changes = squares,
+                          .squared_distances = exact ? std::span<const double>(squared_distances)
+                                                     : std::span<const double>{}}});
     }
     log.end(static_cast<double>(steps), false);
     return log;
@@ -82,9 +85,16 @@ TEST_CASE("the report draws how far ranks were apart, what they kept below, and 
           "Sent by this worker a step", "At most 1\u202fKiB.",
           "A round leaves at most 80.5\u202f% of the distance between ranks"})
         CHECK_MESSAGE(has(text, part), part);
-    // Moved by 0.2 and 0.05 of steps that are 0.5 * 0.8 long.
-    CHECK(has(text, "<tr><th>w</th><td>0.200</td><td>50.0\u202f%</td></tr>"));
-    CHECK(has(text, "<tr><th>b</th><td>0.0500</td><td>12.5\u202f%</td></tr>"));
+    // Apart by 0.5 and 0.1, and moved by 0.2 and 0.05, where steps are 0.5 * 0.8 long.
+    for (const char* row : {"<tr><th>all</th><td>0.510</td><td>127.5\u202f%</td><td>0.206</"
+                            "td><td>51.5\u202f%</td></tr>",
+                            "<tr><th>w</th><td>0.500</td><td>125.0\u202f%</td><td>0.200</"
+                            "td><td>50.0\u202f%</td></tr>",
+                            "<tr><th>b</th><td>0.100</td><td>25.0\u202f%</td><td>0.0500</"
+                            "td><td>12.5\u202f%</td></tr>"})
+        CHECK_MESSAGE(has(text, row), row);
+    const std::string estimated = page({gossiping(20, false)});
+    CHECK(has(estimated, "<tr><th>w</th><td>0.200</td><td>50.0\u202f%</td></tr>"));
     CHECK_FALSE(has(page({made_up("dense", 20, 1.0, 0.9)}), "How far ranks were apart"));
 }
 
@@ -174,12 +184,13 @@ TEST_CASE("a run of gossip draws its own graph and distances") {
     run_log log;
     run_in_process(4, [&](in_process& transport) {
         testing::number_model model;
+        model.pull = 1.0f;  // else there is no curvature, and no critical distance
         const gossip strategy{sgd{.learning_rate = 0.0625}, topologies::exponential{},
                               consensus_control{},          none{},
                               mixing::adapt_then_combine{}, {.measure_every = 2}};
         trainer trainer{model, strategy, transport, {.batch_size = 2}};
         run_recorder recorder("ring");
-        trainer.fit(testing::numbered{48}, epochs{2}, recorder);
+        trainer.fit(testing::numbered{48}, epochs{8}, recorder);
         if (transport.rank() == 0) log = recorder.log();
     });
     const std::string text = page({log});
