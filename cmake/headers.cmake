@@ -33,6 +33,7 @@ set(sotto_headers
     include/sotto/collectives/planned.hpp
     include/sotto/collectives/recursive_doubling.hpp
     include/sotto/collectives/reduce_scatter.hpp
+    include/sotto/collectives/refuse_mixing.hpp
     include/sotto/collectives/reselection.hpp
     include/sotto/collectives/ring.hpp
     include/sotto/collectives/sparse_all_reduce.hpp
@@ -208,6 +209,7 @@ set(sotto_headers
     include/sotto/strategies/gossip_pairs.hpp
     include/sotto/strategies/gossip_peers.hpp
     include/sotto/strategies/gossip_state.hpp
+    include/sotto/strategies/guarded.hpp
     include/sotto/strategies/host_lane.hpp
     include/sotto/strategies/kept_versions.hpp
     include/sotto/strategies/lane.hpp

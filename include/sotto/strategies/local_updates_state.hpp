@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -17,6 +16,7 @@
 #include "sotto/kernels/reductions.hpp"
 #include "sotto/optimizers/optimizer.hpp"
 #include "sotto/strategies/common_epochs.hpp"
+#include "sotto/strategies/guarded.hpp"
 #include "sotto/strategies/optimizer_snapshot.hpp"
 #include "sotto/strategies/stopwatch.hpp"
 #include "sotto/strategies/strategy.hpp"
@@ -98,19 +98,11 @@ public:
 
     template <class Model>
     round_report round(task<Model>& job, std::span<float> parameters) {
-        try {
+        return detail::guarded(*through_, [&] {
             if (!has_met_) std::copy(parameters.begin(), parameters.end(), met_.begin());
             has_met_ = true;
             return attempt(job, parameters);
-        } catch (const peer_failure&) {
-            throw;
-        } catch (const std::exception& e) {
-            give_up(e.what());
-            throw;
-        } catch (...) {
-            give_up("it threw something that is not a std::exception");
-            throw;
-        }
+        });
     }
 
     /// Meets once more where there were steps since the last time.
@@ -125,10 +117,6 @@ public:
     std::int64_t meetings() const noexcept { return meetings_; }
 
 private:
-    void give_up(const char* cause) noexcept {
-        if (through_->size() > 1) through_->fail(cause);
-    }
-
     template <class Model>
     round_report attempt(task<Model>& job, std::span<float> parameters) {
         const round_info where{job.step, job.epoch, through_->rank(), through_->size(), -1.0};

@@ -29,6 +29,11 @@ struct epoch_plan {
     std::int64_t stop = 0;         // not 0: this rank asks that training end here
     std::int64_t first_round = 0;  // rounds of this epoch that were done before: not 0 where a call
                                    // of `fit` ended inside it and the next resumes it
+
+    /// Those of the whole epoch by this rank's own share.
+    constexpr std::int64_t rounds() const noexcept {
+        return examples / batch_size + (examples % batch_size != 0);
+    }
 };
 static_assert(std::has_unique_object_representations_v<epoch_plan>);
 
