@@ -237,6 +237,7 @@ set(sotto_headers
     include/sotto/strategies/shared_sum.hpp
     include/sotto/strategies/small_groups.hpp
     include/sotto/strategies/staleness_counts.hpp
+    include/sotto/strategies/state_handover.hpp
     include/sotto/strategies/step_by_entries.hpp
     include/sotto/strategies/steps_by_parts.hpp
     include/sotto/strategies/stopwatch.hpp
@@ -249,6 +250,7 @@ set(sotto_headers
     include/sotto/topologies/exponential.hpp
     include/sotto/topologies/hypercube.hpp
     include/sotto/topologies/lazy.hpp
+    include/sotto/topologies/live_weight.hpp
     include/sotto/topologies/mixing_graph.hpp
     include/sotto/topologies/mixing_matrix.hpp
     include/sotto/topologies/random_matching.hpp

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <optional>
 #include <span>
 #include <string>
@@ -28,6 +27,7 @@
 #include "sotto/strategies/common_epochs.hpp"
 #include "sotto/strategies/consensus_study.hpp"
 #include "sotto/strategies/gossip_peers.hpp"
+#include "sotto/strategies/guarded.hpp"
 #include "sotto/strategies/mixing_rounds.hpp"
 #include "sotto/strategies/optimizer_snapshot.hpp"
 #include "sotto/strategies/rank_loss.hpp"
@@ -99,8 +99,8 @@ public:
     /// Where ranks may come and go, what one rank has of the data is no other's concern.
     epoch_agreement begin_epoch(const epoch_plan& plan) {
         if constexpr (!survives) return epochs_.begin(plan);
-        return {.rounds = plan.examples / plan.batch_size + (plan.examples % plan.batch_size != 0),
-                .stop = plan.stop != 0};
+        pace_ = 1.0 / static_cast<double>(std::max<std::int64_t>(plan.rounds(), 1));
+        return {.rounds = plan.rounds(), .stop = plan.stop != 0};
     }
 
     // Where ranks may come and go
@@ -109,10 +109,10 @@ public:
         if constexpr (survives) peers_.introduce(configuration);
         return survives;
     }
-    std::int64_t begin(std::span<float> parameters) {
+    std::int64_t begin(std::span<float> parameters, std::span<float> buffers = {}) {
         if constexpr (survives) {
             at("begin");
-            return guarded([&] { return peers_.begin(parameters); });
+            return guarded([&] { return peers_.begin(parameters, buffers); });
         }
         return 0;
     }
@@ -162,30 +162,11 @@ private:
 
     template <class Action>
     auto guarded(Action action) -> decltype(action()) {
-        try {
-            return action();
-        } catch (const peer_failure&) {
-            undo();
-            throw;
-        } catch (const std::exception& e) {
-            undo();
-            give_up(e.what());
-            throw;
-        } catch (...) {
-            undo();
-            give_up("it threw something that is not a std::exception");
-            throw;
-        }
-    }
-
-    void give_up(const char* cause) noexcept {
-        if (through_->size() > 1) through_->fail(cause);
-    }
-
-    void undo() noexcept {
-        mixing::rollback(method_);
-        mixing_.rollback();
-        before_.put_back(optimizer_);
+        return detail::guarded(*through_, action, [this]() noexcept {
+            mixing::rollback(method_);
+            mixing_.rollback();
+            before_.put_back(optimizer_);
+        });
     }
 
     template <class Model>
@@ -195,7 +176,7 @@ private:
         begin(job);
         round_report report{.examples = job.examples, .dense_bytes = 4 * tensors_.size()};
         take_copy(parameters);
-        const bool mixes = controlling::wants_one(control_, where_);
+        const bool mixes = wants_one();
         at("compute");
         if (mixes) mixing_.begin(next_, method_);
         if (combines_first && mixes) release_all();
@@ -231,7 +212,12 @@ private:
         before_.take(optimizer_);
         rate_ = optimizing::rate_at(optimizer_, where_);
         mixing_.begin_step(where_);
-        if constexpr (survives) peers_.begin_step();
+        asked_ = where_;
+        asked_rate_ = rate_;
+        if constexpr (survives) {
+            asked_ = peers_.begin_step(where_, pace_);
+            asked_rate_ = optimizing::rate_at(optimizer_, asked_);
+        }
     }
 
     void take_copy(std::span<const float> parameters) {
@@ -341,17 +327,23 @@ private:
         }
     }
 
+    bool wants_one() {
+        if constexpr (survives)
+            if (const auto told = peers_.is_to_mix()) return *told;
+        return controlling::wants_one(control_, asked_);
+    }
+
     /// The round that was begun, and more until the controller has enough.
     void mix(round_report& report, stopwatch<Transport>& watch) {
         consensus_report& found = report.consensus;
-        const consensus_measure measure = control_.needs(where_);
+        consensus_measure measure = control_.needs(asked_);
+        if constexpr (survives)
+            if (peers_.agrees()) measure = consensus_measure::estimate;
         for (found.rounds = 1;; ++found.rounds) {
             wait();
             mixing_.end();
             report.wait += watch.lap();
-            const consensus_reading now = read(measure, found);
-            found.target = controlling::target(control_, now);
-            if (!control_.wants_another(now)) break;
+            if (!wants_another(measure, found)) break;
             mixing_.begin(next_, method_);
             mixing_.release_all();
         }
@@ -362,20 +354,38 @@ private:
         for (tensor_times& t : times_) t.arrived = t.decoded = since_begun();
     }
 
+    bool wants_another(consensus_measure measure, consensus_report& found) {
+        consensus_reading now = read(measure, found);
+        const auto ask = [&] {
+            found.target = controlling::target(control_, now);
+            return control_.wants_another(now);
+        };
+        if constexpr (survives) {
+            if (measure == consensus_measure::nothing) return ask();
+            const double change = mixing_.change();
+            // Who sums up decides for all; the others' controllers hear of it as well.
+            return peers_
+                .sum({change * change, squares_},
+                     [&](round_verdict& all) {
+                         const double n = all.ranks;
+                         found.estimate = now.distance = std::sqrt(all.sums.change / n);
+                         found.gradient_norm = now.gradient_norm = std::sqrt(all.sums.gradient / n);
+                         all.another = ask();
+                         all.skips_next =
+                             !controlling::wants_one(control_, peers_.next_step(asked_, 1));
+                     })
+                .another;
+        }
+        return ask();
+    }
+
     consensus_reading read(consensus_measure measure, consensus_report& found) {
-        consensus_reading now{.where = where_,
-                              .learning_rate = rate_,
+        consensus_reading now{.where = asked_,
+                              .learning_rate = asked_rate_,
                               .rounds = static_cast<int>(found.rounds),
                               .second_singular_value = mixing_.summary().second_singular_value};
-        if (measure == consensus_measure::nothing) return now;
+        if (survives || measure == consensus_measure::nothing) return now;
         const double change = mixing_.change();
-        if constexpr (survives) {
-            const auto all = peers_.sum({change * change, squares_});
-            const double n = all.ranks;
-            found.estimate = now.distance = std::sqrt(all.sums.change / n);
-            found.gradient_norm = now.gradient_norm = std::sqrt(all.sums.gradient / n);
-            return now;
-        }
         scalar_ = {static_cast<float>(std::isnan(change) ? 0.0 : change * change),
                    static_cast<float>(squares_)};
         scalars_.start(scalar_, {channels::gossip, 1u << 29, mixing_.done()});
@@ -460,9 +470,11 @@ private:
     std::vector<tensor_times> times_;
     std::vector<bool> is_stepped_;
     round_info where_;
+    round_info asked_;   // the same for the controller: where ranks may come and go, alike on all
+    double pace_ = 0.0;  // epochs a step, there
     time_point began_{};
     duration computing_{}, computed_{}, left_{};
-    double rate_ = 0.0;
+    double rate_ = 0.0, asked_rate_ = 0.0;
     double squares_ = 0.0;  // of the gradient
     double weight_ = 1.0;
     std::uint64_t studied_ = 0;  // exact measurements

@@ -21,6 +21,8 @@
 #include "sotto/strategies/consensus_report.hpp"
 #include "sotto/strategies/copy_exchange.hpp"
 #include "sotto/strategies/gossip_peers.hpp"
+#include "sotto/topologies/live_weight.hpp"
+#include "sotto/topologies/mixing_matrix.hpp"
 #include "sotto/topologies/spectrum.hpp"
 #include "sotto/topologies/topology.hpp"
 #include "sotto/transports/transport.hpp"
@@ -75,6 +77,7 @@ public:
           peers_(&with),
           topology_(options.topology.bind(through.size())),
           summary_(summarise()),
+          live_(survives ? through.size() : 1),
           compressor_(options.compressor.bind(by_copies ? tensors : layout{})),
           bytes_(tensors.tensors().size()),
           exchange_(
@@ -245,9 +248,24 @@ private:
         });
     }
 
-    /// Rounds of one number have one matrix, on all ranks.
-    static std::int64_t number_of(const wire::gossip_place& place) noexcept {
-        return static_cast<std::int64_t>(place.step) + place.round - 1;
+    /// Rounds of one number have one matrix, on all ranks. Where matrices are drawn anew no two
+    /// rounds have one number; a period is gone through from each step's place in it on.
+    std::int64_t number_of(const wire::gossip_place& place) const noexcept {
+        const std::int64_t later = std::int64_t{place.round} - 1;
+        return static_cast<std::int64_t>(place.step) +
+               (topology_.period() < 1 ? later << 32 : later);
+    }
+
+    /// This rank's links that are there, with what they weigh then.
+    const topologies::mixing_matrix& live(const topologies::mixing_matrix& whole) {
+        const int own = through_->rank();
+        live_.clear();
+        for (const auto& n : whole.into(own))
+            if (peers_->takes_part(n.rank))
+                live_.link_both(own, n.rank,
+                                topologies::live_weight(whole, own, n.rank, peers_->links_of(own),
+                                                        peers_->links_of(n.rank)));
+        return live_;
     }
 
     void start_if_known() {
@@ -255,9 +273,9 @@ private:
         is_started_ = true;
         const wire::gossip_place place = peers_->place();
         exchange_.start(
-            values_, topology_.matrix(number_of(place)),
+            values_, live(topology_.matrix(number_of(place))),
             {channels::gossip, 0, place.step << 16 | (place.round & 0xffff)},
-            [&](int rank) { return peers_->takes_part(rank); }, places_);
+            [](int) { return true; }, places_);
         exchange_.release(released_);
     }
 
@@ -286,6 +304,7 @@ private:
     peers* peers_;
     topology_state<topology_options> topology_;
     topologies::mixing_summary summary_;
+    topologies::mixing_matrix live_;
     state_of<compressor_options> compressor_;
     std::vector<std::int64_t> places_;  // where tensors begin
     std::vector<std::int64_t> bytes_;

@@ -78,7 +78,8 @@ using strategy_state = decltype(std::declval<const S&>().bind(std::declval<const
 ///                                              time; false where it is left out
 ///   begin(parameters) -> std::int64_t          called by every `fit` before its first epoch; how
 ///                                              many of its rounds an earlier process of this rank
-///                                              has done, which are not done again
+///                                              has done, which are not done again. Or
+///                                              begin(parameters, buffers): the model's, too
 ///   finish(parameters)                         called by every `fit` after its last round, before
 ///                                              the last evaluation: drains what is under way; a
 ///                                              server goes on serving until every worker has
@@ -132,8 +133,10 @@ bool introduce(State& state, const std::string& configuration) {
 }
 
 template <class State>
-std::int64_t begin(State& state, std::span<float> parameters) {
-    if constexpr (requires { state.begin(parameters); })
+std::int64_t begin(State& state, std::span<float> parameters, std::span<float> buffers) {
+    if constexpr (requires { state.begin(parameters, buffers); })
+        return state.begin(parameters, buffers);
+    else if constexpr (requires { state.begin(parameters); })
         return state.begin(parameters);
     else
         return 0;

@@ -274,7 +274,7 @@ private:
         keeper_.begin_fit(fit_);
         const time_point start = transport_.now();
         std::int64_t done_before =
-            fit_.ends(length) ? 0 : conducting::begin(state_, std::span<float>(parameters_));
+            fit_.ends(length) ? 0 : conducting::begin(state_, parameters_, buffers_.own());
         const run_info info{.rank = transport_.rank(),
                             .world_size = transport_.size(),
                             .steps_at_servers = done_before,
