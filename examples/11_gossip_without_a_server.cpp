@@ -184,7 +184,6 @@ void train(const settings& s, const auto& strategy) {
         write_report(read_json_lines_of_ranks(s.log), s.report, {.title = "Gossip on a graph"});
         std::printf("Who mixes with whom, and how far ranks were apart: %s\n",
                     std::filesystem::absolute(s.report).c_str());
-        std::puts("Nothing of the model was saved: gossip has no checkpoints yet");
     });
 }
 

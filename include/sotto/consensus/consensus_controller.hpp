@@ -46,6 +46,8 @@ struct consensus_reading {
 /// and may have, with the default for those that do not,
 ///   wants_one(where) -> bool           whether a step is to have any; yes
 ///   target(reading) -> double          the distance that it keeps below, for reports; not a number
+///   visit(field)                       field(name, value) for all that it remembers from step to
+///                                      step, to be saved; nothing
 template <class C>
 concept consensus_controller = requires(const C& options) {
     options.bind();
@@ -71,6 +73,11 @@ bool wants_one(State& state, const round_info& where) {
         return state.wants_one(where);
     else
         return true;
+}
+
+template <class State, class Field>
+void visit(State& state, Field&& field) {
+    if constexpr (requires { state.visit(field); }) state.visit(field);
 }
 
 template <class State>

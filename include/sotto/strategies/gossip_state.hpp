@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -20,6 +19,7 @@
 #include "sotto/core/errors.hpp"
 #include "sotto/core/large_pages.hpp"
 #include "sotto/core/layout.hpp"
+#include "sotto/core/visit.hpp"
 #include "sotto/kernels/arithmetic.hpp"
 #include "sotto/kernels/reductions.hpp"
 #include "sotto/mixing/mixing_method.hpp"
@@ -67,7 +67,7 @@ public:
           optimizer_(options.optimizer.bind(tensors_)),
           before_(optimizer_),
           measure_every_(measured_by(options)),
-          peers_(made_for(options, through)),
+          peers_(peers_of_gossip<Options, Transport>::made_for(options, through)),
           epochs_(through),
           gradient_(static_cast<std::size_t>(tensors.size())),
           next_(static_cast<std::size_t>(tensors.size()) + (by_shares ? 1 : 0)),
@@ -133,6 +133,18 @@ public:
         return guarded([&] { return attempt(job, parameters); });
     }
 
+    /// Everything to be saved, by name: each rank's own. Not there where something would be left
+    /// out, or where ranks come and go.
+    template <class Field>
+    void visit(Field&& field) requires(!survives && optimizing::can_be_saved<optimizer_options> &&
+                                       mixing_rounds<Options, Transport>::can_be_saved) {
+        optimizing::visit(optimizer_, visitor_of_own(field, "optimizer/"));
+        controlling::visit(control_, visitor_of_own(field, "control/"));
+        mixing::visit(method_, visitor_of_own(field, "mixing/"));
+        mixing_.visit(visitor_of_own(field, "mixing/"));
+        if constexpr (by_shares) field("mixing/weight", weight_, kept::own);
+    }
+
     /// Rounds of mixing, and who mixes with whom.
     auto& rounds() noexcept { return mixing_; }
     const auto& rounds() const noexcept { return mixing_; }
@@ -146,18 +158,6 @@ private:
             return 0;
         else
             return options.options.measure_every;
-    }
-    static peers made_for(const Options& options, Transport& through) {
-        if constexpr (survives) {
-            const double patience = options.options.patience;
-            if (!(patience > 0.0 && patience <= 1e9))
-                throw invalid_option("gossip: patience is " + std::to_string(patience) +
-                                     " s; it must be above 0, and at most 1e9");
-            return peers(through, std::chrono::duration_cast<duration>(
-                                      std::chrono::duration<double>(patience)));
-        } else {
-            return {};
-        }
     }
 
     template <class Action>

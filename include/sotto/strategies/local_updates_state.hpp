@@ -12,6 +12,7 @@
 #include "sotto/core/errors.hpp"
 #include "sotto/core/large_pages.hpp"
 #include "sotto/core/layout.hpp"
+#include "sotto/core/visit.hpp"
 #include "sotto/kernels/elementwise.hpp"
 #include "sotto/kernels/reductions.hpp"
 #include "sotto/optimizers/optimizer.hpp"
@@ -99,8 +100,8 @@ public:
     template <class Model>
     round_report round(task<Model>& job, std::span<float> parameters) {
         return detail::guarded(*through_, [&] {
-            if (!has_met_) std::copy(parameters.begin(), parameters.end(), met_.begin());
-            has_met_ = true;
+            if (has_met_ == 0) std::copy(parameters.begin(), parameters.end(), met_.begin());
+            has_met_ = 1;
             return attempt(job, parameters);
         });
     }
@@ -110,6 +111,22 @@ public:
         if (since_met_ == 0) return;
         meet(parameters, last_);
         since_met_ = 0;
+    }
+
+    /// Everything to be saved, by name: each rank's own. Not there where something would be left
+    /// out.
+    template <class Field>
+    void visit(Field&& field) requires(
+        optimizing::can_be_saved<optimizer_options>&& visitable<outer_state>) {
+        optimizing::visit(optimizer_, visitor_of_own(field, "optimizer/"));
+        outer_.visit(visitor_of_own(field, "outer/"));
+        const auto own = visitor_of_own(field, "local/");
+        own("met", std::span<float>(met_));
+        own("has_met", has_met_);
+        own("since_met", since_met_);
+        own("meetings", meetings_);
+        own("last_step", last_.step);
+        own("last_epoch", last_.epoch);
     }
 
     outer_state& outer() noexcept { return outer_; }
@@ -217,7 +234,8 @@ private:
     std::int64_t since_met_ = 0;  // steps
     std::int64_t meetings_ = 0;
     round_info last_;
-    bool has_begun_ = false, has_met_ = false;
+    bool has_begun_ = false;
+    std::int64_t has_met_ = 0;  // 0 or 1
     outer_state outer_;
 };
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -14,6 +15,7 @@
 #include "sotto/collectives/all_reduce.hpp"
 #include "sotto/collectives/neighbour_exchange.hpp"
 #include "sotto/compressors/compressor.hpp"
+#include "sotto/core/clock.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/layout.hpp"
 #include "sotto/kernels/arithmetic.hpp"
@@ -40,11 +42,21 @@ struct no_peers {};
 template <class Options, class Transport>
 struct peers_of_gossip {
     using type = no_peers;
+    static type made_for(const Options&, Transport&) { return {}; }
 };
 template <class Options, class Transport>
     requires survives_losses<Options>
 struct peers_of_gossip<Options, Transport> {
     using type = gossip_peers<Transport>;
+    ///   errors  invalid_option: patience not above 0
+    static type made_for(const Options& options, Transport& through) {
+        const double patience = options.options.patience;
+        if (!(patience > 0.0 && patience <= 1e9))
+            throw invalid_option("gossip: patience is " + std::to_string(patience) +
+                                 " s; it must be above 0, and at most 1e9");
+        return type(through,
+                    std::chrono::duration_cast<duration>(std::chrono::duration<double>(patience)));
+    }
 };
 
 /// Rounds of mixing as one rank takes part in them: with its neighbours, or by the mean of all, or
@@ -67,6 +79,10 @@ class mixing_rounds {
     static constexpr bool wants_means = requires(const method_state& s) { s.wants_mean(); };
 
 public:
+    /// Whether a checkpoint has all that its compressor remembers.
+    static constexpr bool can_be_saved =
+        !by_copies || compressing::can_be_saved<state_of<compressor_options>>;
+
     /// `size`: of what is mixed, the parameters and what goes with them.
     ///   errors  invalid_option: a mixing matrix that does not keep the mean, or that the method
     ///           cannot take; links that weigh otherwise the other way, where ranks may be lost
@@ -202,6 +218,13 @@ public:
 
     void commit() noexcept { compressing::commit(compressor_); }
     void rollback() noexcept { compressing::rollback(compressor_); }
+    void visit(auto&& field) {
+        field("rounds", reinterpret_cast<std::int64_t&>(done_));
+        if constexpr (by_copies) {
+            compressing::visit(compressor_, field);
+            copies_->visit(field);
+        }
+    }
 
 private:
     topologies::mixing_summary summarise() {

@@ -19,6 +19,7 @@
 #include "sotto/core/errors.hpp"
 #include "sotto/core/large_pages.hpp"
 #include "sotto/core/layout.hpp"
+#include "sotto/core/visit.hpp"
 #include "sotto/kernels/arithmetic.hpp"
 #include "sotto/kernels/averaging.hpp"
 #include "sotto/kernels/reductions.hpp"
@@ -143,6 +144,15 @@ public:
         return detail::guarded(
             *through_, [&] { return attempt(job, parameters); },
             [this]() noexcept { compressing::rollback(compressor_); });
+    }
+
+    /// Everything to be saved, by name: each rank's own. Not there where something would be left
+    /// out.
+    template <class Field>
+    void visit(Field&& field) requires(compressing::can_be_saved<state_of<Compressor>>) {
+        compressing::visit(compressor_, visitor_of_own(field, ""));
+        field("step", std::span<float>(step_), kept::own);
+        field("round", round_, kept::own);
     }
 
 private:
