@@ -44,7 +44,8 @@ struct consensus_reading {
 ///                                      measures_exactly`
 ///   wants_another(reading) -> bool     whether another round is to be done, after at least one
 /// and may have, with the default for those that do not,
-///   wants_one(where) -> bool           whether a step is to have any; yes
+///   wants_one(where) -> bool           whether a step is to have any; yes. It may be asked a step
+///                                      ahead, and again then
 ///   target(reading) -> double          the distance that it keeps below, for reports; not a number
 ///   visit(field)                       field(name, value) for all that it remembers from step to
 ///                                      step, to be saved; nothing

@@ -37,7 +37,7 @@ class random_pairs_state;
 
 /// The outer step of NoLoCo, for local_updates{adamw{...}, random_pairs{}}: in every meeting chance
 /// pairs the ranks, and each takes a step by what the two of them have come, drawn to where they
-/// met last. Nobody ever waits for all.
+/// met last. In a meeting nobody waits for all.
 ///   math    from phi_i, with Delta the mean of the pair's ways phi - theta and mean phi that of
 ///           where they began:  m_i = momentum m_i - rate Delta + pull (mean phi - phi_i),
 ///           phi_i += m_i
