@@ -277,7 +277,8 @@ private:
         optimizer_.update(t, next, t.of(std::span<const float>(gradient_)));
         mixing::correct(method_, t, t.of(parameters), next);
         is_stepped_[slot(t)] = true;
-        times_[slot(t)].left = since_begun();
+        // Where parameters mix first they are on their way before there is a gradient.
+        times_[slot(t)].left = combines_first ? times_[slot(t)].ready : since_begun();
         if (mixes) release_stepped();
     }
 
