@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "mpi/over_mpi.hpp"
+#include "sotto/collectives/all_reduce.hpp"
 #include "sotto/collectives/broadcast.hpp"
 #include "sotto/collectives/operation.hpp"
 #include "sotto/compressors/dgc.hpp"
@@ -132,10 +133,23 @@ TEST_CASE("ranks that meet rarely: the same parameters on every rank, bit for bi
         local_updates{sgd{.learning_rate = 0.1}, random_pairs{}, seldom});
 }
 
-TEST_CASE("pairs that mix when they like all end, and have learnt") {
-    const gossip strategy{sgd{.learning_rate = 0.1}, topologies::ring{}, no_control{}, none{},
+TEST_CASE("pairs that mix when they like all end, and their mean is that of all-reduce") {
+    // Gradients do not depend on the parameters, and all batches are full.
+    const sgd plain{.learning_rate = 0.0625};
+    const exercise work{.examples = 32 * world_size(), .batch_size = 4};
+    const auto expected = testing::train(world_size(), all_reduce{plain}, work)[0].parameters;
+    const gossip strategy{plain, topologies::ring{}, no_control{}, none{},
                           mixing::asynchronous_pairs{}};
     CHECK(run_over_mpi(world_size(), [&](mpi& t) {
-              CHECK(train_digits(t, strategy).report.evaluated->accuracy > 0.5);
+              number_model model;
+              trainer trainer{model, strategy, t, {.batch_size = work.batch_size, .seed = 1}};
+              trainer.fit(numbered{work.examples}, epochs{2});
+              std::vector<float> sum(trainer.parameters().begin(), trainer.parameters().end());
+              collectives::all_reduce<mpi> all(t, std::ssize(sum));
+              all.start(sum, {40, 1, 0});
+              collectives::run(t, all);
+              for (std::size_t i = 0; i < sum.size(); ++i)
+                  CHECK(sum[i] / static_cast<float>(t.size()) ==
+                        doctest::Approx(expected[i]).epsilon(1e-4));
           }) == ending::none);
 }
