@@ -281,7 +281,9 @@ TEST_CASE("a rank that came again does as many rounds in a step as the others") 
             REQUIRE(rounds[2].size() > 8);
             const std::uint64_t first = rounds[2].begin()->first;
             int compared = 0;
-            for (const auto& [step, own] : rounds[2]) {
+            for (const auto& done : rounds[2]) {
+                const std::uint64_t step = done.first;
+                const std::int64_t own = done.second;
                 if (step == first) continue;  // in which it may have come late
                 CAPTURE(step);
                 for (const int other : {0, 1, 3, 4}) {
