@@ -33,6 +33,7 @@ set(sotto_headers
     include/sotto/collectives/planned.hpp
     include/sotto/collectives/recursive_doubling.hpp
     include/sotto/collectives/reduce_scatter.hpp
+    include/sotto/collectives/refuse_mixing.hpp
     include/sotto/collectives/reselection.hpp
     include/sotto/collectives/ring.hpp
     include/sotto/collectives/sparse_all_reduce.hpp
@@ -209,6 +210,7 @@ set(sotto_headers
     include/sotto/strategies/gossip_pairs.hpp
     include/sotto/strategies/gossip_peers.hpp
     include/sotto/strategies/gossip_state.hpp
+    include/sotto/strategies/guarded.hpp
     include/sotto/strategies/host_lane.hpp
     include/sotto/strategies/kept_versions.hpp
     include/sotto/strategies/lane.hpp
@@ -236,6 +238,7 @@ set(sotto_headers
     include/sotto/strategies/shared_sum.hpp
     include/sotto/strategies/small_groups.hpp
     include/sotto/strategies/staleness_counts.hpp
+    include/sotto/strategies/state_handover.hpp
     include/sotto/strategies/step_by_entries.hpp
     include/sotto/strategies/steps_by_parts.hpp
     include/sotto/strategies/stopwatch.hpp
@@ -249,6 +252,7 @@ set(sotto_headers
     include/sotto/topologies/exponential.hpp
     include/sotto/topologies/hypercube.hpp
     include/sotto/topologies/lazy.hpp
+    include/sotto/topologies/live_weight.hpp
     include/sotto/topologies/mixing_graph.hpp
     include/sotto/topologies/mixing_matrix.hpp
     include/sotto/topologies/random_matching.hpp

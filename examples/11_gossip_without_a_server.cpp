@@ -4,6 +4,7 @@
 // apart.
 
 #include <sotto/sotto.hpp>
+#include <sotto/trainer/consensus_maxima.hpp>
 #include <sotto/trainer/joined_ranks.hpp>
 #include <sotto/trainer/json_lines.hpp>
 #include <sotto/trainer/report.hpp>
@@ -18,6 +19,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "transport.hpp"
 
@@ -26,10 +28,13 @@ namespace {
 struct settings {
     std::string topology = "ring", control = "consensus", method = "adapt-then-combine";
     std::string log = "gossip_without_a_server.jsonl", report = "gossip_without_a_server.html";
-    double rate = 0.1, rho = 0.25, density = 0.01, dirichlet = 0.0;
+    std::string maxima;
+    std::vector<double> phases{0.0};
+    double rate = 0.1, rho = 0.25, density = 0.01, dirichlet = 0.0, lazy = 0.0;
+    double low = 0.5, high = 2.0, fraction = 0.25, until = 1.0;
     int rounds = 2;
-    std::int64_t passes = 5;
-    bool survives = false, quick = false;
+    std::int64_t passes = 5, every = 48, measure_every = 10;
+    bool directed = false, survives = false, quick = false;
     sotto::training_options training{.batch_size = 16};
     examples::transport_options transport{.workers = 8};
 };
@@ -68,7 +73,7 @@ private:
     std::function<state(int)> bind_;
 };
 
-chosen_topology topology_of(const std::string& name) {
+chosen_topology topology_by_name(const std::string& name, bool directed) {
     using namespace sotto::topologies;
     static const std::map<std::string, chosen_topology> all{
         {"ring", {"ring", ring{}}},
@@ -89,7 +94,66 @@ chosen_topology topology_of(const std::string& name) {
         throw sotto::invalid_option("--topology " + name + ": " + names +
                                     "or a file of links are possible");
     }
-    return {name, read_edge_list(name)};
+    return {name, read_edge_list(name, directed)};
+}
+
+chosen_topology topology_of(const settings& s) {
+    const chosen_topology whole = topology_by_name(s.topology, s.directed);
+    if (s.lazy == 0.0) return whole;
+    return {s.topology + ", lazy " + std::to_string(s.lazy),
+            sotto::topologies::lazy{whole, s.lazy}};
+}
+
+/// The same of controllers. `Exact`: whether one may measure distances exactly.
+template <bool Exact>
+class chosen_control {
+public:
+    static constexpr bool measures_exactly = Exact;
+
+    struct state {
+        std::function<sotto::consensus_measure(const sotto::round_info&)> needs;
+        std::function<bool(const sotto::round_info&)> wants_one;
+        std::function<bool(const sotto::consensus_reading&)> wants_another;
+        std::function<double(const sotto::consensus_reading&)> target;
+    };
+
+    template <sotto::consensus_controller Control>
+    chosen_control(std::string name, const Control& of)
+        : name_(std::move(name)), bind_([of] {
+              const auto by = std::make_shared<sotto::controller_state<Control>>(of.bind());
+              return state{
+                  [by](const auto& where) { return by->needs(where); },
+                  [by](const auto& where) { return sotto::controlling::wants_one(*by, where); },
+                  [by](const auto& now) { return by->wants_another(now); },
+                  [by](const auto& now) { return sotto::controlling::target(*by, now); }};
+          }) {}
+
+    state bind() const { return bind_(); }
+    void describe(auto&& field) const { field("is", name_); }
+
+private:
+    std::string name_;
+    std::function<state()> bind_;
+};
+
+template <bool Exact>
+chosen_control<Exact> control_of(const settings& s) {
+    using namespace sotto;
+    const consensus_control near{.rho = s.rho};
+    const auto with = [&](double value) { return s.control + " " + std::to_string(value); };
+    if (s.control == "consensus") return {with(s.rho), near};
+    if (s.control == "band")
+        return {with(s.low) + " to " + std::to_string(s.high),
+                consensus_band{.low = s.low, .high = s.high}};
+    if (s.control == "phases")
+        return {with(s.rho) + " until " + std::to_string(s.until),
+                control_phases{near, s.until, no_control{}}};
+    if constexpr (Exact)
+        if (s.control == "fraction")
+            return {with(s.fraction),
+                    fraction_of_maximum{.fraction = s.fraction,
+                                        .maxima = consensus_maxima(s.maxima, s.phases)}};
+    return {with(s.rounds), fixed_rounds{.rounds = s.control == "rounds" ? s.rounds : 1}};
 }
 
 void train(const settings& s, const auto& strategy) {
@@ -120,42 +184,31 @@ void train(const settings& s, const auto& strategy) {
         write_report(read_json_lines_of_ranks(s.log), s.report, {.title = "Gossip on a graph"});
         std::printf("Who mixes with whom, and how far ranks were apart: %s\n",
                     std::filesystem::absolute(s.report).c_str());
-        std::puts("Nothing of the model was saved: gossip has no checkpoints yet");
     });
 }
 
-/// Each method is a program of its own. What is told of a run is measured exactly every ten steps.
+/// Each method is a program of its own.
 void with_method(const settings& s) {
     using namespace sotto;
-    const chosen_topology topology = topology_of(s.topology);
+    const chosen_topology topology = topology_of(s);
     const sgd plain{.learning_rate = s.rate};
     const momentum_sgd heavy{.learning_rate = s.rate, .momentum = 0.9};
-    const gossip_options studied{.measure_every = 10};
-    if (s.method == "adapt-then-combine") {
-        const mixing::adapt_then_combine mixed{};
-        if (s.survives)
-            return train(s, gossip{heavy, topology, consensus_control{.rho = s.rho}, none{}, mixed,
-                                   surviving{}});
-        if (s.control == "consensus")
-            return train(s, gossip{heavy, topology, consensus_control{.rho = s.rho}, none{}, mixed,
-                                   studied});
-        const int rounds = s.control == "rounds" ? s.rounds : 1;
-        return train(
-            s, gossip{heavy, topology, fixed_rounds{.rounds = rounds}, none{}, mixed, studied});
-    }
-    const auto uncontrolled = [&](const auto& optimizer, const auto& compressor,
-                                  const auto& method) {
-        train(s, gossip{optimizer, topology, no_control{}, compressor, method, studied});
+    if (s.survives)
+        return train(s, gossip{heavy, topology, control_of<false>(s), none{},
+                               mixing::adapt_then_combine{}, surviving{}});
+    const auto by = [&](const auto& optimizer, const auto& compressor, const auto& method) {
+        train(s, gossip{optimizer, topology, control_of<true>(s), compressor, method,
+                        gossip_options{.measure_every = s.measure_every}});
     };
-    if (s.method == "combine-then-adapt")
-        return uncontrolled(heavy, none{}, mixing::combine_then_adapt{});
-    if (s.method == "choco")
-        return uncontrolled(plain, top_k{.density = s.density}, mixing::choco{});
-    if (s.method == "d-squared") return uncontrolled(plain, none{}, mixing::d_squared{});
-    if (s.method == "gradient-tracking")
-        return uncontrolled(plain, none{}, mixing::gradient_tracking{});
-    if (s.method == "quasi-global")
-        return uncontrolled(plain, none{}, mixing::quasi_global_momentum{});
+    if (s.method == "adapt-then-combine") return by(heavy, none{}, mixing::adapt_then_combine{});
+    if (s.method == "combine-then-adapt") return by(heavy, none{}, mixing::combine_then_adapt{});
+    if (s.method == "choco") return by(plain, top_k{.density = s.density}, mixing::choco{});
+    if (s.method == "push-sum") return by(heavy, none{}, mixing::push_sum{});
+    if (s.method == "d-squared") return by(plain, none{}, mixing::d_squared{});
+    if (s.method == "gradient-tracking") return by(plain, none{}, mixing::gradient_tracking{});
+    if (s.method == "quasi-global") return by(plain, none{}, mixing::quasi_global_momentum{});
+    if (s.method == "slow-momentum")
+        return by(heavy, none{}, mixing::slow_momentum{mixing::adapt_then_combine{}, s.every});
     train(s, gossip{plain, topology, no_control{}, none{}, mixing::asynchronous_pairs{}});
 }
 
@@ -169,16 +222,38 @@ int main(int argc, char** argv) {
         "--topology", s.topology,
         "ring, torus, hypercube, exponential, one-peer-exponential, complete, star, tree, "
         "random-regular, random-matching, or a file with a link a line");
+    app.add_flag("--directed", s.directed,
+                 "Links of a file go one way, from its first rank to its second: by push-sum");
+    CLI::Option* const lazy =
+        app.add_option("--lazy", s.lazy,
+                       "Links count for this share of what they else do; 0: for all. 0.5 by "
+                       "d-squared, which needs it on most graphs")
+            ->check(CLI::Range(0.0, 1.0));
     CLI::Option* const control =
-        app.add_option("--control", s.control, "How often ranks mix, by adapt-then-combine")
-            ->check(CLI::IsMember({"none", "rounds", "consensus"}));
-    app.add_option("--rho", s.rho, "consensus: distance, in learning rates x gradient norms");
+        app.add_option("--control", s.control,
+                       "How often ranks mix: none, a round a step; rounds; consensus; band; "
+                       "fraction, of what an earlier run had; phases, consensus and then none")
+            ->check(CLI::IsMember({"none", "rounds", "consensus", "band", "fraction", "phases"}));
+    app.add_option("--rho", s.rho,
+                   "consensus, phases: distance, in learning rates x gradient norms");
     app.add_option("--rounds", s.rounds, "rounds: of mixing after each step")
         ->check(CLI::Range(1, 1000));
+    app.add_option("--low", s.low, "band: the distance below which a step is without mixing");
+    app.add_option("--high", s.high, "band: the distance above which it has more of it");
+    app.add_option("--until", s.until, "phases: the epoch from which on there is no control");
+    app.add_option("--fraction", s.fraction, "fraction: of an earlier run's distance");
+    app.add_option("--maxima", s.maxima,
+                   "fraction: that run's log, of one rank, by --measure-every 1 --control none");
+    app.add_option("--phases", s.phases, "fraction: the epochs where its phases begin")
+        ->delimiter(',');
+    app.add_option("--measure-every", s.measure_every,
+                   "Steps from one exact measurement of distances to the next; 0: none");
     app.add_option("--method", s.method, "What is mixed, and how")
-        ->check(CLI::IsMember({"adapt-then-combine", "combine-then-adapt", "choco", "d-squared",
-                               "gradient-tracking", "quasi-global", "pairs"}));
+        ->check(CLI::IsMember({"adapt-then-combine", "combine-then-adapt", "choco", "push-sum",
+                               "d-squared", "gradient-tracking", "quasi-global", "slow-momentum",
+                               "pairs"}));
     app.add_option("--density", s.density, "choco: the share of a change that is sent");
+    app.add_option("--every", s.every, "slow-momentum: steps from one mean of all to the next");
     app.add_option("--dirichlet", s.dirichlet,
                    "Ranks have digits of their own, the more unlike the smaller this is; 0: alike");
     app.add_flag("--survives", s.survives,
@@ -193,11 +268,19 @@ int main(int argc, char** argv) {
     examples::add_transport(app, s.transport);
     return examples::run(app, argc, argv, [&] {
         if (s.quick) s.passes = std::min<std::int64_t>(s.passes, 2);
-        if (s.method != "adapt-then-combine" && (control->count() > 0 || s.survives))
+        if (control->count() == 0 && s.method != "adapt-then-combine") s.control = "none";
+        if (lazy->count() == 0 && s.method == "d-squared") s.lazy = 0.5;
+        if (s.survives && (s.method != "adapt-then-combine" || s.control == "fraction"))
             throw sotto::invalid_option(
-                "--control and --survives go with --method adapt-then-combine in this example");
-        if (s.survives && s.control != "consensus")
-            throw sotto::invalid_option("--survives goes with --control consensus in this example");
+                "--survives goes with --method adapt-then-combine in this example, and with any "
+                "--control but fraction");
+        if (s.method == "pairs" && s.control != "none")
+            throw sotto::invalid_option(
+                "--method pairs has no rounds that --control could count: leave it out");
+        if (s.control == "fraction" && s.maxima.empty())
+            throw sotto::invalid_option(
+                "--control fraction needs --maxima LOG, of a run by --control none "
+                "--measure-every 1");
         s.transport.seed = s.training.seed;
         s.transport.elastic = s.survives;
         with_method(s);

@@ -1,4 +1,4 @@
-// expect-error: checkpoints: the strategy must be synchronous and its state must have visit
+// expect-error: checkpoints: the strategy's ranks must train in step and its state must have visit
 // What a state remembers and does not show would be lost by a crash, and nobody would notice.
 #include "sotto/data/digits.hpp"
 #include "sotto/models/mlp.hpp"

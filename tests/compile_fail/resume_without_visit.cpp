@@ -1,4 +1,4 @@
-// expect-error: resume: the strategy must be synchronous and its state must have visit
+// expect-error: resume: the strategy's ranks must train in step and its state must have visit
 // What a state does not show was never saved.
 #include "sotto/models/mlp.hpp"
 #include "sotto/trainer/trainer.hpp"

@@ -8,18 +8,26 @@
 #include <vector>
 
 #include "mpi/over_mpi.hpp"
+#include "sotto/collectives/all_reduce.hpp"
 #include "sotto/collectives/broadcast.hpp"
 #include "sotto/collectives/operation.hpp"
 #include "sotto/compressors/dgc.hpp"
+#include "sotto/compressors/top_k.hpp"
 #include "sotto/consistency/asynchronous.hpp"
 #include "sotto/consistency/bulk_synchronous.hpp"
+#include "sotto/consensus/consensus_control.hpp"
 #include "sotto/data/digits.hpp"
+#include "sotto/mixing/asynchronous_pairs.hpp"
+#include "sotto/mixing/choco.hpp"
 #include "sotto/models/mlp.hpp"
 #include "sotto/optimizers/momentum_sgd.hpp"
 #include "sotto/optimizers/sgd.hpp"
 #include "sotto/staleness/delay_compensation_adaptive.hpp"
 #include "sotto/strategies/all_reduce.hpp"
+#include "sotto/strategies/gossip.hpp"
+#include "sotto/strategies/local_updates.hpp"
 #include "sotto/strategies/parameter_server.hpp"
+#include "sotto/strategies/random_pairs.hpp"
 #include "sotto/trainer/trainer.hpp"
 #include "sotto/transports/run_in_process.hpp"
 #include "sotto/wire/value_format.hpp"
@@ -108,4 +116,40 @@ TEST_CASE("quickstart with Deep Gradient Compression: the same parameters and re
                                                   .mask_from_sparsity = 0.99,
                                                   .warm_up_epochs = 1,
                                                   .values = wire::value_format::fp16}});
+}
+
+TEST_CASE("gossip: the same parameters on every rank, bit for bit") {
+    same_between_threads_and_processes(
+        gossip{momentum_sgd{.learning_rate = 0.1}, topologies::ring{}, consensus_control{}});
+    same_between_threads_and_processes(gossip{sgd{.learning_rate = 0.1}, topologies::ring{},
+                                              no_control{}, top_k{.density = 0.01},
+                                              mixing::choco{}});
+}
+
+TEST_CASE("ranks that meet rarely: the same parameters on every rank, bit for bit") {
+    const local_steps seldom{.every = 10};
+    same_between_threads_and_processes(local_updates{sgd{.learning_rate = 0.1}, diloco(), seldom});
+    same_between_threads_and_processes(
+        local_updates{sgd{.learning_rate = 0.1}, random_pairs{}, seldom});
+}
+
+TEST_CASE("pairs that mix when they like all end, and their mean is that of all-reduce") {
+    // Gradients do not depend on the parameters, and all batches are full.
+    const sgd plain{.learning_rate = 0.0625};
+    const exercise work{.examples = 32 * world_size(), .batch_size = 4};
+    const auto expected = testing::train(world_size(), all_reduce{plain}, work)[0].parameters;
+    const gossip strategy{plain, topologies::ring{}, no_control{}, none{},
+                          mixing::asynchronous_pairs{}};
+    CHECK(run_over_mpi(world_size(), [&](mpi& t) {
+              number_model model;
+              trainer trainer{model, strategy, t, {.batch_size = work.batch_size, .seed = 1}};
+              trainer.fit(numbered{work.examples}, epochs{2});
+              std::vector<float> sum(trainer.parameters().begin(), trainer.parameters().end());
+              collectives::all_reduce<mpi> all(t, std::ssize(sum));
+              all.start(sum, {40, 1, 0});
+              collectives::run(t, all);
+              for (std::size_t i = 0; i < sum.size(); ++i)
+                  CHECK(sum[i] / static_cast<float>(t.size()) ==
+                        doctest::Approx(expected[i]).epsilon(1e-4));
+          }) == ending::none);
 }

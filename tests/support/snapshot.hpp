@@ -47,6 +47,9 @@ private:
         void operator()(std::string_view name, std::int64_t& count, kept = {}) const {
             if (!to.counts_.emplace(name, count).second) twice(name);
         }
+        void operator()(std::string_view name, double& value, kept = {}) const {
+            if (!to.counts_.emplace(name, std::bit_cast<std::int64_t>(value)).second) twice(name);
+        }
     };
 
     struct give {
@@ -61,6 +64,11 @@ private:
             const auto found = from.counts_.find(std::string(name));
             if (found == from.counts_.end()) missing(name);
             count = found->second;
+        }
+        void operator()(std::string_view name, double& value, kept = {}) const {
+            std::int64_t bits = 0;
+            (*this)(name, bits);
+            value = std::bit_cast<double>(bits);
         }
     };
 

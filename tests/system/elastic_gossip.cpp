@@ -3,11 +3,13 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <map>
 #include <set>
 #include <span>
 #include <string>
@@ -16,7 +18,9 @@
 
 #include "sotto/consensus/consensus_band.hpp"
 #include "sotto/consensus/consensus_control.hpp"
+#include "sotto/consensus/control_phases.hpp"
 #include "sotto/core/errors.hpp"
+#include "sotto/core/layout.hpp"
 #include "sotto/mixing/asynchronous_pairs.hpp"
 #include "sotto/mixing/choco.hpp"
 #include "sotto/mixing/d_squared.hpp"
@@ -25,6 +29,8 @@
 #include "sotto/mixing/quasi_global_momentum.hpp"
 #include "sotto/mixing/slow_momentum.hpp"
 #include "sotto/optimizers/momentum_sgd.hpp"
+#include "sotto/optimizers/scheduled.hpp"
+#include "sotto/optimizers/sgd.hpp"
 #include "sotto/strategies/gossip.hpp"
 #include "sotto/topologies/complete.hpp"
 #include "sotto/topologies/exponential.hpp"
@@ -169,6 +175,175 @@ TEST_CASE("a rank that comes again fetches parameters, and mixes on to the end")
     check(surviving_by(topologies::complete{}), 4);
     check(surviving_by(topologies::ring{}, fixed_rounds{3}), 5);
     check(surviving_by(topologies::ring{}, consensus_control{.rho = 0.5}), 5);
+}
+
+TEST_CASE("on the complete graph those who are left take their mean, as before") {
+    simulated_options options = network();
+    options.faults = {network_fault::crash(2, 400ms)};
+    const auto ended = trained(surviving_by(topologies::complete{}), 5, options);
+    CAPTURE(ended.text());
+    const std::vector<float>& expected = ended.x[0].back();
+    for (const int rank : {1, 3, 4})
+        CHECK(distance_of(ended.x[static_cast<std::size_t>(rank)].back(), expected) < 1e-3);
+}
+
+TEST_CASE("no two rounds are paired by the same chance") {
+    const auto ended =
+        trained(surviving_by(topologies::random_matching{}, fixed_rounds{2}), 6, network());
+    ended.run.require_success();
+    auto pairs = topologies::random_matching{}.bind(6);
+    int same = 0;
+    for (const auto& [at, with] : ended.mixed[0]) {
+        REQUIRE(at.second == 2);
+        const auto first_of_next = pairs.matrix(static_cast<std::int64_t>(at.first) + 1).into(0);
+        same += with == std::set{first_of_next.front().rank};
+    }
+    CHECK(same < 16);  // of 24, each with a chance of 1 in 5
+}
+
+TEST_CASE("whatever each rank has of the data, all do as many rounds in a step") {
+    const auto check = [](auto optimizer, auto control) {
+        constexpr int ranks = 5;
+        std::vector<std::vector<std::int64_t>> rounds(ranks);
+        const auto run = simulate(ranks, network(), [&](simulated& transport) {
+            pulling_model model(transport.rank());
+            const gossip strategy{optimizer, topologies::ring{},           control,
+                                  none{},    mixing::adapt_then_combine{}, surviving{}};
+            trainer trainer{model, strategy, transport, {.batch_size = 1}};
+            const std::int64_t own = 8 + 3 * transport.rank();
+            trainer.fit(own_share{numbered{own}}, epochs{2}, [&](const step_report& step) {
+                rounds[static_cast<std::size_t>(transport.rank())].push_back(
+                    step.round.consensus.rounds);
+            });
+        });
+        run.require_success();
+        std::set<std::int64_t> found;
+        for (std::size_t step = 0; step < 16; ++step) {  // rank 0 has no more
+            CAPTURE(step);
+            for (int rank = 1; rank < ranks; ++rank)
+                CHECK(rounds[static_cast<std::size_t>(rank)][step] == rounds[0][step]);
+            found.insert(rounds[0][step]);
+        }
+        CHECK(found.size() > 1);
+    };
+    const sgd plain{.learning_rate = 0.125};
+    check(plain, control_phases{consensus_control{.rho = 0.2}, 1.0, no_control{}});
+    check(plain, control_phases{no_control{}, 1.0, consensus_control{.rho = 0.2}});
+    check(plain, control_phases{fixed_rounds{3}, 1.0, consensus_band{.low = 1.0, .high = 4.0}});
+    // A rate that falls with each rank's own epochs.
+    check(scheduled{plain, step_decay{.every_epochs = 0.5, .factor_per_step = 0.25}},
+          consensus_control{.rho = 0.5});
+}
+
+namespace {
+
+/// Pulls less and less: who begins anew would expect another norm of gradients.
+class fading_model : public pulling_model {
+public:
+    using pulling_model::pulling_model;
+    double gradient(std::span<const float> x, const batch_type& batch, std::span<float> out,
+                    auto&& on_ready) {
+        pulling_model::gradient(x, batch, out, [](const tensor&) {});
+        for (float& g : out) g *= strength_;
+        strength_ *= 0.8f;
+        on_ready(layout()[1]);
+        on_ready(layout()[0]);
+        return 0.0;
+    }
+
+private:
+    float strength_ = 1.0f;
+};
+
+}  // namespace
+
+TEST_CASE("a rank that came again does as many rounds in a step as the others") {
+    const auto check = [](auto control) {
+        for (int at = 0; at < 6; ++at) {
+            CAPTURE(at);
+            simulated_options options = network(static_cast<std::uint64_t>(at));
+            options.faults = {network_fault::crash(2, 200ms + at * 37ms),
+                              network_fault::restart(2, 300ms + at * 37ms)};
+            constexpr int ranks = 5;
+            std::vector<std::map<std::uint64_t, std::int64_t>> rounds(ranks);
+            const auto run = simulate(ranks, options, [&](simulated& transport) {
+                auto& mine = rounds[static_cast<std::size_t>(transport.rank())];
+                mine.clear();
+                fading_model model(transport.rank());
+                const auto strategy = surviving_by(topologies::ring{}, control);
+                trainer trainer{model, strategy, transport, {.batch_size = 1}};
+                trainer.fit(
+                    numbered{ranks * 2 * steps_done}, epochs{1}, [&](const step_report& step) {
+                        mine[trainer.state().rounds().place().step] = step.round.consensus.rounds;
+                    });
+            });
+            run.require_success();
+            REQUIRE(rounds[2].size() > 8);
+            const std::uint64_t first = rounds[2].begin()->first;
+            int compared = 0;
+            for (const auto& done : rounds[2]) {
+                const std::uint64_t step = done.first;
+                const std::int64_t own = done.second;
+                if (step == first) continue;  // in which it may have come late
+                CAPTURE(step);
+                for (const int other : {0, 1, 3, 4}) {
+                    const auto& theirs = rounds[static_cast<std::size_t>(other)];
+                    if (const auto found = theirs.find(step); found != theirs.end()) {
+                        CHECK(found->second == own);
+                        ++compared;
+                    }
+                }
+            }
+            CHECK(compared > 20);
+        }
+    };
+    check(consensus_control{.rho = 0.1, .average = 0.98});
+    check(consensus_band{.low = 1.0, .high = 3.0, .average = 0.98});
+}
+
+namespace {
+
+/// Keeps count of its gradients, as batch norm does of what it has seen.
+class counting_model : public pulling_model {
+public:
+    explicit counting_model(int rank) : pulling_model(rank) {
+        kept_.add("seen", {1}).add("of", {2});
+    }
+    const sotto::layout& buffer_layout() const noexcept { return kept_; }
+    std::span<float> buffers() noexcept { return seen_; }
+    void reset_buffers() noexcept { seen_ = {0.0f, 0.0f, 7.0f}; }
+    double gradient(std::span<const float> x, const batch_type& batch, std::span<float> out,
+                    auto&& on_ready) {
+        seen_[0] += 1.0f;
+        seen_[2] = 11.0f;
+        return pulling_model::gradient(x, batch, out, on_ready);
+    }
+
+private:
+    sotto::layout kept_;
+    std::array<float, 3> seen_{};
+};
+
+}  // namespace
+
+TEST_CASE("a rank that comes again goes on with a neighbour's buffers") {
+    simulated_options options = network();
+    options.faults = {network_fault::crash(2, 500ms), network_fault::restart(2, 600ms)};
+    std::vector<float> seen(5);
+    std::int64_t own_steps = 0;
+    const auto run = simulate(5, options, [&](simulated& transport) {
+        counting_model model(transport.rank());
+        const auto strategy = surviving_by(topologies::ring{});
+        trainer trainer{model, strategy, transport, {.batch_size = 1}};
+        const fit_report report = trainer.fit(numbered{5 * steps_done}, epochs{1});
+        seen[static_cast<std::size_t>(transport.rank())] = model.buffers()[0];
+        if (transport.rank() == 2) own_steps = report.steps;
+        CHECK(model.buffers()[2] == 11.0f);
+    });
+    run.require_success();
+    CHECK(own_steps < steps_done - 4);
+    CHECK(seen[2] >= static_cast<float>(steps_done));
+    CHECK(seen[2] <= static_cast<float>(steps_done + 2));
 }
 
 TEST_CASE("links that weigh otherwise the other way, and other configurations, are refused") {

@@ -32,6 +32,7 @@ struct saved_field {
 /// All that this rank has to be saved, each part in the order of the file.
 struct saved_fields {
     std::vector<saved_field> parameters, alike, buffers, apart;
+    bool of_one_world = false;  // only as many ranks can go on with it
 };
 
 /// Takes what a state shows by `visit`.
@@ -71,7 +72,8 @@ private:
                 if (other.name == field.name)
                     throw invalid_option("checkpoint: a state shows two things named '" +
                                          field.name + "'; one of them would be lost");
-        (how == kept::apart ? to_->apart : to_->alike).push_back(std::move(field));
+        to_->of_one_world |= how == kept::own;
+        (how == kept::alike ? to_->alike : to_->apart).push_back(std::move(field));
     }
 
     saved_fields* to_;

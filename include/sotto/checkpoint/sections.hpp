@@ -11,7 +11,8 @@ namespace sotto::checkpoint {
 //   parameters/NAME         of the model
 //   state/NAME              what all ranks hold alike: optimizer, momentum of dense tensors
 //   buffers/rankR/NAME      the model's buffers on rank R
-//   state/rankR/NAME        what rank R holds of a sum: residuals, velocities
+//   state/rankR/NAME        what rank R holds of a sum: residuals, velocities; or has for its own.
+//                           Where ranks have parameters of their own NAME is parameters/NAME
 //   digest                  XXH3-128 of all bytes before it, then of the header alone; the last one
 // A section is what comes before NAME. Its tensors lie together, and its digest is in the metadata.
 

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "sotto/collectives/refuse_mixing.hpp"
 #include "sotto/core/contentless.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/kernels/averaging.hpp"
@@ -35,8 +36,8 @@ enum class mixing_by : std::uint8_t { differences, shares };
 ///
 /// Where the failure of ranks is tolerated, a neighbour that goes has no part in what is mixed from
 /// then on: its weight is the rank's own. Segments that had been mixed with it count.
-///   wire    a message for each segment and neighbour: floats, little endian, no header; an empty
-///           one has no part in the round. All messages of a round have one tag
+///   wire    a message for each segment and neighbour: floats, little endian, no header. All
+///           messages of a round have one tag
 ///   cost    scratch of up to 4 segments for each neighbour, 8 MiB in all at most; each value is
 ///           read once for every neighbour when it is sent, and once with all of them when it is
 ///           mixed
@@ -137,9 +138,8 @@ public:
 
     /// Whether this neighbour has had a part in all of the round.
     bool mixes_with(int rank) const noexcept {
-        return std::ranges::any_of(sources_, [&](const link& from) {
-            return from.rank == rank && !from.is_lost && !from.is_absent;
-        });
+        return std::ranges::any_of(
+            sources_, [&](const link& from) { return from.rank == rank && !from.is_lost; });
     }
 
     bool complete() const noexcept { return mixed_ == segments_; }
@@ -165,8 +165,7 @@ private:
     struct link {
         int rank;
         float weight;
-        bool is_lost = false;    // it went
-        bool is_absent = false;  // it has no part in this round
+        bool is_lost = false;  // it went
     };
 
     /// Segment 0 is the last.
@@ -283,7 +282,7 @@ private:
     std::span<float> part_of(std::span<float> values, std::int64_t first, std::int64_t count) {
         others_.clear();
         for (std::size_t i = 0; i < sources_.size(); ++i)
-            if (!sources_[i].is_lost && !sources_[i].is_absent)
+            if (!sources_[i].is_lost)
                 others_.push_back({sources_[i].weight,
                                    arrival(mixed_, i).subspan(static_cast<std::size_t>(first),
                                                               static_cast<std::size_t>(count))});
@@ -293,12 +292,9 @@ private:
     [[noreturn]] void refuse(std::int64_t first) const {
         std::size_t next = 0;
         for (const link& from : sources_) {
-            if (from.is_lost || from.is_absent) continue;
+            if (from.is_lost) continue;
             const std::int64_t at = kernels::first_non_finite(others_[next++].values);
-            if (at >= 0)
-                throw error(errc::non_finite, "what rank " + std::to_string(from.rank) +
-                                                  " sent to be mixed is not finite: element " +
-                                                  std::to_string(first + at));
+            if (at >= 0) refuse_mixing(from.rank, "element " + std::to_string(first + at));
         }
         throw error(errc::non_finite, "parameters that were mixed are not finite, near element " +
                                           std::to_string(first));
@@ -330,7 +326,6 @@ private:
         if (!ended) return false;
         what.reset();
         if (expected < 0 || ended->bytes == expected) return true;
-        if (ended->bytes == 0) return with.is_absent = true;
         throw mismatch("neighbour_exchange: rank " + std::to_string(with.rank) + " sent " +
                        std::to_string(ended->bytes) + " bytes where rank " +
                        std::to_string(through_->rank()) + " expected " + std::to_string(expected) +

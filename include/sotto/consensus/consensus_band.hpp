@@ -50,18 +50,23 @@ public:
         return consensus_measure::estimate;
     }
     bool wants_one(const round_info& where) noexcept {
-        const bool skips = is_close_ && where.step == step_ + 1;
+        const bool skips = is_close_ != 0 && where.step == step_ + 1;
         return !skips;
     }
     bool wants_another(const consensus_reading& now) noexcept {
         norm_.add(now);
         step_ = now.where.step;
-        is_close_ = close_.add(now, now.distance < low_ * now.learning_rate * norm_.value(),
-                               detail::period_of(now));
+        const bool is_close = now.distance < low_ * now.learning_rate * norm_.value();
+        is_close_ = close_.add(now, is_close, detail::period_of(now)) ? 1 : 0;
         return limit_.wants_another(now, target(now));
     }
     double target(const consensus_reading& now) const noexcept {
         return high_ * now.learning_rate * norm_.value();
+    }
+    void visit(auto&& field) {
+        norm_.visit(field);
+        field("step", step_);
+        field("is_close", is_close_);
     }
 
 private:
@@ -69,8 +74,8 @@ private:
     detail::norm_average norm_;
     detail::round_limit limit_;
     detail::rounds_in_a_row close_;
-    std::int64_t step_ = -1;  // of the last reading
-    bool is_close_ = false;   // then
+    std::int64_t step_ = -1;     // of the last reading
+    std::int64_t is_close_ = 0;  // then: 0 or 1
 };
 
 inline consensus_band::state consensus_band::bind() const {

@@ -15,22 +15,28 @@ public:
     explicit norm_average(double keep) noexcept : keep_(keep) {}
 
     double with(const consensus_reading& now) const noexcept {
-        return begun_ ? keep_ * mean_ + (1.0 - keep_) * now.gradient_norm : now.gradient_norm;
+        return begun_ != 0 ? keep_ * mean_ + (1.0 - keep_) * now.gradient_norm : now.gradient_norm;
     }
     /// Of a step's readings the first counts.
     void add(const consensus_reading& now) noexcept {
-        if (begun_ && now.where.step == step_) return;
+        if (begun_ != 0 && now.where.step == step_) return;
         mean_ = with(now);
         step_ = now.where.step;
-        begun_ = true;
+        begun_ = 1;
     }
     double value() const noexcept { return mean_; }
+
+    void visit(auto&& field) {
+        field("norm", mean_);
+        field("norm_step", step_);
+        field("norm_begun", begun_);
+    }
 
 private:
     double keep_;
     double mean_ = 0.0;
     std::int64_t step_ = -1;
-    bool begun_ = false;
+    std::int64_t begun_ = 0;  // 0 or 1
 };
 
 inline void check_control(const char* policy, double rho, double average, int rounds_max) {
@@ -89,6 +95,7 @@ public:
     double target(const consensus_reading& now) const noexcept {
         return rho_ * now.learning_rate * norm_.value();
     }
+    void visit(auto&& field) { norm_.visit(field); }
 
 private:
     double rho_;

@@ -48,11 +48,14 @@ struct consensus_reading {
 ///                                      estimate, `estimates = false`
 ///   wants_another(reading) -> bool     whether another round is to be done, after at least one
 /// and may have, with the default for those that do not,
-///   wants_one(where) -> bool           whether a step is to have any; yes
+///   wants_one(where) -> bool           whether a step is to have any; yes. It may be asked a step
+///                                      ahead, and again then
 ///   wants_mean(where) -> bool          whether a step's rounds give all ranks their exact mean
 ///                                      instead, by an all-reduce; no. Where they can, the options
-///                                      say `static constexpr bool takes_means`
+///                                      say `static constexpr bool takes_means = true`
 ///   target(reading) -> double          the distance that it keeps below, for reports; not a number
+///   visit(field)                       field(name, value) for all that it remembers from step to
+///                                      step, to be saved; nothing
 template <class C>
 concept consensus_controller = requires(const C& options) {
     options.bind();
@@ -97,6 +100,11 @@ bool wants_mean(const State& state, const round_info& where) {
         return state.wants_mean(where);
     else
         return false;
+}
+
+template <class State, class Field>
+void visit(State& state, Field&& field) {
+    if constexpr (requires { state.visit(field); }) state.visit(field);
 }
 
 template <class State>

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "sotto/consensus/consensus_controller.hpp"
 #include "sotto/core/errors.hpp"
@@ -59,6 +60,15 @@ public:
     double target(const consensus_reading& now) const {
         return now.where.epoch < epoch_ ? controlling::target(first_, now)
                                         : controlling::target(then_, now);
+    }
+    void visit(auto&& field) {
+        const auto within = [&field](const char* phase) {
+            return [&field, phase](std::string_view name, auto&& value, auto... how) {
+                field(std::string(phase).append(name), value, how...);
+            };
+        };
+        controlling::visit(first_, within("first/"));
+        controlling::visit(then_, within("then/"));
     }
 
 private:

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace sotto {
@@ -11,7 +12,18 @@ namespace sotto {
 ///   alike   every rank holds the same bits: one copy is saved, every new rank gets it
 ///   apart   every rank holds its own part of a sum, what it has not sent yet: all are saved, and
 ///           any number of new ranks gets parts that add up to the same
-enum class kept : std::uint8_t { alike, apart };
+///   own     every rank holds its own, and these are of no sum: all are saved, and only as many
+///           ranks as there were can go on with them
+enum class kept : std::uint8_t { alike, apart, own };
+
+/// A visitor of what is each rank's own, whatever it is said to be, under names that begin alike:
+/// for strategies whose ranks train apart.
+template <class Field>
+auto visitor_of_own(Field& field, std::string_view prefix) {
+    return [&field, prefix](std::string_view name, auto&& value, auto...) {
+        field(std::string(prefix).append(name), value, kept::own);
+    };
+}
 
 /// A visitor that takes what every visitor takes, and does nothing with it: to ask what has visit.
 struct idle_visitor {

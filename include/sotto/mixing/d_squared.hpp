@@ -40,7 +40,7 @@ public:
     void correct(const tensor& t, std::span<const float> parameters, std::span<float> next) {
         const auto psi = t.of(std::span(now_));
         std::copy(next.begin(), next.end(), psi.begin());
-        if (!has_before_) return;
+        if (has_before_ == 0) return;
         kernels::average(
             1.0f, next,
             std::array{kernels::weighted_values{1.0f, parameters},
@@ -49,12 +49,16 @@ public:
 
     void commit() noexcept {
         before_.swap(now_);
-        has_before_ = true;
+        has_before_ = 1;
+    }
+    void visit(auto&& field) {
+        field("before", std::span<float>(before_));
+        field("has_before", has_before_);
     }
 
 private:
     large_vector<float> before_, now_;
-    bool has_before_ = false;
+    std::int64_t has_before_ = 0;  // 0 or 1
 };
 
 inline d_squared::state d_squared::bind(const layout& tensors) const {

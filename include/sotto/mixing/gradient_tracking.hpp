@@ -48,6 +48,10 @@ public:
         before_.swap(now_);
         mixed_.swap(followed_);
     }
+    void visit(auto&& field) {
+        field("mixed", std::span<float>(mixed_));
+        field("before", std::span<float>(before_));
+    }
 
 private:
     large_vector<float> mixed_, followed_;  // W y of the step before, y of this one

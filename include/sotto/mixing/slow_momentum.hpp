@@ -106,10 +106,7 @@ public:
 
     void settle(std::span<const float> parameters, std::span<float> next, double rate) {
         mixing::settle(inner_, parameters, next, rate);
-        if (!begun_) {
-            std::copy(parameters.begin(), parameters.end(), from_.begin());
-            begun_ = true;
-        }
+        if (steps_ == 0) std::copy(parameters.begin(), parameters.end(), from_.begin());
         if (++steps_ % every_ != 0 || !(rate > 0.0)) return;
         const auto share = static_cast<float>(1.0 / rate);
         kernels::average(static_cast<float>(momentum_), velocity_,
@@ -121,6 +118,12 @@ public:
 
     void commit() noexcept { mixing::commit(inner_); }
     void rollback() noexcept { mixing::rollback(inner_); }
+    void visit(auto&& field) {
+        mixing::visit(inner_, field);
+        field("slow/from", std::span<float>(from_));
+        field("slow/velocity", std::span<float>(velocity_));
+        field("slow/steps", steps_);
+    }
 
 private:
     std::int64_t every_;
@@ -128,7 +131,6 @@ private:
     mixing_state<Inner> inner_;
     large_vector<float> from_, velocity_;
     std::int64_t steps_ = 0;
-    bool begun_ = false;
 };
 
 }  // namespace sotto::mixing

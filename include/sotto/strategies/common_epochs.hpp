@@ -38,8 +38,7 @@ public:
                                std::to_string(p.first_round) + " on; this rank's batches are of " +
                                std::to_string(plan.batch_size) + ", from round " +
                                std::to_string(plan.first_round));
-            agreed.rounds = std::max(agreed.rounds,
-                                     p.examples / p.batch_size + (p.examples % p.batch_size != 0));
+            agreed.rounds = std::max(agreed.rounds, p.rounds());
             agreed.stop |= p.stop != 0;
         }
         return agreed;

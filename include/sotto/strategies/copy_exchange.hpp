@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sotto/collectives/flight.hpp"
+#include "sotto/collectives/refuse_mixing.hpp"
 #include "sotto/compressors/compressor.hpp"
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/errors.hpp"
@@ -148,9 +149,8 @@ private:
 
     static void require_finite(const tensor& t, std::span<const float> what, int from) {
         if (const std::int64_t i = kernels::first_non_finite(what); i >= 0)
-            throw error(errc::non_finite, "what rank " + std::to_string(from) +
-                                              " sent to be mixed is not finite: tensor '" + t.name +
-                                              "', element " + std::to_string(i));
+            collectives::refuse_mixing(from,
+                                       "tensor '" + t.name + "', element " + std::to_string(i));
     }
 
     Transport* through_;

@@ -35,14 +35,19 @@ struct gossip_options {
 
 /// In place of gossip_options: ranks may die and come again while the others go on, where the
 /// transport can.
-///   links   those of a rank that goes are dropped, and what they weighed is each neighbour's own:
-///           rows still add up to 1, and the matrix stays symmetric. A round in which no link
-///           breaks keeps the mean of the ranks that it mixes. In one in which a rank goes, what
-///           had come of it counts, by whole segments, and the mean of the others moves at most by
-///           its weights towards it. Where losses cut the graph in parts, each trains on by itself
-///   again   a rank that comes again fetches the parameters of the neighbour that is furthest, with
-///           an optimizer that remembers nothing, and goes on where that one is in the call of
-///           `fit` under way. Nobody waits for it before its first round
+///   links   those of a rank that goes are dropped, and the others weigh as in the graph that is
+///           left, see topologies::live_weight: rows still add up to 1, the matrix stays
+///           symmetric, and on the complete graph all take their mean again. A round in which no
+///           link breaks keeps the mean of the ranks that it mixes. In one in which a rank goes,
+///           what had come of it counts, by whole segments, what it weighed is else each
+///           neighbour's own, and the mean of the others moves at most by its weights towards it.
+///           Where losses cut the graph in parts, each trains on by itself
+///   again   a rank that comes again fetches the parameters, and the model's buffers, of the
+///           neighbour that is furthest, with an optimizer that remembers nothing, and goes on
+///           where that one is in the call of `fit` under way. Nobody waits for it before its first
+///           round
+///   rounds  all do as many in a step: where a controller measures, the rank that has been there
+///           for longest decides, by its own epochs; the first step of each `fit` agrees on these
 ///   epochs  each rank goes through its own share of the data, and ends when it has: nobody reads
 ///           that of a rank which is gone. `evaluate` is of a rank's own parameters
 ///   errors  invalid_option: links that weigh otherwise the other way; patience not above 0.
@@ -54,8 +59,11 @@ struct surviving {
     void describe(auto&& field) const { field("patience", patience); }
 };
 
-/// No server, and nobody who waits for all: each rank takes steps on its own data, and mixes its
-/// parameters with those of its neighbours. How far ranks may be apart decides a controller.
+/// No server: each rank takes steps on its own data, and mixes its parameters with those of its
+/// neighbours, for which alone it waits in a round. How far ranks may be apart decides a
+/// controller. All wait for all after every round under one that estimates or measures distances
+/// (not under no_control and fixed_rounds), and for a few bytes where an epoch begins and ends (not
+/// with surviving{} or by mixing::asynchronous_pairs).
 ///   math    by default x_i = sum over j of w_ij (x_j - rate g_j(x_j)), as many rounds of mixing as
 ///           the controller asks for; other methods are in mixing/. The mean over the ranks is kept
 ///   shape   each rank holds parameters of its own. An evaluation is of their mean

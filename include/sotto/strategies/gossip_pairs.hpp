@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <optional>
 #include <span>
 #include <string>
@@ -13,6 +12,7 @@
 #include <vector>
 
 #include "sotto/collectives/flight.hpp"
+#include "sotto/collectives/refuse_mixing.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/large_pages.hpp"
 #include "sotto/core/layout.hpp"
@@ -21,6 +21,7 @@
 #include "sotto/kernels/averaging.hpp"
 #include "sotto/kernels/reductions.hpp"
 #include "sotto/optimizers/optimizer.hpp"
+#include "sotto/strategies/guarded.hpp"
 #include "sotto/strategies/stopwatch.hpp"
 #include "sotto/strategies/strategy.hpp"
 #include "sotto/strategies/work_of_gradient.hpp"
@@ -78,18 +79,17 @@ public:
 
     /// Nobody waits for anybody: an epoch is this rank's own.
     epoch_agreement begin_epoch(const epoch_plan& plan) {
-        return {.rounds = plan.examples / plan.batch_size + (plan.examples % plan.batch_size != 0),
-                .stop = plan.stop != 0};
+        return {.rounds = plan.rounds(), .stop = plan.stop != 0};
     }
 
     template <class Model>
     round_report round(task<Model>& job, std::span<float> parameters) {
-        return guarded([&] { return attempt(job, parameters); });
+        return detail::guarded(*through_, [&] { return attempt(job, parameters); });
     }
 
     /// Answers until all ranks have done their steps.
     void finish(std::span<float> parameters) {
-        guarded([&] {
+        detail::guarded(*through_, [&] {
             begin(parameters);
             at("finish", 0);
             collectives::flight<Transport> told(*through_, endings_.size());
@@ -134,21 +134,6 @@ private:
         }
         topologies::repeated of_a_period(std::move(all));
         if (period > 0) topologies::require_connected(of_a_period);
-    }
-
-    auto guarded(auto action) -> decltype(action()) {
-        try {
-            return action();
-        } catch (const peer_failure&) {
-            throw;
-        } catch (const std::exception& e) {
-            if (through_->size() > 1) through_->fail(e.what());
-            throw;
-        } catch (...) {
-            if (through_->size() > 1)
-                through_->fail("it threw something that is not a std::exception");
-            throw;
-        }
     }
 
     void begin(std::span<const float> parameters) {
@@ -297,9 +282,8 @@ private:
 
     static void require_finite_from(int rank, double squares, std::span<const float> values) {
         if (!kernels::is_finite(squares))
-            throw error(errc::non_finite, "what rank " + std::to_string(rank) +
-                                              " sent to be mixed is not finite: element " +
-                                              std::to_string(kernels::first_non_finite(values)));
+            collectives::refuse_mixing(
+                rank, "element " + std::to_string(kernels::first_non_finite(values)));
     }
 
     void at(const char* phase, std::int64_t step) { through_->at({.round = step, .phase = phase}); }

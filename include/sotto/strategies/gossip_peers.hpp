@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <limits>
 #include <optional>
 #include <span>
@@ -14,10 +13,12 @@
 #include "sotto/core/clock.hpp"
 #include "sotto/core/describe.hpp"
 #include "sotto/core/errors.hpp"
-#include "sotto/core/large_pages.hpp"
+#include "sotto/core/round_info.hpp"
 #include "sotto/strategies/gossip_mail.hpp"
 #include "sotto/strategies/rank_loss.hpp"
 #include "sotto/strategies/round_verdicts.hpp"
+#include "sotto/strategies/state_handover.hpp"
+#include "sotto/topologies/live_weight.hpp"
 #include "sotto/topologies/mixing_matrix.hpp"
 #include "sotto/transports/tolerant_transport.hpp"
 #include "sotto/transports/transport.hpp"
@@ -32,17 +33,20 @@ namespace sotto {
 ///           rank tells so before it knows of others, and waits until each neighbour that it told
 ///           has begun this round, or a later one, or is gone or done. So both ends know alike
 ///           whether they mix, and nobody waits for a round that another has passed: who is in the
-///           earliest waits for nobody
+///           earliest waits for nobody. A rank also tells how many links it begins with, so that
+///           both ends find the same weight: topologies::live_weight
 ///   sums    ranks tell what they add to who sums up: of those that take part and are not done the
 ///           one who does so for longest, of equals the lowest. It answers the earliest round that
-///           is waited for, once nobody could still add to it. Should it go, all tell the next one
-///           where they stand and the last verdict that they know, which then holds
-///   coming  a rank that begins asks all where they are, fetches parameters from the neighbour that
-///           is furthest, and takes part with its first round. Who is behind all its neighbours
-///           goes on in their step
+///           is waited for, once nobody could still add to it, and decides for all whether there
+///           is another round; of a round that it is past, that there is none. Should it go, all
+///           tell the next one where they stand and the last verdict that they know, which then
+///           holds. The first verdict of a call of `fit` also says by whose epochs they count
+///   coming  a rank that begins asks all where they are, fetches parameters and the model's buffers
+///           from the neighbour that is furthest, and takes part with its first round. Who is
+///           behind all its neighbours goes on in their step
 ///   wire    wire::gossip_word: to each neighbour in every round, and two to and from who sums up;
-///           the parameters to whoever comes
-///   cost    150 bytes for each rank; 4 bytes a parameter once another rank has fetched them
+///           state_handover to whoever comes
+///   cost    170 bytes for each rank; 4 bytes a parameter once another rank has fetched them
 ///   errors  peer_failure, errc::timed_out: nothing happened for as long as the patience;
 ///           mismatch: this rank is configured differently; malformed
 template <tolerant_transport Transport>
@@ -53,17 +57,14 @@ public:
           patience_(patience),
           peers_(static_cast<std::size_t>(through.size())),
           verdicts_(through.size()),
-          mail_(through) {
+          mail_(through),
+          handover_(through, mail_) {
         through.tolerate();
         through.reserve(8 + 2 * std::int64_t{through.size()});
         went_.reserve(peers_.size());
     }
     gossip_peers(const gossip_peers&) = delete;
     gossip_peers& operator=(const gossip_peers&) = delete;
-    /// Memory was lent for whatever is under way.
-    ~gossip_peers() {
-        if (fetching_ || handing_) through_->withdraw();
-    }
 
     void introduce(const std::string& configuration) {
         configuration_ = wire::frame_digest(std::as_bytes(std::span(configuration)), 0);
@@ -73,10 +74,10 @@ public:
     /// Sums will be asked for.
     void will_sum() noexcept { sums_up_ = true; }
 
-    /// A call of `fit` begins with these parameters, which stay where they are. Returns how many of
-    /// its rounds those have had that were fetched.
-    std::int64_t begin(std::span<float> parameters) {
-        held_ = parameters;
+    /// A call of `fit` begins with these parameters and buffers of the model, which stay where they
+    /// are. Returns how many of its rounds those have had that were fetched.
+    std::int64_t begin(std::span<float> parameters, std::span<float> buffers) {
+        handover_.hold(parameters, buffers);
         ++fit_;
         rounds_ = 0;
         is_done_ = false;
@@ -97,19 +98,37 @@ public:
         is_done_ = true;
         for_each_here([&](int rank) { say(rank, {.kind = wire::gossip_kind::done}); });
         (void)comes([&] {
-            return !handing_ && askers_.empty() && mail_.is_all_said() &&
+            return handover_.is_idle() && mail_.is_all_said() &&
                    for_all_here([](const peer& p) { return p.is_done || !p.takes_part; });
         });
         mail_.close(taking());
     }
 
-    void begin_step() noexcept {
+    /// Returns which step this is for what all decide alike. `pace`: epochs a step, of this rank.
+    round_info begin_step(round_info where, double pace) noexcept {
         place_.round = 0;
         std::uint64_t least = std::numeric_limits<std::uint64_t>::max();
         for (const peer& p : peers_)
             if (p.is_neighbour && mixes(p)) least = std::min(least, p.at.step);
         if (least != std::numeric_limits<std::uint64_t>::max()) step_ = std::max(step_, least);
         place_.step = step_;
+        own_clock_ = {fit_, step_, where.epoch, pace};
+        agrees_ = sums_up_ && clock_.fit != fit_;
+        return next_step(where, 0);
+    }
+    /// The same, so many steps later.
+    round_info next_step(round_info where, std::uint64_t later) const noexcept {
+        where.step = static_cast<std::int64_t>(step_ + later);
+        where.epoch = (clock_.fit == fit_ ? clock_ : own_clock_).epoch_of(step_ + later);
+        return where;
+    }
+    /// Whether this step sums in any case, as it is not agreed on by whose epochs all count.
+    bool agrees() const noexcept { return agrees_; }
+    /// Whether this step begins with a round, where the verdict of the step before says so.
+    std::optional<bool> is_to_mix() const noexcept {
+        if (verdicts_.decided().round == 0 || verdicts_.decided().step + 1 != step_)
+            return std::nullopt;
+        return !verdicts_.last().skips_next;
     }
     void end_step() noexcept {
         ++step_;
@@ -128,6 +147,8 @@ public:
         for (peer& p : peers_) p.is_awaited = false;
         for (const auto& n : matrix.into(through_->rank()))
             of(n.rank).is_awaited = mixes(of(n.rank));
+        of(through_->rank()).links = topologies::live_links_of(
+            matrix, through_->rank(), [&](int rank) { return of(rank).is_awaited; });
         const bool to_all = std::exchange(tells_all_, false);
         for_each_here([&](int rank) {
             const peer& p = of(rank);
@@ -143,19 +164,35 @@ public:
         const peer& p = of(rank);
         return p.is_awaited && mixes(p) && p.said == place_ && p.awaits;
     }
+    /// With which links this rank, or one that takes part, begins the round.
+    const topologies::live_links& links_of(int rank) const noexcept { return of(rank).links; }
     /// Ranks that went since the round began.
     std::span<const int> went() const noexcept { return went_; }
 
-    /// The sum over the ranks in this round, the same on all of them.
-    round_verdict sum(const wire::gossip_sums& own) {
-        if (through_->size() == 1) return {own, 1};
+    /// The sum over the ranks in this round, the same on all of them. Every rank calls
+    /// `judge(verdict)` once, which fills in what follows; that of who sums up holds.
+    template <class Judge>
+    round_verdict sum(const wire::gossip_sums& own, Judge judge) {
         own_ = own;
         waits_ = true;
+        bool judged = false;
         stand();
-        wait_until([&] { return verdicts_.decided() >= place_; });
+        wait_until([&] {
+            if (auto due = due_here(); due && due->at == place_) {
+                judge(due->found);
+                if (clock_.fit != fit_) clock_ = own_clock_;
+                verdicts_.decide(*due);
+                judged = true;
+                answer_waiting();
+            }
+            return verdicts_.decided() >= place_;
+        });
         waits_ = false;
         stand_here();
-        return verdicts_.last();
+        round_verdict found = verdicts_.last();
+        if (auto here = found; !judged) judge(here);
+        if (verdicts_.decided() != place_) found.another = false;  // this rank is behind
+        return found;
     }
 
     /// Hears what others say, and answers.
@@ -167,7 +204,9 @@ public:
             note(*change);
         }
         answer_all();
-        hand_over();
+        handover_.hand_over([&](int to) {
+            say(to, {.kind = wire::gossip_kind::hands, .at = {step_, 0}});
+        });
         if (sums_up_) sum_up();
         (void)mail_.is_all_said();
     }
@@ -215,9 +254,8 @@ private:
         std::uint64_t fit = 0, since = 0;
         wire::gossip_place at{};    // as far as is known
         wire::gossip_place said{};  // that it begins
+        topologies::live_links links{};
     };
-
-    static tag values_label() noexcept { return {channels::gossip, (1u << 28) + 1, 0}; }
 
     peer& of(int rank) noexcept { return peers_[static_cast<std::size_t>(rank)]; }
     const peer& of(int rank) const noexcept { return peers_[static_cast<std::size_t>(rank)]; }
@@ -251,9 +289,14 @@ private:
         w.rounds = rounds_;
         w.since = since_;
         if (w.kind != wire::gossip_kind::hands) w.at = place_;
+        w.links = static_cast<std::uint32_t>(of(through_->rank()).links.count);
+        w.lost = of(through_->rank()).links.lost;
         w.decided = verdicts_.decided();
         w.ranks = verdicts_.last().ranks;
         w.of_ranks = verdicts_.last().sums;
+        w.another = verdicts_.last().another;
+        w.skips_next = verdicts_.last().skips_next;
+        w.clock = clock_;
         w.configuration = configuration_;
         mail_.say(to, w);
     }
@@ -269,7 +312,8 @@ private:
         p.fit = w.fit;
         p.since = w.since;
         p.has_trained = w.has_trained;
-        verdicts_.learn(w.decided, {w.of_ranks, w.ranks});
+        verdicts_.learn(w.decided, {w.of_ranks, w.ranks, w.another, w.skips_next});
+        if (w.clock.fit > clock_.fit) clock_ = w.clock;
         switch (w.kind) {
             case wire::gossip_kind::hello:
                 p.is_done = p.takes_part = false;
@@ -283,11 +327,12 @@ private:
                 p.is_done = w.is_done;
                 p.takes_part = w.takes_part && p.is_alike;
                 break;
-            case wire::gossip_kind::asks: askers_.push_back(from); break;
-            case wire::gossip_kind::hands: handed_by_ = from, handed_ = w; break;
+            case wire::gossip_kind::asks: handover_.is_asked_by(from); break;
+            case wire::gossip_kind::hands: handover_.is_handed_by(from, w); break;
             case wire::gossip_kind::begins:
                 p.said = w.at;
                 p.awaits = w.waits;
+                p.links = {static_cast<int>(std::min(w.links, 1u << 30)), w.lost};
                 // It may wait for a round that this rank began without it.
                 if (!std::exchange(p.takes_part, true) && takes_part_ && !begins_ && !is_done_)
                     say(from, {.kind = wire::gossip_kind::begins});
@@ -322,7 +367,7 @@ private:
         peer& p = of(change.rank);
         if (!change.is_here) {
             went_.push_back(change.rank);
-            std::erase(askers_, change.rank);
+            handover_.forget(change.rank);
             if (!change.left && !p.is_done) losses_.push_back({change.rank, change.cause});
         }
         verdicts_.forget(change.rank);
@@ -345,8 +390,6 @@ private:
         throw peer_failure(late, cause, now_, errc::timed_out);
     }
 
-    // Parameters
-
     /// Who has trained: rather a neighbour, and who is furthest.
     std::optional<int> best_source() {
         std::optional<int> best;
@@ -361,41 +404,17 @@ private:
 
     void fetch() {
         while (const auto from = best_source()) {
-            handed_by_ = -1;
-            say(*from, {.kind = wire::gossip_kind::asks});
-            try {
-                fetching_ = through_->receive(*from, values_label(), std::as_writable_bytes(held_));
-            } catch (const peer_failure& e) {
-                if (e.rank() != *from) throw;
-            }
-            std::int64_t came = -1;
-            wait_until([&] {
-                if (fetching_) (void)mail_.ended(fetching_, &came);
-                return !fetching_ && (came < 0 || handed_by_ == *from);
-            });
-            if (came < 0 || handed_by_ != *from) continue;
-            if (came != static_cast<std::int64_t>(held_.size_bytes())) refuse(*from);
-            fit_ = std::max(fit_, handed_.fit);
-            rounds_ = handed_.rounds;
-            step_ = handed_.at.step;
+            handover_.fetch(*from, [&](int of) { say(of, {.kind = wire::gossip_kind::asks}); });
+            wait_until([&] { return handover_.is_fetched(); });
+            const auto handed = handover_.handed();
+            if (!handed) continue;
+            if (!handover_.take()) refuse(*from);
+            fit_ = std::max(fit_, handed->fit);
+            rounds_ = handed->rounds;
+            step_ = handed->at.step;
             since_ = step_ + 1;
             has_trained_ = true;
             return;
-        }
-    }
-
-    /// One at a time.
-    void hand_over() {
-        if (handing_ && !mail_.ended(handing_)) return;
-        if (askers_.empty()) return;
-        const int to = askers_.front();
-        askers_.pop_front();
-        copy_.assign(held_.begin(), held_.end());
-        say(to, {.kind = wire::gossip_kind::hands, .at = {step_, 0}});
-        try {
-            handing_ = through_->send(to, values_label(), std::as_bytes(std::span(copy_)));
-        } catch (const peer_failure& e) {
-            if (e.rank() != to) throw;
         }
     }
 
@@ -426,8 +445,22 @@ private:
 
     void sum_up() {
         if (takes_part_ && !is_done_ && sums_for_all() != told_) stand();
-        if (!is_done_ && sums_for_all() == through_->rank())
-            verdicts_.decide([&](int rank) { return rank == through_->rank() || mixes(of(rank)); });
+        // Those in an earlier round than this rank have nobody to do another with.
+        while (const auto due = due_here()) {
+            if (waits_ && due->at >= place_) break;
+            verdicts_.decide(*due);
+        }
+        answer_waiting();
+    }
+
+    /// What this rank is to decide next.
+    std::optional<round_verdicts::due> due_here() const {
+        if (is_done_ || sums_for_all() != through_->rank()) return std::nullopt;
+        return verdicts_.next(
+            [&](int rank) { return rank == through_->rank() || mixes(of(rank)); });
+    }
+
+    void answer_waiting() {
         verdicts_.answer([&](int rank) {
             if (rank != through_->rank()) say(rank, {.kind = wire::gossip_kind::verdict});
         });
@@ -437,7 +470,6 @@ private:
     duration patience_;
     std::vector<peer> peers_;
     std::uint64_t configuration_ = 0;
-    std::span<float> held_;
     std::uint64_t fit_ = 0, rounds_ = 0, since_ = 0;
     std::uint64_t step_ = 0;  // of all calls of `fit`; more where this rank followed others
     wire::gossip_place place_{};
@@ -452,14 +484,11 @@ private:
     wire::gossip_sums own_{};
     int told_ = -1;  // who sums up
     round_verdicts verdicts_;
-    // Parameters
-    int handed_by_ = -1;
-    wire::gossip_word handed_{};
-    std::deque<int> askers_;
-    large_vector<float> copy_;
+    wire::gossip_clock clock_{}, own_clock_{};
+    bool agrees_ = false;
     // Last: transfers end before the memory goes.
-    std::optional<request> fetching_, handing_;
     gossip_mail<Transport> mail_;
+    state_handover<Transport> handover_;
 };
 
 }  // namespace sotto

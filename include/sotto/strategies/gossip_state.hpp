@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <optional>
 #include <span>
 #include <string>
@@ -21,6 +19,7 @@
 #include "sotto/core/errors.hpp"
 #include "sotto/core/large_pages.hpp"
 #include "sotto/core/layout.hpp"
+#include "sotto/core/visit.hpp"
 #include "sotto/kernels/arithmetic.hpp"
 #include "sotto/kernels/reductions.hpp"
 #include "sotto/mixing/mixing_method.hpp"
@@ -28,6 +27,7 @@
 #include "sotto/strategies/common_epochs.hpp"
 #include "sotto/strategies/consensus_study.hpp"
 #include "sotto/strategies/gossip_peers.hpp"
+#include "sotto/strategies/guarded.hpp"
 #include "sotto/strategies/mixing_rounds.hpp"
 #include "sotto/strategies/optimizer_snapshot.hpp"
 #include "sotto/strategies/rank_loss.hpp"
@@ -68,7 +68,7 @@ public:
           optimizer_(options.optimizer.bind(tensors_)),
           before_(optimizer_),
           measure_every_(measured_by(options)),
-          peers_(made_for(options, through)),
+          peers_(peers_of_gossip<Options, Transport>::made_for(options, through)),
           epochs_(through),
           gradient_(static_cast<std::size_t>(tensors.size())),
           next_(static_cast<std::size_t>(tensors.size()) + (by_shares ? 1 : 0)),
@@ -102,8 +102,8 @@ public:
     /// Where ranks may come and go, what one rank has of the data is no other's concern.
     epoch_agreement begin_epoch(const epoch_plan& plan) {
         if constexpr (!survives) return epochs_.begin(plan);
-        return {.rounds = plan.examples / plan.batch_size + (plan.examples % plan.batch_size != 0),
-                .stop = plan.stop != 0};
+        pace_ = 1.0 / static_cast<double>(std::max<std::int64_t>(plan.rounds(), 1));
+        return {.rounds = plan.rounds(), .stop = plan.stop != 0};
     }
 
     // Where ranks may come and go
@@ -112,10 +112,10 @@ public:
         if constexpr (survives) peers_.introduce(configuration);
         return survives;
     }
-    std::int64_t begin(std::span<float> parameters) {
+    std::int64_t begin(std::span<float> parameters, std::span<float> buffers = {}) {
         if constexpr (survives) {
             at("begin");
-            return guarded([&] { return peers_.begin(parameters); });
+            return guarded([&] { return peers_.begin(parameters, buffers); });
         }
         return 0;
     }
@@ -136,6 +136,18 @@ public:
         return guarded([&] { return attempt(job, parameters); });
     }
 
+    /// Everything to be saved, by name: each rank's own. Not there where something would be left
+    /// out, or where ranks come and go.
+    template <class Field>
+    void visit(Field&& field) requires(!survives && optimizing::can_be_saved<optimizer_options> &&
+                                       mixing_rounds<Options, Transport>::can_be_saved) {
+        optimizing::visit(optimizer_, visitor_of_own(field, "optimizer/"));
+        controlling::visit(control_, visitor_of_own(field, "control/"));
+        mixing::visit(method_, visitor_of_own(field, "mixing/"));
+        mixing_.visit(visitor_of_own(field, "mixing/"));
+        if constexpr (by_shares) field("mixing/weight", weight_, kept::own);
+    }
+
     /// Rounds of mixing, and who mixes with whom.
     auto& rounds() noexcept { return mixing_; }
     const auto& rounds() const noexcept { return mixing_; }
@@ -150,45 +162,14 @@ private:
         else
             return options.options.measure_every;
     }
-    static peers made_for(const Options& options, Transport& through) {
-        if constexpr (survives) {
-            const double patience = options.options.patience;
-            if (!(patience > 0.0 && patience <= 1e9))
-                throw invalid_option("gossip: patience is " + std::to_string(patience) +
-                                     " s; it must be above 0, and at most 1e9");
-            return peers(through, std::chrono::duration_cast<duration>(
-                                      std::chrono::duration<double>(patience)));
-        } else {
-            return {};
-        }
-    }
 
     template <class Action>
     auto guarded(Action action) -> decltype(action()) {
-        try {
-            return action();
-        } catch (const peer_failure&) {
-            undo();
-            throw;
-        } catch (const std::exception& e) {
-            undo();
-            give_up(e.what());
-            throw;
-        } catch (...) {
-            undo();
-            give_up("it threw something that is not a std::exception");
-            throw;
-        }
-    }
-
-    void give_up(const char* cause) noexcept {
-        if (through_->size() > 1) through_->fail(cause);
-    }
-
-    void undo() noexcept {
-        mixing::rollback(method_);
-        mixing_.rollback();
-        before_.put_back(optimizer_);
+        return detail::guarded(*through_, action, [this]() noexcept {
+            mixing::rollback(method_);
+            mixing_.rollback();
+            before_.put_back(optimizer_);
+        });
     }
 
     template <class Model>
@@ -201,7 +182,7 @@ private:
         // The mean of all is the method's affair, not the controller's, and of where steps led:
         // what is taken before the last one is not what ranks then have.
         const bool wants_mean = mixing::wants_mean(method_);
-        const bool mixes = controlling::wants_one(control_, where_) || wants_mean;
+        const bool mixes = wants_one() || wants_mean;
         const bool mixes_first = combines_first && !wants_mean;
         at("compute");
         if (mixes) mixing_.begin(next_, method_);
@@ -238,7 +219,12 @@ private:
         before_.take(optimizer_);
         rate_ = optimizing::rate_at(optimizer_, where_);
         mixing_.begin_step(where_, controlling::wants_mean(control_, where_));
-        if constexpr (survives) peers_.begin_step();
+        asked_ = where_;
+        asked_rate_ = rate_;
+        if constexpr (survives) {
+            asked_ = peers_.begin_step(where_, pace_);
+            asked_rate_ = optimizing::rate_at(optimizer_, asked_);
+        }
     }
 
     void take_copy(std::span<const float> parameters) {
@@ -298,7 +284,8 @@ private:
         optimizer_.update(t, next, t.of(std::span<const float>(gradient_)));
         mixing::correct(method_, t, t.of(parameters), next);
         is_stepped_[slot(t)] = true;
-        times_[slot(t)].left = since_begun();
+        // Where parameters mix first they are on their way before there is a gradient.
+        times_[slot(t)].left = combines_first ? times_[slot(t)].ready : since_begun();
         if (mixes) release_stepped();
     }
 
@@ -348,18 +335,24 @@ private:
         }
     }
 
+    bool wants_one() {
+        if constexpr (survives)
+            if (const auto told = peers_.is_to_mix()) return *told;
+        return controlling::wants_one(control_, asked_);
+    }
+
     /// The round that was begun, and more until the controller has enough; after the mean of all
     /// there is nothing to mix.
     void mix(round_report& report, stopwatch<Transport>& watch) {
         consensus_report& found = report.consensus;
-        const consensus_measure measure = control_.needs(where_);
+        consensus_measure measure = control_.needs(asked_);
+        if constexpr (survives)
+            if (peers_.agrees()) measure = consensus_measure::estimate;
         for (found.rounds = 1;; ++found.rounds) {
             wait();
             mixing_.end();
             report.wait += watch.lap();
-            const consensus_reading now = read(measure, found);
-            found.target = controlling::target(control_, now);
-            if (!control_.wants_another(now) || mixing::wants_mean(method_)) break;
+            if (!wants_another(measure, found) || mixing::wants_mean(method_)) break;
             mixing_.begin(next_, method_);
             mixing_.release_all();
         }
@@ -370,21 +363,39 @@ private:
         for (tensor_times& t : times_) t.arrived = t.decoded = since_begun();
     }
 
+    bool wants_another(consensus_measure measure, consensus_report& found) {
+        consensus_reading now = read(measure, found);
+        const auto ask = [&] {
+            found.target = controlling::target(control_, now);
+            return control_.wants_another(now);
+        };
+        if constexpr (survives) {
+            if (measure == consensus_measure::nothing) return ask();
+            const double change = mixing_.change();
+            // Who sums up decides for all; the others' controllers hear of it as well.
+            return peers_
+                .sum({change * change, squares_},
+                     [&](round_verdict& all) {
+                         const double n = all.ranks;
+                         found.estimate = now.distance = std::sqrt(all.sums.change / n);
+                         found.gradient_norm = now.gradient_norm = std::sqrt(all.sums.gradient / n);
+                         all.another = ask();
+                         all.skips_next =
+                             !controlling::wants_one(control_, peers_.next_step(asked_, 1));
+                     })
+                .another;
+        }
+        return ask();
+    }
+
     consensus_reading read(consensus_measure measure, consensus_report& found) {
-        consensus_reading now{.where = where_,
-                              .learning_rate = rate_,
+        consensus_reading now{.where = asked_,
+                              .learning_rate = asked_rate_,
                               .rounds = static_cast<int>(found.rounds),
                               .second_singular_value = mixing_.second_singular_value(),
                               .period = mixing_.summary().period};
-        if (measure == consensus_measure::nothing) return now;
+        if (survives || measure == consensus_measure::nothing) return now;
         const double change = mixing_.change();
-        if constexpr (survives) {
-            const auto all = peers_.sum({change * change, squares_});
-            const double n = all.ranks;
-            found.estimate = now.distance = std::sqrt(all.sums.change / n);
-            found.gradient_norm = now.gradient_norm = std::sqrt(all.sums.gradient / n);
-            return now;
-        }
         scalar_ = {static_cast<float>(std::isnan(change) ? 0.0 : change * change),
                    static_cast<float>(squares_)};
         scalars_.start(scalar_, {channels::gossip, 1u << 29, mixing_.done()});
@@ -473,9 +484,11 @@ private:
     std::vector<tensor_times> times_;
     std::vector<bool> is_stepped_;
     round_info where_;
+    round_info asked_;   // the same for the controller: where ranks may come and go, alike on all
+    double pace_ = 0.0;  // epochs a step, there
     time_point began_{};
     duration computing_{}, computed_{}, left_{};
-    double rate_ = 0.0;
+    double rate_ = 0.0, asked_rate_ = 0.0;
     double squares_ = 0.0;  // of the gradient
     double weight_ = 1.0;
     std::uint64_t studied_ = 0;  // exact measurements

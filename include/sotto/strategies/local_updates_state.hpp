@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -13,10 +12,12 @@
 #include "sotto/core/errors.hpp"
 #include "sotto/core/large_pages.hpp"
 #include "sotto/core/layout.hpp"
+#include "sotto/core/visit.hpp"
 #include "sotto/kernels/elementwise.hpp"
 #include "sotto/kernels/reductions.hpp"
 #include "sotto/optimizers/optimizer.hpp"
 #include "sotto/strategies/common_epochs.hpp"
+#include "sotto/strategies/guarded.hpp"
 #include "sotto/strategies/optimizer_snapshot.hpp"
 #include "sotto/strategies/stopwatch.hpp"
 #include "sotto/strategies/strategy.hpp"
@@ -98,19 +99,11 @@ public:
 
     template <class Model>
     round_report round(task<Model>& job, std::span<float> parameters) {
-        try {
-            if (!has_met_) std::copy(parameters.begin(), parameters.end(), met_.begin());
-            has_met_ = true;
+        return detail::guarded(*through_, [&] {
+            if (has_met_ == 0) std::copy(parameters.begin(), parameters.end(), met_.begin());
+            has_met_ = 1;
             return attempt(job, parameters);
-        } catch (const peer_failure&) {
-            throw;
-        } catch (const std::exception& e) {
-            give_up(e.what());
-            throw;
-        } catch (...) {
-            give_up("it threw something that is not a std::exception");
-            throw;
-        }
+        });
     }
 
     /// Meets once more where there were steps since the last time.
@@ -120,15 +113,27 @@ public:
         since_met_ = 0;
     }
 
+    /// Everything to be saved, by name: each rank's own. Not there where something would be left
+    /// out.
+    template <class Field>
+    void visit(Field&& field) requires(
+        optimizing::can_be_saved<optimizer_options>&& visitable<outer_state>) {
+        optimizing::visit(optimizer_, visitor_of_own(field, "optimizer/"));
+        outer_.visit(visitor_of_own(field, "outer/"));
+        const auto own = visitor_of_own(field, "local/");
+        own("met", std::span<float>(met_));
+        own("has_met", has_met_);
+        own("since_met", since_met_);
+        own("meetings", meetings_);
+        own("last_step", last_.step);
+        own("last_epoch", last_.epoch);
+    }
+
     outer_state& outer() noexcept { return outer_; }
     /// Meetings until now.
     std::int64_t meetings() const noexcept { return meetings_; }
 
 private:
-    void give_up(const char* cause) noexcept {
-        if (through_->size() > 1) through_->fail(cause);
-    }
-
     template <class Model>
     round_report attempt(task<Model>& job, std::span<float> parameters) {
         const round_info where{job.step, job.epoch, through_->rank(), through_->size(), -1.0};
@@ -229,7 +234,8 @@ private:
     std::int64_t since_met_ = 0;  // steps
     std::int64_t meetings_ = 0;
     round_info last_;
-    bool has_begun_ = false, has_met_ = false;
+    bool has_begun_ = false;
+    std::int64_t has_met_ = 0;  // 0 or 1
     outer_state outer_;
 };
 

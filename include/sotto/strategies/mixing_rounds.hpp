@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -16,6 +17,7 @@
 #include "sotto/collectives/neighbour_exchange.hpp"
 #include "sotto/compressors/compressor.hpp"
 #include "sotto/consensus/consensus_controller.hpp"
+#include "sotto/core/clock.hpp"
 #include "sotto/core/describe.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/layout.hpp"
@@ -26,6 +28,8 @@
 #include "sotto/strategies/copy_exchange.hpp"
 #include "sotto/strategies/gossip_peers.hpp"
 #include "sotto/topologies/connected.hpp"
+#include "sotto/topologies/live_weight.hpp"
+#include "sotto/topologies/mixing_matrix.hpp"
 #include "sotto/topologies/spectrum.hpp"
 #include "sotto/topologies/topology.hpp"
 #include "sotto/transports/transport.hpp"
@@ -43,11 +47,21 @@ struct no_peers {};
 template <class Options, class Transport>
 struct peers_of_gossip {
     using type = no_peers;
+    static type made_for(const Options&, Transport&) { return {}; }
 };
 template <class Options, class Transport>
     requires survives_losses<Options>
 struct peers_of_gossip<Options, Transport> {
     using type = gossip_peers<Transport>;
+    ///   errors  invalid_option: patience not above 0
+    static type made_for(const Options& options, Transport& through) {
+        const double patience = options.options.patience;
+        if (!(patience > 0.0 && patience <= 1e9))
+            throw invalid_option("gossip: patience is " + std::to_string(patience) +
+                                 " s; it must be above 0, and at most 1e9");
+        return type(through,
+                    std::chrono::duration_cast<duration>(std::chrono::duration<double>(patience)));
+    }
 };
 
 /// Rounds of mixing as one rank takes part in them: with its neighbours, or by the mean of all, or
@@ -72,6 +86,10 @@ class mixing_rounds {
         controlling::takes_means<std::remove_cvref_t<decltype(std::declval<Options>().control)>>;
 
 public:
+    /// Whether a checkpoint has all that its compressor remembers.
+    static constexpr bool can_be_saved =
+        !by_copies || compressing::can_be_saved<state_of<compressor_options>>;
+
     /// `size`: of what is mixed, the parameters and what goes with them.
     ///   errors  invalid_option: a mixing matrix that does not keep the mean, or that the method
     ///           cannot take; rounds that never bring all ranks together; links that weigh
@@ -84,6 +102,7 @@ public:
           peers_(&with),
           topology_(options.topology.bind(through.size())),
           summary_(summarise()),
+          live_(survives ? through.size() : 1),
           compressor_(options.compressor.bind(by_copies ? tensors : layout{})),
           bytes_(tensors.tensors().size()),
           takes_means_(!survives && (wants_means || control_takes_means || has_mean())),
@@ -216,6 +235,13 @@ public:
 
     void commit() noexcept { compressing::commit(compressor_); }
     void rollback() noexcept { compressing::rollback(compressor_); }
+    void visit(auto&& field) {
+        field("rounds", reinterpret_cast<std::int64_t&>(done_));
+        if constexpr (by_copies) {
+            compressing::visit(compressor_, field);
+            copies_->visit(field);
+        }
+    }
 
 private:
     topologies::mixing_summary summarise() {
@@ -294,9 +320,24 @@ private:
         });
     }
 
-    /// Rounds of one number have one matrix, on all ranks.
-    static std::int64_t number_of(const wire::gossip_place& place) noexcept {
-        return static_cast<std::int64_t>(place.step) + place.round - 1;
+    /// Rounds of one number have one matrix, on all ranks. Where matrices are drawn anew no two
+    /// rounds have one number; a period is gone through from each step's place in it on.
+    std::int64_t number_of(const wire::gossip_place& place) const noexcept {
+        const std::int64_t later = std::int64_t{place.round} - 1;
+        return static_cast<std::int64_t>(place.step) +
+               (topology_.period() < 1 ? later << 32 : later);
+    }
+
+    /// This rank's links that are there, with what they weigh then.
+    const topologies::mixing_matrix& live(const topologies::mixing_matrix& whole) {
+        const int own = through_->rank();
+        live_.clear();
+        for (const auto& n : whole.into(own))
+            if (peers_->takes_part(n.rank))
+                live_.link_both(own, n.rank,
+                                topologies::live_weight(whole, own, n.rank, peers_->links_of(own),
+                                                        peers_->links_of(n.rank)));
+        return live_;
     }
 
     void start_if_known() {
@@ -304,9 +345,9 @@ private:
         is_started_ = true;
         const wire::gossip_place place = peers_->place();
         exchange_.start(
-            values_, topology_.matrix(number_of(place)),
+            values_, live(topology_.matrix(number_of(place))),
             {channels::gossip, 0, place.step << 16 | (place.round & 0xffff)},
-            [&](int rank) { return peers_->takes_part(rank); }, places_);
+            [](int) { return true; }, places_);
         exchange_.release(released_);
     }
 
@@ -335,6 +376,7 @@ private:
     peers* peers_;
     topology_state<topology_options> topology_;
     topologies::mixing_summary summary_;
+    topologies::mixing_matrix live_;
     state_of<compressor_options> compressor_;
     std::vector<std::int64_t> places_;  // where tensors begin
     std::vector<std::int64_t> bytes_;

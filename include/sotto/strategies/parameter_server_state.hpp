@@ -107,8 +107,7 @@ public:
     }
 
     epoch_agreement begin_epoch(const epoch_plan& plan) {
-        return {.rounds = plan.examples / plan.batch_size + (plan.examples % plan.batch_size != 0),
-                .stop = plan.stop != 0};
+        return {.rounds = plan.rounds(), .stop = plan.stop != 0};
     }
 
     template <class Model>

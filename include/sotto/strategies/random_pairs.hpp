@@ -4,20 +4,27 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "sotto/collectives/flight.hpp"
 #include "sotto/collectives/neighbour_exchange.hpp"
-#include "sotto/collectives/operation.hpp"
+#include "sotto/collectives/refuse_mixing.hpp"
+#include "sotto/compressors/compressor.hpp"
+#include "sotto/compressors/none.hpp"
+#include "sotto/core/bytes.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/large_pages.hpp"
 #include "sotto/core/layout.hpp"
+#include "sotto/core/visit.hpp"
+#include "sotto/kernels/arithmetic.hpp"
 #include "sotto/kernels/averaging.hpp"
 #include "sotto/kernels/reductions.hpp"
 #include "sotto/strategies/common_epochs.hpp"
+#include "sotto/strategies/guarded.hpp"
 #include "sotto/strategies/stopwatch.hpp"
 #include "sotto/strategies/strategy.hpp"
 #include "sotto/topologies/random_matching.hpp"
@@ -25,12 +32,12 @@
 
 namespace sotto {
 
-template <class Transport>
+template <class Transport, class Compressor = none>
 class random_pairs_state;
 
 /// The outer step of NoLoCo, for local_updates{adamw{...}, random_pairs{}}: in every meeting chance
 /// pairs the ranks, and each takes a step by what the two of them have come, drawn to where they
-/// met last. Nobody ever waits for all.
+/// met last. In a meeting nobody waits for all.
 ///   math    from phi_i, with Delta the mean of the pair's ways phi - theta and mean phi that of
 ///           where they began:  m_i = momentum m_i - rate Delta + pull (mean phi - phi_i),
 ///           phi_i += m_i
@@ -61,21 +68,72 @@ struct random_pairs {
     }
 };
 
-template <class Transport>
+/// The same, but of the way that each has come a compressor's message is sent, such as
+/// error_feedback{chunked_top_k{}}: what it leaves out comes in a later meeting. Where the two
+/// began goes whole: what changed it could not be told to another rank in every meeting.
+///   math    as random_pairs, with Delta the mean of the pair's two messages
+///   wire    for each tensor a message, and the parameters, to one other rank
+///   cost    16 bytes a parameter, room for two messages, and the compressor's
+///   errors  as random_pairs; malformed; an error of errc::non_finite naming the other rank
+template <class Compressor>
+struct compressed_pairs {
+    static_assert(
+        compressor<Compressor> && !compressing::has_after_sum<state_of<Compressor>>,
+        "compressed_pairs: the first policy must be a compressor whose messages are whole by "
+        "themselves, such as error_feedback{chunked_top_k{}}: a rank gets only those of its pair");
+
+    Compressor compressor{};
+    random_pairs pairs{};
+
+    static constexpr bool synchronous = false;
+    static constexpr bool in_step = true;
+
+    template <transport Transport>
+    auto bind(const layout& tensors, Transport& through) const {
+        return random_pairs_state<Transport, Compressor>(pairs, tensors, through, compressor);
+    }
+    void describe(auto&& field) const {
+        field("compressor", compressor);
+        field("pairs", pairs);
+    }
+};
+
+template <class C>
+compressed_pairs(C) -> compressed_pairs<C>;
+template <class C>
+compressed_pairs(C, random_pairs) -> compressed_pairs<C>;
+
+template <class Transport, class Compressor>
 class random_pairs_state {
+    static constexpr bool compresses = !std::is_same_v<Compressor, none>;
+
 public:
-    random_pairs_state(const random_pairs& options, const layout& tensors, Transport& through)
+    random_pairs_state(const random_pairs& options, const layout& tensors, Transport& through,
+                       const Compressor& compressor = {})
         : options_(checked(options)),
           tensors_(tensors),
           through_(&through),
           pairs_(topologies::random_matching{options.seed}.bind(through.size())),
+          compressor_(compressor.bind(compresses ? tensors_ : no_tensors_)),
           both_(2 * static_cast<std::size_t>(tensors.size())),
           step_(static_cast<std::size_t>(tensors.size())),
           tensor_bytes_(tensors.tensors().size()),
+          messages_(compresses ? tensor_bytes_.size() : 0),
+          arrived_(messages_.size()),
           epochs_(through),
-          exchange_(through, 2 * tensors.size(), 1) {
-        for (const tensor& t : tensors_)
-            tensor_bytes_[static_cast<std::size_t>(t.index)] = 2 * 4 * t.size;
+          exchange_(through, (compresses ? 1 : 2) * tensors.size(), 1),
+          receives_(through, messages_.size()),
+          sends_(through, messages_.size()) {
+        for (const tensor& t : tensors_) tensor_bytes_[slot(t)] = 2 * 4 * t.size;
+        if constexpr (compresses) {
+            for (const tensor& t : tensors_) {
+                const auto room =
+                    static_cast<std::size_t>(compressing::message_bytes_max(compressor_, t));
+                messages_[slot(t)].reserve(room);
+                arrived_[slot(t)].memory.resize(room);
+            }
+            through.reserve(2 * std::ssize(messages_));
+        }
     }
 
     data::share share() const noexcept { return {through_->rank(), through_->size()}; }
@@ -83,17 +141,28 @@ public:
 
     template <class Model>
     round_report round(task<Model>& job, std::span<float> parameters) {
-        try {
-            return attempt(job, parameters);
-        } catch (const peer_failure&) {
-            throw;
-        } catch (const std::exception& e) {
-            if (through_->size() > 1) through_->fail(e.what());
-            throw;
-        }
+        return detail::guarded(
+            *through_, [&] { return attempt(job, parameters); },
+            [this]() noexcept { compressing::rollback(compressor_); });
+    }
+
+    /// Everything to be saved, by name: each rank's own. Not there where something would be left
+    /// out.
+    template <class Field>
+    void visit(Field&& field) requires(compressing::can_be_saved<state_of<Compressor>>) {
+        compressing::visit(compressor_, visitor_of_own(field, ""));
+        field("step", std::span<float>(step_), kept::own);
+        field("round", round_, kept::own);
     }
 
 private:
+    struct arrival {
+        bytes memory;
+        std::size_t size = 0;
+    };
+
+    static std::size_t slot(const tensor& t) noexcept { return static_cast<std::size_t>(t.index); }
+
     static const random_pairs& checked(const random_pairs& options) {
         if (!(options.momentum >= 0.0 && options.momentum < 1.0))
             throw invalid_option("random_pairs: momentum is " + std::to_string(options.momentum) +
@@ -123,13 +192,20 @@ private:
         std::copy(parameters.begin(), parameters.end(), met.begin());
         report.compute = watch.lap();
 
-        exchange_.start(both_, pairs_.matrix(round_),
-                        {channels::gossip, 2, static_cast<std::uint64_t>(round_)});
+        const auto& pairs = pairs_.matrix(round_);
+        const auto others = pairs.into(through_->rank());
+        if constexpr (compresses) {
+            encode(job.epoch, way, others);
+            report.compress = watch.lap();
+        }
+        exchange_.start(compresses ? met : std::span<float>(both_), pairs, label(2));
         exchange_.release(0);
-        collectives::run(*through_, exchange_);
+        wait();
         report.wait = report.exchange = watch.lap();
 
+        if constexpr (compresses) decode(way, others);
         step(parameters, way, met);
+        compressing::commit(compressor_);
         ++round_;
         epochs_.end_round();
         report.apply = watch.lap();
@@ -137,11 +213,66 @@ private:
         const traffic after = through_->counters();
         report.bytes_sent = after.bytes_sent - before.bytes_sent;
         report.bytes_received = after.bytes_received - before.bytes_received;
-        report.message_bytes = 2 * report.dense_bytes;
+        for (const std::int64_t size : tensor_bytes_) report.message_bytes += size;
         report.tensor_message_bytes = tensor_bytes_;
         report.began = began;
         report.agreed = report.ended = through_->now() - began;
         return report;
+    }
+
+    using pair = std::span<const topologies::neighbour>;
+
+    /// Sends what the compressor makes of the way.
+    void encode(double epoch, std::span<const float> way, pair others) {
+        compressing::begin_round(
+            compressor_, {.step = round_, .epoch = epoch, .rank = through_->rank(), .share = 1.0});
+        for (const tensor& t : tensors_)
+            compressing::measured(compressor_, t, kernels::sum_of_squares(t.of(way)));
+        for (const tensor& t : tensors_) {
+            bytes& message = messages_[slot(t)];
+            message.clear();
+            compressor_.encode(t, t.of(way), message);
+            tensor_bytes_[slot(t)] = std::ssize(message) + 4 * t.size;
+            const tag of = label(3 + static_cast<std::uint32_t>(t.index));
+            for (const auto& n : others) {
+                receives_.push(through_->receive(n.rank, of, arrived_[slot(t)].memory));
+                sends_.push(through_->send(n.rank, of, message));
+            }
+        }
+        next_ = 0;
+    }
+
+    void wait() {
+        while (true) {
+            const std::uint64_t seen = through_->activity();
+            bool all = exchange_.advance();
+            while (sends_.pop_complete()) {}
+            while (const auto ended = receives_.pop_complete())
+                arrived_[next_++].size = static_cast<std::size_t>(ended->bytes);
+            all = all && sends_.empty() && receives_.empty();
+            if (all) return;
+            through_->await(seen);
+        }
+    }
+
+    /// The way becomes the mean of the pair's messages.
+    void decode(std::span<float> way, pair others) {
+        std::fill(way.begin(), way.end(), 0.0f);
+        for (const tensor& t : tensors_) {
+            const auto sum = t.of(way);
+            const arrival& came = arrived_[slot(t)];
+            if (!messages_[slot(t)].empty()) compressor_.decode_add(t, messages_[slot(t)], sum);
+            if (!others.empty() && came.size > 0)
+                compressor_.decode_add(t, byte_view(came.memory).first(came.size), sum);
+            if (const auto i = kernels::first_non_finite(sum); i >= 0)
+                collectives::refuse_mixing(others.empty() ? through_->rank() : others.front().rank,
+                                           "tensor '" + t.name + "', element " + std::to_string(i));
+        }
+        if (!others.empty()) kernels::scale(way, 0.5f);
+    }
+
+    tag label(std::uint32_t which) const noexcept {
+        return {channels::gossip, which, static_cast<std::uint64_t>(round_)};
     }
 
     void step(std::span<float> parameters, std::span<const float> way,
@@ -156,15 +287,21 @@ private:
     }
 
     random_pairs options_;
-    layout tensors_;
+    layout tensors_, no_tensors_;
     Transport* through_;
     topologies::random_matching::state pairs_;
+    state_of<Compressor> compressor_;
     large_vector<float> both_;  // the pair's mean way, and where it began
     large_vector<float> step_;  // m
     std::vector<std::int64_t> tensor_bytes_;
+    std::vector<bytes> messages_;
+    std::vector<arrival> arrived_;
+    std::size_t next_ = 0;
     common_epochs<Transport> epochs_;
     std::int64_t round_ = 0;
+    // Last: transfers end before the memory goes.
     collectives::neighbour_exchange<Transport> exchange_;
+    collectives::flight<Transport> receives_, sends_;
 };
 
 }  // namespace sotto

@@ -11,10 +11,13 @@
 
 namespace sotto {
 
-/// What a sum over the ranks in a round has come to.
+/// What a sum over the ranks in a round has come to, and what follows from it: who sums up decides,
+/// so that all do the same.
 struct round_verdict {
     wire::gossip_sums sums{};
     std::uint32_t ranks = 0;  // that it is of
+    bool another = false;     // the step has another round
+    bool skips_next = false;  // the step after it begins with none
 };
 
 /// What one rank knows of sums over the ranks in a round, where ranks may come and go: where each
@@ -47,25 +50,30 @@ public:
     const wire::gossip_place& decided() const noexcept { return decided_; }
     const round_verdict& last() const noexcept { return last_; }
 
-    /// Decides what can be; `counts(rank)`: whether it takes part.
+    /// A round whose sum is known.
+    struct due {
+        wire::gossip_place at{};
+        round_verdict found{};
+    };
+    /// The earliest that can be decided; `counts(rank)`: whether it takes part.
     template <class Counts>
-    void decide(Counts counts) {
-        while (const auto round = earliest(counts)) {
-            round_verdict found;
-            for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
-                const standing& s = ranks_[rank];
-                if (!counts(static_cast<int>(rank))) continue;
-                if (!s.has_told) return;
-                if (s.at > *round) continue;
-                if (!awaits_one(s)) return;  // it may still come to it
-                found.sums.change += s.own.change;
-                found.sums.gradient += s.own.gradient;
-                ++found.ranks;
-            }
-            decided_ = *round;
-            last_ = found;
+    std::optional<due> next(Counts counts) const {
+        const auto round = earliest(counts);
+        if (!round) return std::nullopt;
+        due next{*round, {}};
+        for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
+            const standing& s = ranks_[rank];
+            if (!counts(static_cast<int>(rank))) continue;
+            if (!s.has_told) return std::nullopt;
+            if (s.at > *round) continue;
+            if (!awaits_one(s)) return std::nullopt;  // it may still come to it
+            next.found.sums.change += s.own.change;
+            next.found.sums.gradient += s.own.gradient;
+            ++next.found.ranks;
         }
+        return next;
     }
+    void decide(const due& one) noexcept { learn(one.at, one.found); }
 
     /// Calls with each rank that waits for a verdict that is known, once.
     template <class Answer>

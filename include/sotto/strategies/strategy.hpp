@@ -29,6 +29,11 @@ struct epoch_plan {
     std::int64_t stop = 0;         // not 0: this rank asks that training end here
     std::int64_t first_round = 0;  // rounds of this epoch that were done before: not 0 where a call
                                    // of `fit` ended inside it and the next resumes it
+
+    /// Those of the whole epoch by this rank's own share.
+    constexpr std::int64_t rounds() const noexcept {
+        return examples / batch_size + (examples % batch_size != 0);
+    }
 };
 static_assert(std::has_unique_object_representations_v<epoch_plan>);
 
@@ -73,7 +78,8 @@ using strategy_state = decltype(std::declval<const S&>().bind(std::declval<const
 ///                                              time; false where it is left out
 ///   begin(parameters) -> std::int64_t          called by every `fit` before its first epoch; how
 ///                                              many of its rounds an earlier process of this rank
-///                                              has done, which are not done again
+///                                              has done, which are not done again. Or
+///                                              begin(parameters, buffers): the model's, too
 ///   finish(parameters)                         called by every `fit` after its last round, before
 ///                                              the last evaluation: drains what is under way; a
 ///                                              server goes on serving until every worker has
@@ -127,8 +133,10 @@ bool introduce(State& state, const std::string& configuration) {
 }
 
 template <class State>
-std::int64_t begin(State& state, std::span<float> parameters) {
-    if constexpr (requires { state.begin(parameters); })
+std::int64_t begin(State& state, std::span<float> parameters, std::span<float> buffers) {
+    if constexpr (requires { state.begin(parameters, buffers); })
+        return state.begin(parameters, buffers);
+    else if constexpr (requires { state.begin(parameters); })
         return state.begin(parameters);
     else
         return 0;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "sotto/collectives/all_reduce.hpp"
@@ -24,6 +25,12 @@ public:
             kept_.resize(model.buffers().size());
             if (!kept_.empty()) sum_.emplace(through, static_cast<std::int64_t>(kept_.size()));
         }
+    }
+
+    /// This rank's own.
+    std::span<float> own() noexcept {
+        if constexpr (with_buffers<Model>) return model_.buffers();
+        return {};
     }
 
     /// Does a round. Whatever the model kept of it goes if it throws.

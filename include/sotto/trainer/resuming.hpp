@@ -42,10 +42,12 @@ namespace sotto::detail {
 /// the examples that all old ranks had read of it: where these are no whole number of the new
 /// ranks' rounds, fewer than a round of them are read again. Data that each rank had for its own
 /// begin a new epoch.
+/// What each rank had for its own, as by gossip, is not given to another number of them.
 ///   errors  the same on all ranks: io_failure, no checkpoint, or a folder or file that cannot be
 ///           read; malformed, none that is whole; mismatch, another configuration, naming the first
-///           line that differs. What then goes wrong while the state is filled ends the job: a disk
-///           that fails, a file that changes meanwhile, a rank that fails
+///           line that differs, or another number of ranks than can go on with it. What then goes
+///           wrong while the state is filled ends the job: a disk that fails, a file that changes
+///           meanwhile, a rank that fails
 template <transport Transport>
 class run_reader {
 public:
@@ -152,6 +154,10 @@ private:
             check_configuration(*file, configuration);
             if (const auto wrong = read_place(file->header(), found_, shares_); !wrong.empty())
                 refuse(*file, wrong);
+            if (fields_.of_one_world && !same_world())
+                refuse(*file, "its " + std::to_string(found_.world) +
+                                  " ranks each had parameters and memory of their own, which " +
+                                  std::to_string(through_.size()) + " ranks cannot go on with");
             check_tensors(*file);
         } catch (...) {
             file.reset();

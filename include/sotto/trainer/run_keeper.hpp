@@ -26,8 +26,9 @@
 
 namespace sotto::detail {
 
-/// The trainer's dealings with checkpoints. It refers to all that is to be saved.
-template <class Model, class State, class Transport>
+/// The trainer's dealings with checkpoints. It refers to all that is to be saved. `Alike`: whether
+/// all ranks hold the same parameters.
+template <class Model, class State, class Transport, bool Alike>
 class run_keeper {
 public:
     run_keeper(Model& model, State& state, std::span<float> parameters, learnt_so_far& learnt,
@@ -66,7 +67,7 @@ public:
     void require_folder(Extra& extra, const run_place& place) {
         if constexpr (saves<Extra>) {
             through_.at({.round = place.step, .phase = "preparing checkpoints"});
-            const auto fields = fields_of(model_, state_, parameters_, learnt_);
+            const auto fields = fields_of(model_, state_, parameters_, Alike, learnt_);
             auto files = extra.files();
             const auto name = full_name(extra.folder());
             const bool is_ours = std::ranges::count(ours_, name) != 0;
@@ -85,7 +86,7 @@ public:
             if (last ? is_saved(extra.folder(), place.step) : !extra.due(place.step, completed))
                 return;
             through_.at({.round = place.step, .phase = "saving a checkpoint"});
-            const auto fields = fields_of(model_, state_, parameters_, learnt_);
+            const auto fields = fields_of(model_, state_, parameters_, Alike, learnt_);
             auto files = extra.files();
             const auto name = full_name(extra.folder());
             checkpoint_report report =
@@ -112,7 +113,7 @@ public:
     resume_report restore(const std::filesystem::path& folder, bool required,
                           const resume_options& options, Files& files, run_place& place) {
         through_.at({.round = place.step, .phase = "resuming"});
-        const auto fields = fields_of(model_, state_, parameters_, learnt_);
+        const auto fields = fields_of(model_, state_, parameters_, Alike, learnt_);
         std::vector<int> senders;
         for (int rank = 0; rank < through_.size(); ++rank)
             senders.push_back(conducting::sender_for(state_, rank));

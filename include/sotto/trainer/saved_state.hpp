@@ -22,18 +22,23 @@ concept shows_its_state = requires(State& state, field_visitor field) {
     state.visit(field);
 };
 
+/// `alike`: whether all ranks hold the same parameters.
 template <class Model, shows_its_state State>
-saved_fields fields_of(Model& model, State& state, std::span<float> parameters,
+saved_fields fields_of(Model& model, State& state, std::span<float> parameters, bool alike,
                        learnt_so_far& learnt) {
     saved_fields fields;
-    const auto tensors = [](const layout& all, std::span<float> values) {
+    const auto tensors = [](const layout& all, std::span<float> values, const char* prefix = "") {
         std::vector<saved_field> list;
         for (const tensor& t : all)
-            list.push_back(
-                {t.name, t.shape, checkpoint::dtype::f32, std::as_writable_bytes(t.of(values))});
+            list.push_back({prefix + t.name, t.shape, checkpoint::dtype::f32,
+                            std::as_writable_bytes(t.of(values))});
         return list;
     };
-    fields.parameters = tensors(model.layout(), parameters);
+    if (alike)
+        fields.parameters = tensors(model.layout(), parameters);
+    else
+        fields.apart = tensors(model.layout(), parameters, "parameters/");
+    fields.of_one_world = !alike;
     if constexpr (with_buffers<Model>)
         fields.buffers = tensors(model.buffer_layout(), model.buffers());
     const field_visitor show(fields);

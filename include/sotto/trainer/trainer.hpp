@@ -110,10 +110,10 @@ public:
                       "step_report or epoch_report");
         static_assert((saves<Extras> + ... + 0) <= 1, "fit: checkpoints{folder} may be given once");
         static_assert(saveable || !(saves<Extras> || ...),
-                      "checkpoints: the strategy must be synchronous and its state must have "
-                      "visit(field), which shows everything to be saved; so must a compressor with "
-                      "commit or rollback, and an optimizer that is not linear: what they remember "
-                      "would be lost");
+                      "checkpoints: the strategy's ranks must train in step and its state must "
+                      "have visit(field), which shows everything to be saved; so must a compressor "
+                      "with commit or rollback, and an optimizer that is not linear: what they "
+                      "remember would be lost");
         static_assert((answers_no_step<Extras> && ...),
                       "fit: on_step, or a function of a step_report, must return nothing: what "
                       "stops training is the verdict of on_epoch");
@@ -144,8 +144,8 @@ public:
     /// Goes on from the newest checkpoint in a folder that is whole: parameters, the model's
     /// buffers, what optimizer and compressor remember, chance and the place in the data. Training
     /// then continues bit for bit as if it had not ended, if there are as many ranks as then;
-    /// another number of them keeps the sums of what ranks hold apart, see detail::run_reader. All
-    /// ranks call it.
+    /// another number of them keeps the sums of what ranks hold apart, see detail::run_reader, and
+    /// is refused where each has parameters of its own. All ranks call it.
     ///
     /// A program that ends too early is simply started again: calls of `fit` are counted, those
     /// that were over when the checkpoint was written do nothing but evaluate, if asked to, and the
@@ -233,7 +233,7 @@ private:
     /// Whether there is all of a run where checkpoints look for it.
     static constexpr bool saveable = [] {
         if constexpr (strategy<Strategy, Transport>)
-            return Strategy::synchronous && detail::shows_its_state<state_type>;
+            return in_step && detail::shows_its_state<state_type>;
         else
             return true;  // the other assertion says what is wrong
     }();
@@ -267,7 +267,7 @@ private:
         keeper_.begin_fit(fit_);
         const time_point start = transport_.now();
         std::int64_t done_before =
-            fit_.ends(length) ? 0 : conducting::begin(state_, std::span<float>(parameters_));
+            fit_.ends(length) ? 0 : conducting::begin(state_, parameters_, buffers_.own());
         const run_info info{.rank = transport_.rank(),
                             .world_size = transport_.size(),
                             .steps_at_servers = done_before,
@@ -409,7 +409,7 @@ private:
     resume_report restore(const std::filesystem::path& folder, bool required,
                           const resume_options& options, Files& files) {
         static_assert(saveable,
-                      "resume: the strategy must be synchronous and its state must have "
+                      "resume: the strategy's ranks must train in step and its state must have "
                       "visit(field), which shows everything to be saved; so must a compressor with "
                       "commit or rollback, and an optimizer that is not linear: there is nothing "
                       "to resume from");
@@ -492,7 +492,7 @@ private:
     std::int64_t round_ = 0;      // rounds completed of the epoch after these
     detail::data_source source_;  // of those rounds
     detail::fit_progress fit_;    // the one under way
-    detail::run_keeper<Model, state_type, Transport> keeper_;
+    detail::run_keeper<Model, state_type, Transport, Strategy::synchronous> keeper_;
     detail::mean_parameters<Transport> mean_;
 };
 

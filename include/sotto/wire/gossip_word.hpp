@@ -42,31 +42,51 @@ struct gossip_sums {
     friend bool operator==(const gossip_sums&, const gossip_sums&) = default;
 };
 
+/// Which epoch a step of a call of `fit` is in, for what all ranks decide alike: they go through
+/// their own data at their own pace.
+struct gossip_clock {
+    std::uint64_t fit = 0;  // 0: none is agreed on
+    std::uint64_t step = 0;
+    double epoch = 0.0;  // of that step
+    double pace = 0.0;   // epochs a step
+
+    double epoch_of(std::uint64_t at) const noexcept {
+        return at < step ? epoch : epoch + static_cast<double>(at - step) * pace;
+    }
+    friend bool operator==(const gossip_clock&, const gossip_clock&) = default;
+};
+
 struct gossip_word {
     gossip_kind kind = gossip_kind::hello;
     bool has_trained = false;  // its parameters are worth fetching
     bool takes_part = false;   // in rounds of mixing
     bool waits = false;        // for a verdict of the round `at`, to which it adds `own`
     bool is_done = false;      // with this call
+    bool another = false;      // by the last verdict the step has another round
+    bool skips_next = false;   // and the step after it none
     std::uint64_t fit = 0;     // calls of `fit` that it has begun
     std::uint64_t rounds = 0;  // of this call, that it has done
     std::uint64_t since = 0;   // from which step on it takes part; 0: from the beginning
     gossip_place at{};
+    std::uint32_t links = 0;  // with which it begins that round
+    double lost = 0.0;        // what its other links weighed
     gossip_sums own{};
-    gossip_place decided{};           // the last verdict that it knows
-    std::uint32_t ranks = 0;          // that it is of
-    gossip_sums of_ranks{};           // and what they added up to
+    gossip_place decided{};   // the last verdict that it knows
+    std::uint32_t ranks = 0;  // that it is of
+    gossip_sums of_ranks{};   // and what they added up to
+    gossip_clock clock{};
     std::uint64_t configuration = 0;  // a digest of it
 };
 
-inline constexpr std::size_t gossip_word_bytes = 104;
+inline constexpr std::size_t gossip_word_bytes = 144;
 
 inline namespace SOTTO_UNIT {
 
-/// Writes a word to 104 bytes.
+/// Writes a word to 144 bytes.
 ///   wire    | bytes | content, little endian                                          |
 ///           | 4     | kind, 0 to 7                                                    |
-///           | 4     | 1 it has trained, 2 takes part, 4 waits, 8 is done, added up     |
+///           | 4     | 1 it has trained, 2 takes part, 4 waits, 8 is done, 16 another   |
+///           |       | round, 32 none in the next step, added up                       |
 ///           | 8     | calls of `fit`                                                  |
 ///           | 8     | rounds of this call                                             |
 ///           | 8     | the step from which on it takes part                            |
@@ -74,8 +94,11 @@ inline namespace SOTTO_UNIT {
 ///           | 4     | ranks of the last verdict                                       |
 ///           | 8, 8  | what it adds: squared change and gradient, doubles              |
 ///           | 8, 4  | the round of the last verdict                                   |
-///           | 4     | zeros                                                           |
+///           | 4     | links with which it begins its round                            |
 ///           | 8, 8  | the verdict's sums, doubles                                     |
+///           | 8     | what its other links weighed, a double                          |
+///           | 8, 8  | the clock: call of `fit`, step                                  |
+///           | 8, 8  | its epoch, and epochs a step, doubles                           |
 ///           | 8     | the XXH3-64 of the configuration                                |
 inline void write_gossip_word(const gossip_word& w, std::byte* to) noexcept {
     const auto put = [to](std::size_t at, auto value) { store_little_endian(to + at, value); };
@@ -84,7 +107,7 @@ inline void write_gossip_word(const gossip_word& w, std::byte* to) noexcept {
     };
     put(0, static_cast<std::uint32_t>(w.kind));
     put(4, (w.has_trained ? 1u : 0u) + (w.takes_part ? 2u : 0u) + (w.waits ? 4u : 0u) +
-               (w.is_done ? 8u : 0u));
+               (w.is_done ? 8u : 0u) + (w.another ? 16u : 0u) + (w.skips_next ? 32u : 0u));
     put(8, w.fit);
     put(16, w.rounds);
     put(24, w.since);
@@ -95,19 +118,24 @@ inline void write_gossip_word(const gossip_word& w, std::byte* to) noexcept {
     put_real(56, w.own.gradient);
     put(64, w.decided.step);
     put(72, w.decided.round);
-    put(76, std::uint32_t{0});
+    put(76, w.links);
     put_real(80, w.of_ranks.change);
     put_real(88, w.of_ranks.gradient);
-    put(96, w.configuration);
+    put_real(96, w.lost);
+    put(104, w.clock.fit);
+    put(112, w.clock.step);
+    put_real(120, w.clock.epoch);
+    put_real(128, w.clock.pace);
+    put(136, w.configuration);
 }
 
-///   errors  refuses any other length, and bytes that are not as above; sums that are no numbers,
-///           or below 0
+///   errors  refuses any other length, and bytes that are not as above; doubles that are no
+///           numbers, or below 0
 inline result<gossip_word> read_gossip_word(byte_view in) noexcept {
     const auto refused = [](std::size_t at, const char* expected, std::uint64_t found) {
         return fault{static_cast<std::int64_t>(at), expected, static_cast<std::int64_t>(found)};
     };
-    if (in.size() != gossip_word_bytes) return refused(0, "the 104 bytes of a word", in.size());
+    if (in.size() != gossip_word_bytes) return refused(0, "the 144 bytes of a word", in.size());
     const auto small = [&](std::size_t at) {
         return load_little_endian<std::uint32_t>(in.data() + at);
     };
@@ -115,26 +143,30 @@ inline result<gossip_word> read_gossip_word(byte_view in) noexcept {
         return load_little_endian<std::uint64_t>(in.data() + at);
     };
     if (small(0) > 7) return refused(0, "a kind of word, 0 to 7", small(0));
-    if (small(4) > 15) return refused(4, "0 to 15 for what is so of a rank", small(4));
-    if (small(76) != 0) return refused(76, "zeros", small(76));
-    for (const std::size_t at : {48u, 56u, 80u, 88u})
-        if (const auto sum = std::bit_cast<double>(large(at)); !(sum >= 0.0) || std::isinf(sum))
-            return refused(at, "a sum of squares", large(at));
+    if (small(4) > 63) return refused(4, "0 to 63 for what is so of a rank", small(4));
+    for (const std::size_t at : {48u, 56u, 80u, 88u, 96u, 120u, 128u})
+        if (const auto real = std::bit_cast<double>(large(at)); !(real >= 0.0) || std::isinf(real))
+            return refused(at, "a number of at least 0", large(at));
     const auto real = [&](std::size_t at) { return std::bit_cast<double>(large(at)); };
     return gossip_word{.kind = static_cast<gossip_kind>(small(0)),
                        .has_trained = (small(4) & 1u) != 0,
                        .takes_part = (small(4) & 2u) != 0,
                        .waits = (small(4) & 4u) != 0,
                        .is_done = (small(4) & 8u) != 0,
+                       .another = (small(4) & 16u) != 0,
+                       .skips_next = (small(4) & 32u) != 0,
                        .fit = large(8),
                        .rounds = large(16),
                        .since = large(24),
                        .at = {large(32), small(40)},
+                       .links = small(76),
+                       .lost = real(96),
                        .own = {real(48), real(56)},
                        .decided = {large(64), small(72)},
                        .ranks = small(44),
                        .of_ranks = {real(80), real(88)},
-                       .configuration = large(96)};
+                       .clock = {large(104), large(112), real(120), real(128)},
+                       .configuration = large(136)};
 }
 
 }  // namespace SOTTO_UNIT

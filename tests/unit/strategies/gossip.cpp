@@ -198,6 +198,28 @@ TEST_CASE("with weights that are powers of two the mean is kept exactly") {
               work)) == expected);
 }
 
+TEST_CASE(
+    "a tensor is ready, leaves, arrives and is mixed in this order, by every order of steps") {
+    const auto in_order = [](const auto& method) {
+        run_in_process(4, [&](auto& transport) {
+            number_model model;
+            trainer trainer{model,
+                            gossip{plain(), topologies::ring{}, no_control{}, none{}, method},
+                            transport};
+            trainer.fit(numbered{64}, epochs{2}, [](const step_report& step) {
+                for (const tensor_times& t : step.round.tensor_times) {
+                    CHECK(t.ready <= t.left);
+                    CHECK(t.left <= t.arrived);
+                    CHECK(t.arrived <= t.decoded);
+                }
+            });
+        });
+    };
+    in_order(mixing::adapt_then_combine{});
+    in_order(mixing::combine_then_adapt{});
+    in_order(mixing::gradient_tracking{});
+}
+
 // How far apart
 
 TEST_CASE("noise alone keeps ranks apart by the closed form, within 3 %") {

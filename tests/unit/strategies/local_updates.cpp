@@ -7,6 +7,8 @@
 #include <span>
 #include <vector>
 
+#include "sotto/compressors/error_feedback.hpp"
+#include "sotto/compressors/none.hpp"
 #include "sotto/compressors/residual.hpp"
 #include "sotto/compressors/sparsified.hpp"
 #include "sotto/compressors/top_k.hpp"
@@ -218,6 +220,38 @@ TEST_CASE("NoLoCo follows its recursion in pairs, and alone where ranks are odd"
     for (std::size_t i = 0; i < ranks; ++i)
         for (const float x : left[i].x) CHECK(x == doctest::Approx(phi[i]).epsilon(1e-5));
     CHECK(left[0].x != left[1].x);
+}
+
+TEST_CASE("NoLoCo by messages of whole ways goes where it goes without") {
+    const random_pairs pairs{.seed = 4};
+    const local_steps often{.every = 3};
+    const auto whole = pull(local_updates{sgd{.learning_rate = 0.25}, pairs, often}, 5, 18);
+    const auto found = pull(
+        local_updates{sgd{.learning_rate = 0.25}, compressed_pairs{fp16{}, pairs}, often}, 5, 18);
+    for (std::size_t i = 0; i < 5; ++i)
+        for (std::size_t k = 0; k < 8; ++k)
+            CHECK(found[i].x[k] == doctest::Approx(whole[i].x[k]).epsilon(2e-3));
+}
+
+TEST_CASE("NoLoCo sends what a compressor leaves out in later meetings") {
+    // Without a pull, and with all in one pair, ranks stay together and go by the mean of what was
+    // sent: after enough meetings that is all that they have come.
+    const random_pairs pairs{.momentum = 0.0, .rate = 0.5, .pull = 1.0};
+    const error_feedback few{top_k{.density = 0.2}};
+    const auto left =
+        pull(local_updates{sgd{.learning_rate = 0.1}, compressed_pairs{few, pairs}, {.every = 3}},
+             2, 600);
+    for (const ended& rank : left)
+        for (const float x : rank.x) CHECK(x == doctest::Approx(0.5).epsilon(0.1));
+    for (std::size_t k = 0; k < 8; ++k)
+        CHECK(left[0].x[k] == doctest::Approx(left[1].x[k]).epsilon(1e-5));
+    // Where they began goes whole, half of all there was.
+    const auto sent = [](const auto& outer) {
+        const local_updates strategy{sgd{}, outer, {.every = 3}};
+        return static_cast<double>(train(2, strategy)[0].report.total.message_bytes);
+    };
+    const error_feedback fewer{top_k{.density = 0.05}};
+    CHECK(sent(compressed_pairs{fewer, pairs}) < 0.65 * sent(pairs));
 }
 
 TEST_CASE("options that cannot be are refused by name") {
