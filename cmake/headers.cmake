@@ -199,6 +199,7 @@ set(sotto_headers
     include/sotto/strategies/arrival_order.hpp
     include/sotto/strategies/attendance.hpp
     include/sotto/strategies/changed_entries.hpp
+    include/sotto/strategies/common_control.hpp
     include/sotto/strategies/common_epochs.hpp
     include/sotto/strategies/consensus_report.hpp
     include/sotto/strategies/consensus_study.hpp

@@ -104,11 +104,15 @@ chosen_topology topology_of(const settings& s) {
             sotto::topologies::lazy{whole, s.lazy}};
 }
 
-/// The same of controllers. `Exact`: whether one may measure distances exactly.
-template <bool Exact>
+/// How a method and its ranks can tell distances.
+enum class measured { estimated, either_way, exactly };
+
+/// The same of controllers, of those that are told distances so.
+template <measured By>
 class chosen_control {
 public:
-    static constexpr bool measures_exactly = Exact;
+    static constexpr bool measures_exactly = By != measured::estimated;
+    static constexpr bool estimates = By != measured::exactly;
 
     struct state {
         std::function<sotto::consensus_measure(const sotto::round_info&)> needs;
@@ -136,19 +140,21 @@ private:
     std::function<state()> bind_;
 };
 
-template <bool Exact>
-chosen_control<Exact> control_of(const settings& s) {
+template <measured By>
+chosen_control<By> control_of(const settings& s) {
     using namespace sotto;
-    const consensus_control near{.rho = s.rho};
     const auto with = [&](double value) { return s.control + " " + std::to_string(value); };
-    if (s.control == "consensus") return {with(s.rho), near};
-    if (s.control == "band")
-        return {with(s.low) + " to " + std::to_string(s.high),
-                consensus_band{.low = s.low, .high = s.high}};
-    if (s.control == "phases")
-        return {with(s.rho) + " until " + std::to_string(s.until),
-                control_phases{near, s.until, no_control{}}};
-    if constexpr (Exact)
+    if constexpr (By != measured::exactly) {
+        const consensus_control near{.rho = s.rho};
+        if (s.control == "consensus") return {with(s.rho), near};
+        if (s.control == "band")
+            return {with(s.low) + " to " + std::to_string(s.high),
+                    consensus_band{.low = s.low, .high = s.high}};
+        if (s.control == "phases")
+            return {with(s.rho) + " until " + std::to_string(s.until),
+                    control_phases{near, s.until, no_control{}}};
+    }
+    if constexpr (By != measured::estimated)
         if (s.control == "fraction")
             return {with(s.fraction),
                     fraction_of_maximum{.fraction = s.fraction,
@@ -194,21 +200,24 @@ void with_method(const settings& s) {
     const sgd plain{.learning_rate = s.rate};
     const momentum_sgd heavy{.learning_rate = s.rate, .momentum = 0.9};
     if (s.survives)
-        return train(s, gossip{heavy, topology, control_of<false>(s), none{},
+        return train(s, gossip{heavy, topology, control_of<measured::estimated>(s), none{},
                                mixing::adapt_then_combine{}, surviving{}});
-    const auto by = [&](const auto& optimizer, const auto& compressor, const auto& method) {
-        train(s, gossip{optimizer, topology, control_of<true>(s), compressor, method,
-                        gossip_options{.measure_every = s.measure_every}});
+    const gossip_options measuring{.measure_every = s.measure_every};
+    const auto by = [&](const auto& optimizer, const auto& method) {
+        train(s, gossip{optimizer, topology, control_of<measured::either_way>(s), none{}, method,
+                        measuring});
     };
-    if (s.method == "adapt-then-combine") return by(heavy, none{}, mixing::adapt_then_combine{});
-    if (s.method == "combine-then-adapt") return by(heavy, none{}, mixing::combine_then_adapt{});
-    if (s.method == "choco") return by(plain, top_k{.density = s.density}, mixing::choco{});
-    if (s.method == "push-sum") return by(heavy, none{}, mixing::push_sum{});
-    if (s.method == "d-squared") return by(plain, none{}, mixing::d_squared{});
-    if (s.method == "gradient-tracking") return by(plain, none{}, mixing::gradient_tracking{});
-    if (s.method == "quasi-global") return by(plain, none{}, mixing::quasi_global_momentum{});
+    if (s.method == "adapt-then-combine") return by(heavy, mixing::adapt_then_combine{});
+    if (s.method == "combine-then-adapt") return by(heavy, mixing::combine_then_adapt{});
+    if (s.method == "choco")
+        return train(s, gossip{plain, topology, control_of<measured::exactly>(s),
+                               top_k{.density = s.density}, mixing::choco{}, measuring});
+    if (s.method == "push-sum") return by(heavy, mixing::push_sum{});
+    if (s.method == "d-squared") return by(plain, mixing::d_squared{});
+    if (s.method == "gradient-tracking") return by(plain, mixing::gradient_tracking{});
+    if (s.method == "quasi-global") return by(plain, mixing::quasi_global_momentum{});
     if (s.method == "slow-momentum")
-        return by(heavy, none{}, mixing::slow_momentum{mixing::adapt_then_combine{}, s.every});
+        return by(heavy, mixing::slow_momentum{mixing::adapt_then_combine{}, s.every});
     train(s, gossip{plain, topology, no_control{}, none{}, mixing::asynchronous_pairs{}});
 }
 
@@ -277,6 +286,12 @@ int main(int argc, char** argv) {
         if (s.method == "pairs" && s.control != "none")
             throw sotto::invalid_option(
                 "--method pairs has no rounds that --control could count: leave it out");
+        const bool estimates =
+            s.control == "consensus" || s.control == "band" || s.control == "phases";
+        if (s.method == "choco" && estimates)
+            throw sotto::invalid_option(
+                "--method choco knows copies of the others, and no estimate of how far ranks are "
+                "apart: it goes with --control none, rounds and fraction");
         if (s.control == "fraction" && s.maxima.empty())
             throw sotto::invalid_option(
                 "--control fraction needs --maxima LOG, of a run by --control none "

@@ -10,7 +10,7 @@
 
 #include "sotto/compressors/chunked_top_k.hpp"
 #include "sotto/compressors/error_feedback.hpp"
-#include "sotto/compressors/qsgd.hpp"
+#include "sotto/compressors/random_k.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/optimizers/adamw.hpp"
 #include "sotto/optimizers/momentum_sgd.hpp"
@@ -58,7 +58,7 @@ TEST_CASE_TEMPLATE_APPLY(by_controller, testing::every_controller);
 
 TEST_CASE("gossip over links that change, with any optimizer, is resumed to the last bit") {
     resumes_exactly(gossip{adamw{}, topologies::random_matching{}, fixed_rounds{2}});
-    resumes_exactly(gossip{sgd{}, topologies::ring{}, no_control{}, qsgd{}, mixing::choco{}});
+    resumes_exactly(gossip{sgd{}, topologies::ring{}, no_control{}, random_k{}, mixing::choco{}});
 }
 
 TEST_CASE("ranks that meet rarely are resumed between meetings, to the last bit") {

@@ -12,6 +12,7 @@ namespace sotto {
 ///   wire    an all-reduce of what is mixed, each step
 ///   source  Kong et al. 2021, arXiv:2102.04828: experiments in which one phase is decentralized
 struct exact_mean {
+    static constexpr bool estimates = false;
     static constexpr bool takes_means = true;
 
     struct state {

@@ -1,8 +1,6 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -12,10 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include "sotto/collectives/all_reduce.hpp"
-#include "sotto/collectives/operation.hpp"
-#include "sotto/consensus/consensus_controller.hpp"
-#include "sotto/consensus/fixed_rounds.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/large_pages.hpp"
 #include "sotto/core/layout.hpp"
@@ -24,7 +18,9 @@
 #include "sotto/kernels/reductions.hpp"
 #include "sotto/mixing/mixing_method.hpp"
 #include "sotto/optimizers/optimizer.hpp"
+#include "sotto/strategies/common_control.hpp"
 #include "sotto/strategies/common_epochs.hpp"
+#include "sotto/strategies/consensus_report.hpp"
 #include "sotto/strategies/consensus_study.hpp"
 #include "sotto/strategies/gossip_peers.hpp"
 #include "sotto/strategies/guarded.hpp"
@@ -46,14 +42,13 @@ class gossip_state {
     using optimizer_options = std::remove_cvref_t<decltype(std::declval<Options>().optimizer)>;
     using optimizer_state =
         decltype(std::declval<const optimizer_options&>().bind(std::declval<const layout&>()));
-    using control_options = std::remove_cvref_t<decltype(std::declval<Options>().control)>;
     using method = std::remove_cvref_t<decltype(std::declval<Options>().mixing)>;
     using method_state = mixing_state<method>;
     using peers = typename peers_of_gossip<Options, Transport>::type;
+    using control = common_control<Options, Transport>;
 
     static constexpr bool survives = survives_losses<Options>;
     static constexpr bool by_shares = mixing::by_shares<method>;
-    static constexpr bool by_copies = mixing::by_copies<method>;
     static constexpr bool combines_first = mixing::combines_first<method>;
     /// Whether tensors move as soon as their gradient is there.
     static constexpr bool steps_early =
@@ -63,7 +58,6 @@ public:
     gossip_state(const Options& options, const layout& tensors, Transport& through)
         : tensors_(tensors),
           through_(&through),
-          control_(options.control.bind()),
           method_(options.mixing.bind(tensors_)),
           optimizer_(options.optimizer.bind(tensors_)),
           before_(optimizer_),
@@ -75,17 +69,14 @@ public:
           times_(tensors.tensors().size()),
           is_stepped_(tensors.tensors().size()),
           mixing_(options, tensors_, std::ssize(next_), through, peers_),
-          scalars_(through, 2) {
+          control_(options, through, peers_) {
         if (measure_every_ < 0)
             throw invalid_option("gossip: measure_every is " + std::to_string(measure_every_) +
                                  "; it must be at least 0");
-        if (measure_every_ > 0 || controlling::measures_exactly<control_options>) {
+        if (measure_every_ > 0 || control::measures_exactly) {
             study_.emplace(through, tensors_, measure_every_ > 0);
             if (by_shares) of_weight_.resize(static_cast<std::size_t>(tensors.size()));
         }
-        if constexpr (survives && !std::is_same_v<control_options, no_control> &&
-                      !std::is_same_v<control_options, fixed_rounds>)
-            peers_.will_sum();
     }
 
     /// Who mixes with whom, for logs.
@@ -102,7 +93,7 @@ public:
     /// Where ranks may come and go, what one rank has of the data is no other's concern.
     epoch_agreement begin_epoch(const epoch_plan& plan) {
         if constexpr (!survives) return epochs_.begin(plan);
-        pace_ = 1.0 / static_cast<double>(std::max<std::int64_t>(plan.rounds(), 1));
+        control_.begin_epoch(plan.rounds());
         return {.rounds = plan.rounds(), .stop = plan.stop != 0};
     }
 
@@ -142,7 +133,7 @@ public:
     void visit(Field&& field) requires(!survives && optimizing::can_be_saved<optimizer_options> &&
                                        mixing_rounds<Options, Transport>::can_be_saved) {
         optimizing::visit(optimizer_, visitor_of_own(field, "optimizer/"));
-        controlling::visit(control_, visitor_of_own(field, "control/"));
+        control_.visit(visitor_of_own(field, "control/"));
         mixing::visit(method_, visitor_of_own(field, "mixing/"));
         mixing_.visit(visitor_of_own(field, "mixing/"));
         if constexpr (by_shares) field("mixing/weight", weight_, kept::own);
@@ -182,7 +173,7 @@ private:
         // The mean of all is the method's affair, not the controller's, and of where steps led:
         // what is taken before the last one is not what ranks then have.
         const bool wants_mean = mixing::wants_mean(method_);
-        const bool mixes = wants_one() || wants_mean;
+        const bool mixes = control_.wants_one() || wants_mean;
         const bool mixes_first = combines_first && !wants_mean;
         at("compute");
         if (mixes) mixing_.begin(next_, method_);
@@ -218,13 +209,8 @@ private:
         std::fill(is_stepped_.begin(), is_stepped_.end(), false);
         before_.take(optimizer_);
         rate_ = optimizing::rate_at(optimizer_, where_);
-        mixing_.begin_step(where_, controlling::wants_mean(control_, where_));
-        asked_ = where_;
-        asked_rate_ = rate_;
-        if constexpr (survives) {
-            asked_ = peers_.begin_step(where_, pace_);
-            asked_rate_ = optimizing::rate_at(optimizer_, asked_);
-        }
+        control_.begin_step(where_, optimizer_);
+        mixing_.begin_step(where_, control_.wants_mean());
     }
 
     void take_copy(std::span<const float> parameters) {
@@ -335,24 +321,17 @@ private:
         }
     }
 
-    bool wants_one() {
-        if constexpr (survives)
-            if (const auto told = peers_.is_to_mix()) return *told;
-        return controlling::wants_one(control_, asked_);
-    }
-
     /// The round that was begun, and more until the controller has enough; after the mean of all
     /// there is nothing to mix.
     void mix(round_report& report, stopwatch<Transport>& watch) {
         consensus_report& found = report.consensus;
-        consensus_measure measure = control_.needs(asked_);
-        if constexpr (survives)
-            if (peers_.agrees()) measure = consensus_measure::estimate;
         for (found.rounds = 1;; ++found.rounds) {
             wait();
             mixing_.end();
             report.wait += watch.lap();
-            if (!wants_another(measure, found) || mixing::wants_mean(method_)) break;
+            const bool wants_another =
+                control_.wants_another(mixing_, squares_, found, [&] { return distance(found); });
+            if (!wants_another || mixing::wants_mean(method_)) break;
             mixing_.begin(next_, method_);
             mixing_.release_all();
         }
@@ -363,51 +342,11 @@ private:
         for (tensor_times& t : times_) t.arrived = t.decoded = since_begun();
     }
 
-    bool wants_another(consensus_measure measure, consensus_report& found) {
-        consensus_reading now = read(measure, found);
-        const auto ask = [&] {
-            found.target = controlling::target(control_, now);
-            return control_.wants_another(now);
-        };
-        if constexpr (survives) {
-            if (measure == consensus_measure::nothing) return ask();
-            const double change = mixing_.change();
-            // Who sums up decides for all; the others' controllers hear of it as well.
-            return peers_
-                .sum({change * change, squares_},
-                     [&](round_verdict& all) {
-                         const double n = all.ranks;
-                         found.estimate = now.distance = std::sqrt(all.sums.change / n);
-                         found.gradient_norm = now.gradient_norm = std::sqrt(all.sums.gradient / n);
-                         all.another = ask();
-                         all.skips_next =
-                             !controlling::wants_one(control_, peers_.next_step(asked_, 1));
-                     })
-                .another;
-        }
-        return ask();
-    }
-
-    consensus_reading read(consensus_measure measure, consensus_report& found) {
-        consensus_reading now{.where = asked_,
-                              .learning_rate = asked_rate_,
-                              .rounds = static_cast<int>(found.rounds),
-                              .second_singular_value = mixing_.second_singular_value(),
-                              .period = mixing_.summary().period};
-        if (survives || measure == consensus_measure::nothing) return now;
-        const double change = mixing_.change();
-        scalar_ = {static_cast<float>(std::isnan(change) ? 0.0 : change * change),
-                   static_cast<float>(squares_)};
-        scalars_.start(scalar_, {channels::gossip, 1u << 29, mixing_.done()});
-        collectives::run(*through_, scalars_);
-        const double n = through_->size();
-        if (!by_copies) found.estimate = now.distance = std::sqrt(scalar_[0] / n);
-        found.gradient_norm = now.gradient_norm = std::sqrt(scalar_[1] / n);
-        if (measure == consensus_measure::exact) {
-            found.distance = now.distance = study_->distance(values(), studied_++);
-            found.squared_distances = study_->squared_distances();
-        }
-        return now;
+    /// Measured exactly.
+    double distance(consensus_report& found) {
+        found.distance = study_->distance(values(), studied_++);
+        found.squared_distances = study_->squared_distances();
+        return found.distance;
     }
 
     /// As parameters are: by shares what a rank has over its weight.
@@ -425,8 +364,7 @@ private:
         found.learning_rate = rate_;
         if (!studies_) return;
         at("measure");
-        found.distance = study_->distance(values(), studied_++);
-        found.squared_distances = study_->squared_distances();
+        (void)distance(found);
         found.critical = study_->critical_distance(parameters, rate_, studied_++);
         found.gradient_norm = study_->gradient_norm();
     }
@@ -471,7 +409,6 @@ private:
 
     layout tensors_;
     Transport* through_;
-    controller_state<control_options> control_;
     method_state method_;
     optimizer_state optimizer_;
     optimizer_snapshot<optimizer_state> before_;
@@ -484,19 +421,16 @@ private:
     std::vector<tensor_times> times_;
     std::vector<bool> is_stepped_;
     round_info where_;
-    round_info asked_;   // the same for the controller: where ranks may come and go, alike on all
-    double pace_ = 0.0;  // epochs a step, there
     time_point began_{};
     duration computing_{}, computed_{}, left_{};
-    double rate_ = 0.0, asked_rate_ = 0.0;
+    double rate_ = 0.0;
     double squares_ = 0.0;  // of the gradient
     double weight_ = 1.0;
     std::uint64_t studied_ = 0;  // exact measurements
     bool studies_ = false;
-    std::array<float, 2> scalar_{};
     // Last: transfers end before the memory goes.
     mixing_rounds<Options, Transport> mixing_;
-    collectives::all_reduce<Transport> scalars_;
+    control control_;
     std::optional<consensus_study<Transport>> study_;
 };
 

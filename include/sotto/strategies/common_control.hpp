@@ -1,0 +1,131 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+#include "sotto/collectives/all_reduce.hpp"
+#include "sotto/collectives/operation.hpp"
+#include "sotto/consensus/consensus_controller.hpp"
+#include "sotto/consensus/fixed_rounds.hpp"
+#include "sotto/core/round_info.hpp"
+#include "sotto/mixing/mixing_method.hpp"
+#include "sotto/optimizers/optimizer.hpp"
+#include "sotto/strategies/consensus_report.hpp"
+#include "sotto/strategies/gossip_peers.hpp"
+#include "sotto/strategies/mixing_rounds.hpp"
+#include "sotto/transports/transport.hpp"
+
+namespace sotto {
+
+/// One rank's controller of gossip, which all ranks ask alike: it is told of distances that they
+/// find together. Where ranks may come and go, one of them decides for all.
+///   wire    where it wants to know of distances, an all-reduce of 8 bytes each round, or a word
+///           of each rank to one of them and back
+template <class Options, class Transport>
+class common_control {
+    using options_type = std::remove_cvref_t<decltype(std::declval<Options>().control)>;
+    using method = std::remove_cvref_t<decltype(std::declval<Options>().mixing)>;
+    using peers = typename peers_of_gossip<Options, Transport>::type;
+
+    static constexpr bool survives = survives_losses<Options>;
+
+public:
+    static constexpr bool measures_exactly = controlling::measures_exactly<options_type>;
+
+    common_control(const Options& options, Transport& through, peers& with)
+        : through_(&through), peers_(&with), state_(options.control.bind()), sums_(through, 2) {
+        if constexpr (survives && !std::is_same_v<options_type, no_control> &&
+                      !std::is_same_v<options_type, fixed_rounds>)
+            peers_->will_sum();
+    }
+
+    /// `rounds`: steps of this rank in the epoch that begins.
+    void begin_epoch(std::int64_t rounds) noexcept {
+        pace_ = 1.0 / static_cast<double>(std::max<std::int64_t>(rounds, 1));
+    }
+
+    void begin_step(const round_info& where, const auto& optimizer) {
+        asked_ = where;
+        if constexpr (survives) asked_ = peers_->begin_step(where, pace_);
+        rate_ = optimizing::rate_at(optimizer, asked_);
+    }
+
+    /// Whether all rounds of the step are exact means.
+    bool wants_mean() const { return controlling::wants_mean(state_, asked_); }
+
+    /// Whether the step has any.
+    bool wants_one() {
+        if constexpr (survives)
+            if (const auto told = peers_->is_to_mix()) return *told;
+        return controlling::wants_one(state_, asked_);
+    }
+
+    /// Whether there is to be another after the last one, the `found.rounds`th of the step.
+    ///   squares   of this rank's gradient
+    ///   measure   tells the exact distance, where it is asked for
+    template <class Measure>
+    bool wants_another(const mixing_rounds<Options, Transport>& mixing, double squares,
+                       consensus_report& found, Measure measure) {
+        consensus_reading now{.where = asked_,
+                              .learning_rate = rate_,
+                              .rounds = static_cast<int>(found.rounds),
+                              .second_singular_value = mixing.second_singular_value(),
+                              .period = mixing.summary().period};
+        const consensus_measure needed = state_.needs(asked_);
+        if constexpr (survives) {
+            if (needed == consensus_measure::nothing && !peers_->agrees()) return ask(now, found);
+            const double change = mixing.change();
+            // Who sums up decides for all; the others' controllers hear of it as well.
+            return peers_
+                ->sum({change * change, squares},
+                      [&](round_verdict& all) {
+                          tell(now, found, all.sums.change, all.sums.gradient, all.ranks);
+                          all.another = ask(now, found);
+                          all.skips_next =
+                              !controlling::wants_one(state_, peers_->next_step(asked_, 1));
+                      })
+                .another;
+        } else {
+            if (needed != consensus_measure::nothing) {
+                const double change = mixing.change();
+                values_ = {static_cast<float>(std::isnan(change) ? 0.0 : change * change),
+                           static_cast<float>(squares)};
+                sums_.start(values_, {channels::gossip, 1u << 29, mixing.done()});
+                collectives::run(*through_, sums_);
+                tell(now, found, values_[0], values_[1], through_->size());
+            }
+            if (needed == consensus_measure::exact) now.distance = measure();
+            return ask(now, found);
+        }
+    }
+
+    void visit(auto&& field) { controlling::visit(state_, field); }
+
+private:
+    bool ask(const consensus_reading& now, consensus_report& found) {
+        found.target = controlling::target(state_, now);
+        return state_.wants_another(now);
+    }
+
+    static void tell(consensus_reading& now, consensus_report& found, double change,
+                     double gradient, int ranks) {
+        if (!mixing::by_copies<method>) found.estimate = now.distance = std::sqrt(change / ranks);
+        found.gradient_norm = now.gradient_norm = std::sqrt(gradient / ranks);
+    }
+
+    Transport* through_;
+    peers* peers_;
+    controller_state<options_type> state_;
+    round_info asked_;  // of the step; where ranks may come and go, alike on all
+    double rate_ = 0.0;
+    double pace_ = 0.0;  // epochs a step
+    std::array<float, 2> values_{};
+    collectives::all_reduce<Transport> sums_;
+};
+
+}  // namespace sotto
