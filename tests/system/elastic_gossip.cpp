@@ -38,6 +38,7 @@
 #include "sotto/topologies/torus.hpp"
 #include "sotto/trainer/trainer.hpp"
 #include "sotto/transports/run_simulated.hpp"
+#include "support/effort.hpp"
 #include "support/fault_seeds.hpp"
 #include "support/numbers.hpp"
 #include "support/pulled_apart.hpp"
@@ -108,7 +109,7 @@ TEST_CASE("while nobody is lost controllers ask for as many rounds") {
 
 TEST_CASE("whenever a rank dies the others go on, and then their mean is kept") {
     const auto check = [](auto strategy, int ranks) {
-        for (int at = 0; at < 16; ++at) {
+        for (int at = 0; at < 16; at += testing::tries(1, 3)) {
             CAPTURE(at);
             simulated_options options = network(static_cast<std::uint64_t>(at));
             const int victim = at % ranks;
@@ -146,7 +147,7 @@ TEST_CASE("whenever a rank dies the others go on, and then their mean is kept") 
 
 TEST_CASE("a rank that comes again fetches parameters, and mixes on to the end") {
     const auto check = [](auto strategy, int ranks) {
-        for (int at = 0; at < 12; ++at) {
+        for (int at = 0; at < 12; at += testing::tries(1, 5)) {
             CAPTURE(at);
             simulated_options options = network(static_cast<std::uint64_t>(at));
             const int victim = at % ranks;
