@@ -74,16 +74,19 @@ struct average_with {
     }
 };
 
+SOTTO_INLINE void fetch_all_ahead(const float* own, const weighted_values* others, std::size_t n,
+                                  std::size_t i) noexcept {
+    fetch_ahead(own + i);
+    for (std::size_t j = 0; j < n; ++j) fetch_ahead(others[j].values.data() + i);
+}
+
 /// Values that move towards those of others, and by how much they move.
 struct mixed_values {
     float* own;
     const weighted_values* others;
     std::size_t n;
 
-    SOTTO_INLINE void ahead(std::size_t i) const noexcept {
-        fetch_ahead(own + i);
-        for (std::size_t j = 0; j < n; ++j) fetch_ahead(others[j].values.data() + i);
-    }
+    SOTTO_INLINE void ahead(std::size_t i) const noexcept { fetch_all_ahead(own, others, n, i); }
 
     template <class V, class Wide>
     SOTTO_INLINE void at(std::size_t i, Wide& to) const noexcept {
@@ -109,10 +112,7 @@ struct shared_values {
     std::size_t n;
     float over_before, over_after;
 
-    SOTTO_INLINE void ahead(std::size_t i) const noexcept {
-        fetch_ahead(own + i);
-        for (std::size_t j = 0; j < n; ++j) fetch_ahead(others[j].values.data() + i);
-    }
+    SOTTO_INLINE void ahead(std::size_t i) const noexcept { fetch_all_ahead(own, others, n, i); }
 
     template <class V, class Wide>
     SOTTO_INLINE void at(std::size_t i, Wide& to) const noexcept {

@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <exception>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -22,6 +21,7 @@
 #include "sotto/kernels/arithmetic.hpp"
 #include "sotto/optimizers/optimizer.hpp"
 #include "sotto/strategies/common_epochs.hpp"
+#include "sotto/strategies/guarded.hpp"
 #include "sotto/strategies/host_lane.hpp"
 #include "sotto/strategies/lane.hpp"
 #include "sotto/strategies/small_groups.hpp"
@@ -80,20 +80,8 @@ public:
 
     template <class Model>
     round_report round(task<Model>& job, std::span<float> parameters) {
-        try {
-            return attempt(job, parameters);
-        } catch (const peer_failure&) {
-            undo();
-            throw;
-        } catch (const std::exception& e) {
-            undo();
-            give_up(e.what());
-            throw;
-        } catch (...) {
-            undo();
-            give_up("it threw something that is not a std::exception");
-            throw;
-        }
+        return detail::guarded(
+            *through_, [&] { return attempt(job, parameters); }, [this]() noexcept { undo(); });
     }
 
     /// Everything to be saved, by name. It is not there where something would be left out.
@@ -178,11 +166,6 @@ private:
             report.hidden = hidden_;
         }
         return report;
-    }
-
-    /// The others must not wait for this rank; one that is alone may try again.
-    void give_up(const char* cause) noexcept {
-        if (through_->size() > 1) through_->fail(cause);
     }
 
     void undo() noexcept {

@@ -8,7 +8,7 @@ namespace sotto::detail {
 
 /// Does a rank's part of what others wait for. Should it throw, what it began is undone; and where
 /// that was no other rank's failure, of which all hear anyway, they are told, so that they end with
-/// its cause.
+/// its cause. A rank that is alone may try again.
 template <class Transport, class Action, class Undo>
 auto guarded(Transport& through, Action action, Undo undo) -> decltype(action()) {
     const auto give_up = [&](const char* cause) noexcept {

@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <exception>
 #include <optional>
 #include <span>
 #include <string>
@@ -20,6 +19,7 @@
 #include "sotto/core/large_pages.hpp"
 #include "sotto/core/layout.hpp"
 #include "sotto/kernels/reductions.hpp"
+#include "sotto/strategies/guarded.hpp"
 #include "sotto/strategies/rank_loss.hpp"
 #include "sotto/strategies/server_link.hpp"
 #include "sotto/strategies/server_memory.hpp"
@@ -180,23 +180,8 @@ private:
 
     template <class Action>
     auto guarded(Action action) -> decltype(action()) {
-        try {
-            return action();
-        } catch (const peer_failure&) {
-            compressing::rollback(compressor_);
-            throw;
-        } catch (const std::exception& e) {
-            give_up(e.what());
-            throw;
-        } catch (...) {
-            give_up("it threw something that is no std::exception");
-            throw;
-        }
-    }
-
-    void give_up(const char* cause) noexcept {
-        compressing::rollback(compressor_);
-        if (through_->size() > 1) through_->fail(cause);
+        return detail::guarded(*through_, action,
+                               [this]() noexcept { compressing::rollback(compressor_); });
     }
 
     template <class Model>
