@@ -63,7 +63,6 @@ case ${1:-} in
         esac
         ;;
     bench)
-        need_header libbenchmark-dev benchmark/benchmark.h
         need jq jq
         need_header libssl-dev openssl/ssl.h
         need python3 python3
@@ -80,7 +79,6 @@ case ${1:-} in
         need clang clang++
         need libclang-rt-dev /usr/lib/llvm-*/lib/clang/*/lib/linux/libclang_rt.fuzzer-*.a
         need_header doctest-dev doctest/doctest.h
-        need_header libbenchmark-dev benchmark/benchmark.h
         need pkg-config pkg-config
         need python3 python3
         need jq jq
