@@ -2,8 +2,13 @@
 
 option(SOTTO_WERROR "Warnings in our tests and examples are errors" OFF)
 option(SOTTO_QUICK "Optimise our tests, examples and benchmarks less: they compile in half the time" OFF)
-# What tests kernels needs all of their variants, as fast as they are.
-set(sotto_needs_kernels "^(unit_(kernels|wire|compressors|nn|models|threads)|golden|system_selection_beyond_32_bits|example_quickstart)$")
+# What tests kernels needs all of their variants, as fast as they are; in a quick build only what is nearest to them.
+if(SOTTO_QUICK)
+    set(sotto_needs_kernels "^(unit_(kernels|nn)|golden|system_selection_beyond_32_bits|example_quickstart)$")
+else()
+    set(sotto_needs_kernels
+        "^(unit_(kernels|wire|compressors|nn|models|threads)|golden|system_selection_beyond_32_bits|example_quickstart)$")
+endif()
 # What takes longest to compile and seconds to run. The tests of single parts, which are many more,
 # are optimised all the same.
 set(sotto_needs_no_speed "^(contract_strategies|system_(allocations|failures|launched_training|resume_exactly)|example_(compare_runs|deep_gradient_compression))$")
