@@ -197,6 +197,7 @@ set(sotto_headers
     include/sotto/strategies/all_reduce_state.hpp
     include/sotto/strategies/arrival.hpp
     include/sotto/strategies/arrival_order.hpp
+    include/sotto/strategies/arrival_paths.hpp
     include/sotto/strategies/attendance.hpp
     include/sotto/strategies/changed_entries.hpp
     include/sotto/strategies/common_control.hpp

@@ -297,19 +297,4 @@ private:
     std::vector<bool> waits_;  // for an answer
 };
 
-/// Where a server may come again: what its earlier processes wrote stays, and the next one goes on
-/// in PATH.2, PATH.3 and so on, the first that is not there.
-inline std::filesystem::path free_arrivals_path(const std::filesystem::path& path) {
-    std::filesystem::path found = path;
-    for (int process = 2; std::filesystem::exists(found); ++process)
-        found = path.string() + "." + std::to_string(process);
-    return found;
-}
-
-/// Each server has an order of its own: the first in PATH, others in PATH.rank1 and so on.
-inline std::filesystem::path arrivals_path(const std::filesystem::path& path, int server) {
-    return server == 0 ? path
-                       : std::filesystem::path(path.string() + ".rank" + std::to_string(server));
-}
-
 }  // namespace sotto

@@ -19,6 +19,7 @@
 #include "sotto/core/large_pages.hpp"
 #include "sotto/core/layout.hpp"
 #include "sotto/kernels/reductions.hpp"
+#include "sotto/strategies/arrival_paths.hpp"
 #include "sotto/strategies/guarded.hpp"
 #include "sotto/strategies/rank_loss.hpp"
 #include "sotto/strategies/server_link.hpp"
@@ -56,6 +57,8 @@ public:
           read_(static_cast<std::size_t>(tensors.size())),
           tensor_bytes_(tensors.tensors().size()) {
         require_one_server_for_backups(options);
+        require_arrivals_apart(options.servers.record_arrivals, options.servers.replay_arrivals,
+                               roles_.servers());
         compressing::visit(compressor_, [this](std::string_view, auto&& value, auto...) {
             if constexpr (requires { value.size_bytes(); })
                 remembered_ += static_cast<double>(value.size_bytes());

@@ -23,6 +23,7 @@
 #include "sotto/core/layout.hpp"
 #include "sotto/optimizers/optimizer.hpp"
 #include "sotto/strategies/arrival_order.hpp"
+#include "sotto/strategies/arrival_paths.hpp"
 #include "sotto/strategies/memory_of_server.hpp"
 #include "sotto/strategies/server_memory.hpp"
 #include "sotto/strategies/server_report.hpp"
