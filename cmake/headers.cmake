@@ -353,6 +353,7 @@ set(sotto_headers
     include/sotto/transports/packet_streams.hpp
     include/sotto/transports/packet_transport.hpp
     include/sotto/transports/rank_queue.hpp
+    include/sotto/transports/remarks.hpp
     include/sotto/transports/ring_queue.hpp
     include/sotto/transports/run_in_process.hpp
     include/sotto/transports/run_simulated.hpp

@@ -32,6 +32,7 @@
 #include "sotto/strategies/stopwatch.hpp"
 #include "sotto/strategies/strategy.hpp"
 #include "sotto/strategies/work_of_gradient.hpp"
+#include "sotto/transports/remarks.hpp"
 #include "sotto/transports/tolerant_transport.hpp"
 #include "sotto/transports/transport.hpp"
 #include "sotto/wire/push.hpp"
@@ -48,6 +49,7 @@ public:
     parameter_server_state(const Options& options, const layout& tensors, Transport& through)
         : tensors_(tensors),
           through_(&through),
+          says_(remarks::of(through)),
           roles_(options.servers.servers, options.servers.dedicated, through.rank(),
                  through.size()),
           shards_(shards_of(tensors_, roles_.servers())),
@@ -304,8 +306,19 @@ private:
         });
     }
 
+    std::string told(int rank) const {
+        const bool serves = rank < roles_.servers();
+        const bool works = roles_.worker_of(rank) >= 0;
+        return "rank " + std::to_string(rank) +
+               (!serves ? ", a worker,"
+                : works ? ", a server and worker,"
+                        : ", a server,");
+    }
+
     /// The server has come again since it went.
     void note_lost(int server, std::int64_t rounds) {
+        says_.say(told(server) + " came again without " + std::to_string(rounds) +
+                  " of this rank's rounds that it had acknowledged");
         const auto went = std::find_if(losses_.rbegin(), losses_.rend(),
                                        [&](const rank_loss& l) { return l.rank == server; });
         if (went != losses_.rend())
@@ -342,14 +355,17 @@ private:
                 if (serving_)
                     change->is_here ? serving_->came(rank) : serving_->went(rank, change->left);
                 if (link) change->is_here ? link->came() : link->went(change->left);
-                if (!change->is_here && !change->left)
-                    losses_.push_back({.rank = rank, .cause = std::move(change->cause)});
+                if (change->is_here) says_.say(told(rank) + " is there again");
+                if (change->is_here || change->left) continue;
+                says_.say(told(rank) + " went: " + change->cause);
+                losses_.push_back({.rank = rank, .cause = std::move(change->cause)});
             }
         }
     }
 
     layout tensors_;
     Transport* through_;
+    remarks says_;
     server_roles roles_;
     std::vector<shard> shards_;
     layout worked_;  // what gradients are computed of: nothing where this rank only serves

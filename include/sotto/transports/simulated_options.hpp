@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdint>
+#include <cstdio>
 #include <string>
 #include <vector>
 
@@ -67,6 +68,25 @@ struct simulated_options {
         return lines.empty() ? line : lines[static_cast<std::size_t>(rank)];
     }
 };
+
+/// Its figures, in words for whoever reads times of it.
+inline std::string describe(const simulated_options& of) {
+    const auto megabits = [](double bytes_per_second) { return 8e-6 * bytes_per_second; };
+    char text[200];
+    std::snprintf(text, sizeof text, "%.6g Mbit/s of payload out and %.6g in, latency %.6g ms",
+                  megabits(of.line.out), megabits(of.line.in), 1e3 * in_seconds(of.line.latency));
+    std::string out = of.lines.empty() ? text : "lines that differ by rank";
+    std::snprintf(text, sizeof text, ", seed %llu; each rank %.6g Gflop/s and %.6g GB/s of memory",
+                  static_cast<unsigned long long>(of.seed), 1e-9 * of.machine.flops,
+                  1e-9 * of.machine.bytes);
+    out += text;
+    if (const auto* const one = of.slowness.target<speeds::one_slow>(); one && one->factor != 1.0) {
+        std::snprintf(text, sizeof text, ", rank %d %.6g times slower", one->rank, one->factor);
+        out += text;
+    }
+    if (!of.faults.empty()) out += ", faults: " + std::to_string(of.faults.size());
+    return out;
+}
 
 namespace detail::simulation {
 
