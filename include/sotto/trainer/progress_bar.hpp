@@ -57,7 +57,7 @@ public:
         if (serves_alone && !info.over)
             std::fprintf(out_, "progress is shown on rank %d, the first worker\n", alone);
         if (info.rank == alone && info.world_size > 1 && !info.in_step && !info.over)
-            std::fprintf(out_, "workers are not in step: losses are rank %d's own\n", alone);
+            std::fprintf(out_, "workers need not be in step: losses are rank %d's own\n", alone);
         simulated_ = info.simulated_network.empty() ? "" : " (simulated)";
         if (info.rank == 0 && !info.simulated_network.empty() && !info.over)
             std::fprintf(out_, "times are simulated, on a network of %s\n",

@@ -96,9 +96,10 @@ inline std::string said_of_losses(std::span<const run_log> runs) {
             "hold, or its mean where they differ.";
     const std::string others = names_where(runs, [&](const run_log& run) { return !in_step(run); });
     if (!others.empty())
-        out += " Workers of <b>" + others +
-               "</b> are not in step: losses are of one worker’s own examples, and evaluations of "
-               "the parameters that it had then.";
+        out +=
+            " Workers of <b>" + others +
+            "</b> need not be in step: losses are of one worker’s own examples, and evaluations of "
+            "the parameters that it had then.";
     return out + "</p>";
 }
 

@@ -586,7 +586,7 @@ TEST_CASE("a log says whether ranks are in step and which network was simulated,
             has(text, "are simulated seconds, which no machine took, on a network of 1000 Mbit/s"));
         CHECK(has(text, "simulated seconds</text>"));
         CHECK(has(text, "Loss while training, of rank 1 alone"));
-        CHECK(has(text, "are not in step"));
+        CHECK(has(text, "need not be in step"));
     }
     const run_log measured = made_up("measured", 20, 1.0, 0.9);
     const std::string alone = page({measured});
@@ -595,4 +595,19 @@ TEST_CASE("a log says whether ranks are in step and which network was simulated,
     const std::string both = page({measured, read});
     CHECK(has(both, "seconds, some of them simulated"));
     CHECK(has(both, "Loss while training, of all ranks or of one"));
+}
+
+TEST_CASE("the progress bar says whose losses it shows, and that times are simulated") {
+    const std::string text = written_by([](progress_bar& bar) {
+        bar.on_begin(
+            {.world_size = 2, .epochs = 1, .in_step = false, .simulated_network = "8 Mbit/s"});
+        bar.on_epoch({.epoch = 1, .seconds = 2.0});
+        fit_report report;
+        report.served = made_up_server();
+        bar.on_end(report);
+    });
+    CHECK(has(text, "workers need not be in step: losses are rank 0's own\n"));
+    CHECK(has(text, "times are simulated, on a network of 8 Mbit/s\n"));
+    CHECK(has(text, "  2.0 s (simulated)\n"));
+    CHECK(has(text, "held back by the server 0.50 s (simulated)\n"));
 }
