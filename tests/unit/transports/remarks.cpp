@@ -72,6 +72,7 @@ TEST_CASE("a simulated network is told by its figures") {
     network.slowness = speeds::one_slow{.rank = 1, .factor = 2.5};
     network.faults = {network_fault::crash(1, std::chrono::seconds(1))};
     CHECK(describe(network).ends_with(", rank 1 2.5 times slower, faults: 1"));
-    network.lines = {{}, {}};
-    CHECK(describe(network).starts_with("lines that differ by rank, seed 3"));
+    network.lines = {network.line, {.out = 3e6, .in = 2e6, .latency = {}}};
+    CHECK(describe(network).starts_with(
+        "8 to 24 Mbit/s of payload out and 16 in, latency 0 to 5 ms, seed 3; "));
 }
