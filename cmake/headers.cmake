@@ -197,6 +197,7 @@ set(sotto_headers
     include/sotto/strategies/all_reduce_state.hpp
     include/sotto/strategies/arrival.hpp
     include/sotto/strategies/arrival_order.hpp
+    include/sotto/strategies/arrival_paths.hpp
     include/sotto/strategies/attendance.hpp
     include/sotto/strategies/changed_entries.hpp
     include/sotto/strategies/common_control.hpp
@@ -305,6 +306,7 @@ set(sotto_headers
     include/sotto/trainer/report_servers.hpp
     include/sotto/trainer/report_style.hpp
     include/sotto/trainer/report_summary.hpp
+    include/sotto/trainer/report_terms.hpp
     include/sotto/trainer/report_text.hpp
     include/sotto/trainer/report_timeline.hpp
     include/sotto/trainer/reports.hpp
@@ -352,6 +354,7 @@ set(sotto_headers
     include/sotto/transports/packet_streams.hpp
     include/sotto/transports/packet_transport.hpp
     include/sotto/transports/rank_queue.hpp
+    include/sotto/transports/remarks.hpp
     include/sotto/transports/ring_queue.hpp
     include/sotto/transports/run_in_process.hpp
     include/sotto/transports/run_simulated.hpp

@@ -138,5 +138,11 @@ int main(int argc, char** argv) {
                    "A file for ten steps of Deep Gradient Compression, to be opened in "
                    "ui.perfetto.dev or chrome://tracing");
     app.add_flag("--quick", s.quick, "The same in seconds");
-    return examples::run(app, argc, argv, [&] { return learn(s); });
+    return examples::run(app, argc, argv, [&] {
+        examples::require_writable({{"--report", s.report},
+                                    {"--trace", s.trace},
+                                    {"the log", "quickstart_dense.jsonl"},
+                                    {"the log", "quickstart_dgc.jsonl"}});
+        return learn(s);
+    });
 }

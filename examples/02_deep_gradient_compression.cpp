@@ -228,6 +228,7 @@ int main(int argc, char** argv) {
     examples::add_transport(app, s.transport);
     return examples::run(app, argc, argv, [&] {
         if (s.quick) s.passes = std::min<std::int64_t>(s.passes, 2);
+        examples::require_writable({{"--log", s.log}});
         with_selector(s);
         return 0;
     });

@@ -3,16 +3,21 @@
 // by how far the parameters have moved meanwhile (DC-ASGD).
 
 #include <sotto/sotto.hpp>
+#include <sotto/strategies/arrival_paths.hpp>
 #include <sotto/trainer/chrome_trace.hpp>
 #include <sotto/trainer/joined_ranks.hpp>
 #include <sotto/trainer/json_lines.hpp>
 #include <sotto/trainer/report.hpp>
+#include <sotto/trainer/server_summary.hpp>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
+#include <exception>
 #include <filesystem>
+#include <initializer_list>
+#include <optional>
 #include <string>
 #include <type_traits>
 
@@ -20,10 +25,13 @@
 
 namespace {
 
+constexpr int tensors = 4;  // of the model: weights and biases of two layers
+
 struct settings {
     std::string consistency = "asynchronous", compensator = "adaptive", compressor = "none";
     std::string log = "asynchronous_parameter_server.jsonl", checkpoints;
     std::string report = "asynchronous_parameter_server.html", trace;
+    std::string record, replay;
     double rate = 0.1, lambda = 2.0, density = 0.05;
     std::int64_t passes = 5;
     int bound = 3, backups = 0;
@@ -32,6 +40,20 @@ struct settings {
     examples::transport_options transport{};
     bool quick = false;
 };
+
+/// What a server saved, by what it says of itself: the launcher says of which rank a line is.
+void tell_of_saves(const std::optional<sotto::server_report>& server) {
+    if (!server) return;
+    const std::string rank = std::to_string(server->rank);
+    if (server->saves)
+        std::printf("the server on rank %s: %s\n", rank.c_str(),
+                    sotto::summary_of(*server->saves).c_str());
+    else
+        std::printf(
+            "the server on rank %s: nothing of the model was saved; --checkpoints FOLDER "
+            "has servers save\n",
+            rank.c_str());
+}
 
 void train(const settings& s, auto consistency, auto compensator, auto compressor) {
     using namespace sotto;
@@ -47,38 +69,33 @@ void train(const settings& s, auto consistency, auto compensator, auto compresso
             return trainer.fit(digits, epochs{s.passes}, progress_bar{},
                                json_lines{s.log, {.every_rank = true}}, more...);
         };
-        s.trace.empty() ? fit() : fit(chrome_trace{s.trace});
+        try {
+            s.trace.empty() ? fit() : fit(chrome_trace{s.trace});
+        } catch (const std::exception&) {
+            tell_of_saves(trainer.state().report_of_server());
+            throw;
+        }
+        tell_of_saves(trainer.state().report_of_server());
         if (!s.servers.survives) transport.agree(true);  // all ranks have written their logs
         if (transport.rank() != 0) return;
         const evaluation found = trainer.evaluate(unseen);
-        const auto version = trainer.state().server()->version();
-        std::printf("accuracy %.2f %% after %llu steps of the server, %.2f s\n",
-                    100.0 * found.accuracy, static_cast<unsigned long long>(version),
-                    in_seconds(transport.now() - began));
+        const bool simulated = !transport.simulated_network().empty();
+        std::printf("accuracy %.2f %% after %llu steps of the server, %.2f %s\n",
+                    100.0 * found.accuracy,
+                    static_cast<unsigned long long>(trainer.state().server()->version()),
+                    in_seconds(transport.now() - began), simulated ? "simulated s" : "s");
         write_report(read_json_lines_of_ranks(s.log), s.report,
                      {.title = "A parameter server and its workers"});
         std::printf("Who computed, waited and sent, and how late gradients came: %s\n",
                     std::filesystem::absolute(s.report).c_str());
-        if (s.servers.checkpoints.empty())
-            std::puts("Nothing of the model was saved: --checkpoints FOLDER has the servers save");
-        else if (version < static_cast<std::uint64_t>(s.servers.every))
-            std::printf("Nothing of the model was saved: that is due every %lld steps (--every)\n",
-                        static_cast<long long>(s.servers.every));
-        else
-            std::printf("Servers saved what they hold every %lld of their steps in %s\n",
-                        static_cast<long long>(s.servers.every),
-                        std::filesystem::absolute(s.servers.checkpoints).c_str());
     });
 }
 
 /// Each pair is a program of its own: not all are compiled, what is not is refused.
 void with_compensator(const settings& s, auto consistency) {
     using namespace sotto;
-    if (s.compressor == "dgc") {
-        if (s.compensator != "none")
-            throw invalid_option("--compressor dgc goes with --compensator none in this example");
+    if (s.compressor == "dgc")
         return train(s, consistency, no_compensation{}, dgc{.density = s.density});
-    }
     if (s.compensator == "none") return train(s, consistency, no_compensation{}, none{});
     if (s.compensator == "adaptive")
         return train(s, consistency, delay_compensation_adaptive{.lambda = s.lambda}, none{});
@@ -89,15 +106,68 @@ void with_compensator(const settings& s, auto consistency) {
         if (s.compensator == "ada-delay") return train(s, consistency, ada_delay{}, none{});
         return train(s, consistency, gap_aware{}, none{});
     }
-    throw invalid_option("--compensator " + s.compensator +
-                         " goes with --consistency asynchronous in this example");
+    throw invalid_option("--compensator " + s.compensator + " with --consistency " + s.consistency);
+}
+
+/// Flags that contradict each other, or do nothing together.
+void require_sensible(const CLI::App& app, const settings& s) {
+    using examples::require_effect, examples::refuse;
+    const auto has = [&](const std::string& value, std::initializer_list<const char*> those) {
+        return std::find(those.begin(), those.end(), value) != those.end();
+    };
+    require_effect(app, "--bound", has(s.consistency, {"stale", "dynamic"}),
+                   "--consistency stale and dynamic");
+    require_effect(app, "--backups", s.consistency == "bulk", "--consistency bulk");
+    require_effect(app, "--density", s.compressor == "dgc", "--compressor dgc");
+    if (s.compressor == "dgc" && s.compensator != "none")
+        refuse("--compensator", s.compensator, "none goes with --compressor dgc in this example");
+    if (s.consistency != "asynchronous" && !has(s.compensator, {"none", "adaptive"}))
+        refuse("--compensator", s.compensator,
+               "none and adaptive go with --consistency " + s.consistency +
+                   " in this example; the others with asynchronous");
+    require_effect(app, "--lambda", has(s.compensator, {"adaptive", "constant"}),
+                   "--compensator adaptive and constant");
+    require_effect(app, "--every", !s.checkpoints.empty(), "--checkpoints FOLDER");
+    require_effect(app, "--patience", s.servers.survives, "--survives");
+    require_effect(app, "--survives",
+                   s.transport.kind == examples::transport_kind::tcp ||
+                       s.transport.kind == examples::transport_kind::simulated,
+                   "--transport tcp and simulated: on others the loss of a rank ends the job");
+
+    const int servers = s.servers.servers, ranks = examples::ranks_of(s.transport);
+    const int workers = s.servers.dedicated ? ranks - servers : ranks;
+    if (ranks > 0 && (servers > ranks || workers < 1))
+        refuse("--servers", std::to_string(servers),
+               "of " + std::to_string(ranks) + " ranks at most " +
+                   (s.servers.dedicated ? std::to_string(ranks - 1) +
+                                              " can serve, unless they work too (--servers-work)"
+                                        : "all can serve"));
+    if (servers > tensors)
+        refuse("--servers", std::to_string(servers),
+               "the model has " + std::to_string(tensors) +
+                   " tensors, of which each server needs one at least");
+    if (ranks > 0 && s.backups >= workers)
+        refuse("--backups", std::to_string(s.backups),
+               "a round needs a gradient of at least one of the " + std::to_string(workers) +
+                   " workers: 0 to " + std::to_string(workers - 1) + " were expected");
+    if (s.backups > 0 && servers > 1)
+        refuse("--backups", std::to_string(s.backups),
+               "each of " + std::to_string(servers) +
+                   " servers would drop the gradients of others; --servers 1 was expected");
+    if (const auto shared = sotto::shared_arrivals(s.record, s.replay, servers))
+        refuse("--record", s.record,
+               "--replay is '" + s.replay + "', and both are of '" + shared->string() +
+                   "', which would be emptied before it is read; another file was expected");
+    examples::require_readable("--replay", s.replay);
+    examples::require_folder("--checkpoints", s.checkpoints);
+    examples::require_writable(
+        {{"--log", s.log}, {"--report", s.report}, {"--trace", s.trace}, {"--record", s.record}});
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
     settings s;
-    std::string record, replay;
     CLI::App app{"Trains by a parameter server", "asynchronous_parameter_server"};
     app.option_defaults()->always_capture_default();
     app.add_option("--consistency", s.consistency, "How far ranks may be apart")
@@ -106,38 +176,51 @@ int main(int argc, char** argv) {
         app.add_option("--compensator", s.compensator, "What is done about late gradients")
             ->check(CLI::IsMember(
                 {"none", "adaptive", "constant", "inverse", "ada-delay", "gap-aware"}));
-    app.add_option("--lambda", s.lambda, "Of the compensators adaptive and constant");
+    app.add_option("--lambda", s.lambda, "Of the compensators adaptive and constant")
+        ->check(examples::number_from(0.0, 1e6));
     app.add_option("--compressor", s.compressor, "How gradients are sent; dgc without compensator")
         ->check(CLI::IsMember({"none", "dgc"}));
-    app.add_option("--density", s.density, "dgc: the share of a gradient that is sent");
-    app.add_option("--bound", s.bound,
-                   "stale, dynamic: rounds that a worker may be ahead, at most");
-    app.add_option("--backups", s.backups, "bulk: workers that a round does not wait for");
+    app.add_option("--density", s.density, "dgc: the share of a gradient that is sent")
+        ->check(examples::number_above(0.0, 1.0));
+    app.add_option("--bound", s.bound, "stale, dynamic: rounds that a worker may be ahead, at most")
+        ->check(examples::number_from(0, 1e6));
+    app.add_option("--backups", s.backups, "bulk: workers that a round does not wait for")
+        ->check(examples::number_from(0, 1e6));
     app.add_flag("--survives", s.servers.survives,
                  "Workers and servers may die and come again, where the transport can");
-    app.add_option("--servers", s.servers.servers, "Ranks that serve");
+    app.add_option("--patience", s.servers.patience,
+                   "survives: seconds until a silent server, or the last worker, is given up")
+        ->check(examples::number_from(0.0, 1e9));
+    app.add_option("--servers", s.servers.servers, "Ranks that serve, each a range of the tensors")
+        ->check(examples::number_from(1, 1e6));
     app.add_flag(
         "--servers-work", [&](std::int64_t) { s.servers.dedicated = false; },
         "Those that serve also work");
     app.add_option("--checkpoints", s.checkpoints, "Folder in which servers save what they hold");
-    app.add_option("--every", s.servers.every, "Steps of a server from one save to the next");
-    app.add_option("--learning-rate", s.rate, "Of a step of the server");
-    app.add_option("--batch-size", s.training.batch_size, "Of one worker");
+    app.add_option("--every", s.servers.every, "Steps of a server from one save to the next")
+        ->check(examples::at_least_one);
+    app.add_option("--learning-rate", s.rate, "Of a step of the server")
+        ->check(examples::number_above(0.0, 1e6));
+    app.add_option("--batch-size", s.training.batch_size, "Of one worker")
+        ->check(examples::number_from(1, 1e6));
     app.add_option("--seed", s.training.seed, "Of starting values and the order of data");
-    app.add_option("--epochs", s.passes, "Passes over the data")->check(examples::at_least_one);
+    app.add_option("--epochs", s.passes, "Epochs: passes of each worker over its share of the data")
+        ->check(examples::at_least_one);
     app.add_option("--log", s.log, "JSON lines, a file for each rank");
     app.add_option("--report", s.report, "The HTML file to write");
     app.add_option("--trace", s.trace, "A file for ten steps, to be opened in ui.perfetto.dev");
-    app.add_option("--record", record, "A file for the order in which gradients came");
-    app.add_option("--replay", replay, "One whose order is followed: it all repeats, bit for bit");
+    app.add_option("--record", s.record, "A file for the order in which gradients came");
+    app.add_option("--replay", s.replay,
+                   "One whose order is followed: it all repeats, bit for bit");
     app.add_flag("--quick", s.quick, "A few seconds: fewer digits, at most 2 epochs");
     examples::add_transport(app, s.transport);
     return examples::run(app, argc, argv, [&] {
         if (s.quick) s.passes = std::min<std::int64_t>(s.passes, 2);
         if (s.compressor == "dgc" && compensator->count() == 0) s.compensator = "none";
+        require_sensible(app, s);
         s.servers.checkpoints = s.checkpoints;
-        s.servers.record_arrivals = record;
-        s.servers.replay_arrivals = replay;
+        s.servers.record_arrivals = s.record;
+        s.servers.replay_arrivals = s.replay;
         s.transport.seed = s.training.seed;
         s.transport.elastic = s.servers.survives;
         if (s.consistency == "asynchronous")

@@ -23,10 +23,10 @@
 namespace {
 
 struct settings {
-    double rate = 0.05, target = 0.35, flops = 1e9;
+    double rate = 0.05, target = 0.35;
     std::int64_t passes = 20;
     sotto::training_options training{};
-    examples::transport_options transport{.workers = 9, .slow = 5.0};
+    examples::transport_options transport{.workers = 9, .slow = 5.0, .flops = 1e9};
     std::string report = "stragglers.html";
     bool quick = false;
 };
@@ -44,7 +44,6 @@ outcome train(const settings& s, const auto& strategy) {
     const auto digits = data::digits(s.quick ? 2'000 : 10'000, random_stream{1});
     const auto unseen = data::digits(1'000, random_stream{2});
     simulated_options network = examples::network_of(s.transport);
-    network.machine.flops = s.flops;
     network.dead_after = {};
     outcome found;
     struct at_server {  // ranks of a simulated network run one at a time
@@ -103,29 +102,38 @@ int main(int argc, char** argv) {
     CLI::App app{"One slow worker, and five ways to live with it", "stragglers"};
     app.option_defaults()->always_capture_default();
     app.add_option("--ranks", s.transport.workers, "One of them serves, the others are workers")
-        ->check(CLI::Range(3, 1000));
+        ->check(examples::number_from(3, 1000));
     app.add_option("--slow", s.transport.slow, "How much slower the last rank computes")
-        ->check(CLI::Range(1.0, 1e6));
+        ->check(examples::number_from(1.0, 1e6));
     app.add_option("--megabits", s.transport.megabits, "Of every rank's line, a second")
-        ->check(CLI::Range(0.001, 1e6));
-    app.add_option("--learning-rate", s.rate, "By which each gradient moves, in rounds too");
-    app.add_option("--target", s.target, "Test loss at which the clock stops");
-    app.add_option("--epochs", s.passes, "Passes of each worker over its share, at most")
+        ->check(examples::number_from(0.001, 1e6));
+    app.add_option("--flops", s.transport.flops, "That every rank computes a second")
+        ->check(examples::number_from(1e3, 1e18));
+    app.add_option("--learning-rate", s.rate, "By which each gradient moves, in rounds too")
+        ->check(examples::number_above(0.0, 1e6));
+    CLI::Option* const target_option =
+        app.add_option("--target", s.target, "Loss on unseen data at which the clock stops")
+            ->check(examples::number_above(0.0, 1e6));
+    app.add_option("--epochs", s.passes,
+                   "Epochs at most: passes of each worker over its share of the data")
         ->check(examples::at_least_one);
-    app.add_option("--batch-size", s.training.batch_size, "Of one worker");
+    app.add_option("--batch-size", s.training.batch_size, "Of one worker")
+        ->check(examples::number_from(1, 1e6));
     app.add_option("--seed", s.transport.seed, "Of speeds");
     app.add_option("--report", s.report, "The HTML file to write");
     app.add_flag("--quick", s.quick, "A few seconds: fewer digits, an easier target");
     return examples::run(app, argc, argv, [&] {
         using namespace sotto;
-        if (s.quick) s.target = 1.5;
+        examples::require_writable({{"--report", s.report}});
+        if (s.quick && target_option->count() == 0) s.target = 1.5;
         s.training.seed = s.transport.seed;
         const sgd by{.learning_rate = s.rate};
         const serving servers{.dedicated = true};
-        std::printf("%d workers, the last %.3g times slower than the others\n",
-                    s.transport.workers - 1, s.transport.slow);
+        std::printf("%d workers, the last %.3g times slower than the others, on a network of\n%s\n",
+                    s.transport.workers - 1, s.transport.slow,
+                    describe(examples::network_of(s.transport)).c_str());
         std::puts(
-            "Seconds are the simulated network's, steps the server's. Every gradient moves by the\n"
+            "Seconds are simulated, steps the server's. Every gradient moves by the\n"
             "whole rate: gradients of a round are added (averaged = false). The default of rounds\n"
             "and bounds is their mean, at which each moves by the rate / workers.");
         char target[32];
@@ -136,7 +144,7 @@ int main(int argc, char** argv) {
             outcome found = train(s, strategy);
             char seconds[48];
             if (found.seconds)
-                std::snprintf(seconds, sizeof seconds, "%.2f s", *found.seconds);
+                std::snprintf(seconds, sizeof seconds, "%.2f sim. s", *found.seconds);
             else
                 std::snprintf(seconds, sizeof seconds, "not in %lld epochs",
                               static_cast<long long>(s.passes));

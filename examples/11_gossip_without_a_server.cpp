@@ -267,8 +267,10 @@ int main(int argc, char** argv) {
                    "Ranks have digits of their own, the more unlike the smaller this is; 0: alike");
     app.add_flag("--survives", s.survives,
                  "Ranks may die and come again, where the transport can; by adapt-then-combine");
-    app.add_option("--learning-rate", s.rate, "Of each rank's steps");
-    app.add_option("--batch-size", s.training.batch_size, "Of one rank");
+    app.add_option("--learning-rate", s.rate, "Of each rank's steps")
+        ->check(examples::number_above(0.0, 1e6));
+    app.add_option("--batch-size", s.training.batch_size, "Of one rank")
+        ->check(examples::number_from(1, 1e6));
     app.add_option("--seed", s.training.seed, "Of starting values and the order of data");
     app.add_option("--epochs", s.passes, "Passes over the data")->check(examples::at_least_one);
     app.add_option("--log", s.log, "JSON lines, a file for each rank");
@@ -296,6 +298,7 @@ int main(int argc, char** argv) {
             throw sotto::invalid_option(
                 "--control fraction needs --maxima LOG, of a run by --control none "
                 "--measure-every 1");
+        examples::require_writable({{"--log", s.log}, {"--report", s.report}});
         s.transport.seed = s.training.seed;
         s.transport.elastic = s.survives;
         with_method(s);

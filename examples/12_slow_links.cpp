@@ -72,29 +72,35 @@ int main(int argc, char** argv) {
     settings s;
     CLI::App app{"One job over slow links, in five ways", "slow_links"};
     app.option_defaults()->always_capture_default();
-    app.add_option("--ranks", s.transport.workers, "All of which work")->check(CLI::Range(2, 1000));
+    app.add_option("--ranks", s.transport.workers, "All of which work")
+        ->check(examples::number_from(2, 1000));
     app.add_option("--megabits", s.megabits, "Of every rank's line, a second")
-        ->check(CLI::Range(0.001, 1e6));
+        ->check(examples::number_from(0.001, 1e6));
     app.add_option("--latency", s.milliseconds, "Of every line, in milliseconds")
-        ->check(CLI::Range(0.0, 1e5));
+        ->check(examples::number_from(0.0, 1e5));
     app.add_option("--flops", s.flops, "That every rank computes a second")
-        ->check(CLI::Range(1e6, 1e18));
-    app.add_option("--every", s.every, "Steps of their own between two meetings")
-        ->check(examples::at_least_one);
-    app.add_option("--learning-rate", s.rate, "Of the ranks' steps");
-    app.add_option("--epochs", s.passes, "Passes over the data")->check(examples::at_least_one);
-    app.add_option("--batch-size", s.training.batch_size, "Of one rank");
+        ->check(examples::number_from(1e3, 1e18));
+    CLI::Option* const every =
+        app.add_option("--every", s.every, "Steps of their own between two meetings")
+            ->check(examples::at_least_one);
+    app.add_option("--learning-rate", s.rate, "Of the ranks' steps")
+        ->check(examples::number_above(0.0, 1e6));
+    CLI::Option* const passes = app.add_option("--epochs", s.passes, "Epochs: passes over the data")
+                                    ->check(examples::at_least_one);
+    app.add_option("--batch-size", s.training.batch_size, "Of one rank")
+        ->check(examples::number_from(1, 1e6));
     app.add_option("--seed", s.training.seed, "Of starting values and the order of data");
     app.add_option("--report", s.report, "The HTML file to write");
     app.add_flag("--quick", s.quick, "A few seconds: fewer digits, two epochs");
     return examples::run(app, argc, argv, [&] {
         using namespace sotto;
-        if (s.quick) s.passes = 2;
-        if (s.quick) s.every = 5;
+        examples::require_writable({{"--report", s.report}});
+        if (s.quick && passes->count() == 0) s.passes = 2;
+        if (s.quick && every->count() == 0) s.every = 5;
         const momentum_sgd heavy{.learning_rate = s.rate, .momentum = 0.9};
         const sgd plain{.learning_rate = s.rate};
         const local_steps seldom{.every = s.every};
-        std::printf("%d ranks, lines of %.6g Mbit/s and %.6g ms; seconds are the network's\n",
+        std::printf("%d ranks, lines of %.6g Mbit/s and %.6g ms; seconds are simulated\n",
                     s.transport.workers, s.megabits, s.milliseconds);
         std::printf("%-40s %10s %14s %8s %10s\n", "", "seconds", "MB a rank sent", "loss",
                     "accuracy");

@@ -3,11 +3,13 @@
 #include <sotto/core/bytes.hpp>
 #include <sotto/core/clock.hpp>
 #include <sotto/core/errors.hpp>
+#include <sotto/transports/remarks.hpp>
 #include <sotto/transports/tolerant_transport.hpp>
 #include <sotto/transports/transport.hpp>
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace examples {
@@ -35,6 +37,7 @@ public:
     virtual sotto::time_point now() const = 0;
     virtual void charge(sotto::work amount) = 0;
     virtual sotto::traffic counters() const = 0;
+    virtual std::string simulated_network() const = 0;
     /// Ranks may come and go.
     ///   errors  invalid_option: not on this transport
     virtual void tolerate() = 0;
@@ -69,6 +72,7 @@ public:
     sotto::time_point now() const override { return inner_.now(); }
     void charge(sotto::work amount) override { inner_.charge(amount); }
     sotto::traffic counters() const override { return inner_.counters(); }
+    std::string simulated_network() const override { return sotto::simulated_network_of(inner_); }
     void tolerate() override {
         if constexpr (tolerant)
             inner_.tolerate();

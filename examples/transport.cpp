@@ -1,7 +1,9 @@
 #include "transport.hpp"
 
 #include <sotto/core/errors.hpp>
+#include <sotto/core/placement.hpp>
 #include <sotto/launch/environment.hpp>
+#include <sotto/transports/remarks.hpp>
 #include <sotto/transports/run_in_process.hpp>
 #include <sotto/transports/run_simulated.hpp>
 #include <sotto/transports/speeds.hpp>
@@ -16,7 +18,6 @@
 
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <exception>
 #include <map>
 #include <string>
@@ -25,14 +26,18 @@ namespace examples {
 
 namespace {
 
-sotto::tcp_options tcp_place(const transport_options& chosen) {
+sotto::placement placed() {
     const sotto::placement place = sotto::launch::from_environment();
     if (place.launcher == "nobody")
         throw sotto::invalid_option(
             "--transport tcp: nobody says which rank this is. Start it by 'sotto_launch -n 4 "
             "PROGRAM --transport tcp', by torchrun or srun, or set SOTTO_RANK, SOTTO_SIZE, "
             "SOTTO_ADDRESS and SOTTO_PORT for each process");
-    auto options = sotto::tcp_options::at(place);
+    return place;
+}
+
+sotto::tcp_options tcp_place(const transport_options& chosen) {
+    auto options = sotto::tcp_options::at(placed());
     options.insecure_network = chosen.insecure_network;
     options.elastic = chosen.elastic;
     if (!chosen.secret.empty()) {
@@ -69,10 +74,25 @@ void over_mpi([[maybe_unused]] const std::function<void(any_transport&)>& f) {
 #endif
 }
 
+/// Flags that the chosen transport has no use for.
+void require_used(const CLI::App& app, transport_kind kind) {
+    const bool simulated = kind == transport_kind::simulated, tcp = kind == transport_kind::tcp;
+    require_effect(app, "--workers", simulated || kind == transport_kind::in_process,
+                   "--transport in-process and simulated; whoever starts the processes says how "
+                   "many there are, as 'sotto_launch -n 4' or 'mpirun -n 4'");
+    for (const char* const flag : {"--secret", "--insecure-network"})
+        require_effect(app, flag, tcp, "--transport tcp");
+    for (const char* const flag : {"--simulated-megabits", "--simulated-slow", "--simulated-flops"})
+        require_effect(app, flag, simulated, "--transport simulated");
+    if (app.get_option("--secret")->count() > 0)
+        require_effect(app, "--insecure-network", false, "no --secret");
+}
+
 }  // namespace
 
-std::string at_least_one(const std::string& number) {
-    return std::atoll(number.c_str()) >= 1 ? "" : "is " + number + "; it must be at least 1";
+int ranks_of(const transport_options& chosen) {
+    if (chosen.kind == transport_kind::tcp) return placed().size;
+    return chosen.kind == transport_kind::mpi ? 0 : chosen.workers;
 }
 
 void add_transport(CLI::App& app, transport_options& chosen) {
@@ -95,7 +115,7 @@ void add_transport(CLI::App& app, transport_options& chosen) {
         ->type_name("NAME")
         ->default_str("in-process");
     app.add_option("--workers", chosen.workers, "How many ranks there are, in-process or simulated")
-        ->check(at_least_one)
+        ->check(number_from(1, 10'000))
         ->capture_default_str();
     app.add_option("--secret", chosen.secret,
                    "tcp: a file alike on all machines, which keeps "
@@ -103,17 +123,25 @@ void add_transport(CLI::App& app, transport_options& chosen) {
     app.add_flag("--insecure-network", chosen.insecure_network,
                  "tcp: no secret is needed, since nobody else is on the network");
     app.add_option("--simulated-megabits", chosen.megabits, "Of every rank's line, a second")
-        ->check(CLI::Range(0.001, 1e6))
+        ->check(number_from(0.001, 1e6))
         ->capture_default_str();
     app.add_option("--simulated-slow", chosen.slow, "How much slower the last rank computes")
-        ->check(CLI::Range(1.0, 1e6))
+        ->check(number_from(1.0, 1e6))
         ->capture_default_str();
+    app.add_option("--simulated-flops", chosen.flops, "That a rank computes a second")
+        ->check(number_from(1e3, 1e18))
+        ->capture_default_str();
+    app.add_flag_callback(
+        "--no-remarks", [] { sotto::on_remark = nullptr; },
+        "Nothing is said on stderr of ranks that go and come, of what is dropped or not saved");
+    app.final_callback([&app, &chosen] { require_used(app, chosen.kind); });
 }
 
 sotto::simulated_options network_of(const transport_options& chosen) {
     sotto::simulated_options options{.seed = chosen.seed};
     options.line =
         sotto::simulated_line::ethernet(1e6 * chosen.megabits, std::chrono::microseconds(50));
+    options.machine.flops = chosen.flops;
     options.slowness = sotto::speeds::one_slow{.rank = chosen.workers - 1,
                                                .factor = chosen.slow,
                                                .others = sotto::speeds::exponential{.fixed = 0.8}};
@@ -150,6 +178,8 @@ int run(CLI::App& app, int argc, char** argv, const std::function<int()>& work) 
     std::setvbuf(stdout, nullptr, _IOLBF, 0);  // in step with the progress bar's stderr
     try {
         return work();
+    } catch (const CLI::ParseError& e) {  // flags that do not go together
+        return app.exit(e) == 0 ? 0 : 2;
     } catch (const std::exception& e) {
         std::fprintf(stderr, "%s: %s\n", app.get_name().c_str(), e.what());
         return 1;

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "any_transport.hpp"
+#include "checks.hpp"
 
 namespace examples {
 
@@ -23,15 +24,21 @@ struct transport_options {
     bool elastic = false;           // tcp: likewise
     double megabits = 1000.0;       // simulated: of every rank's line, a second
     double slow = 1.0;              // simulated: how much slower the last rank computes
+    double flops = 50e9;            // simulated: that a rank computes a second
     std::uint64_t seed = 1;         // simulated
 };
 
 /// What a simulated network is like: ranks whose steps take times of their own, one of them slow.
 sotto::simulated_options network_of(const transport_options& chosen);
 
-/// The flags --transport, --workers, --secret, --insecure-network, --simulated-megabits and
-/// --simulated-slow.
+/// The flags --transport, --workers, --secret, --insecure-network, --simulated-megabits,
+/// --simulated-slow, --simulated-flops and --no-remarks. Once all are read, such as the transport
+/// has no use for are refused.
 void add_transport(CLI::App& app, transport_options& chosen);
+
+/// How many ranks there will be; 0: only MPI knows.
+///   errors  invalid_option: nobody says
+int ranks_of(const transport_options& chosen);
 
 /// Calls f(transport) for each rank that this process has: all of them in-process, on a thread
 /// each, else one.
@@ -40,8 +47,5 @@ void with_transport(const transport_options& chosen, const std::function<void(an
 
 /// A program: reads its flags, does its work and returns what it returns; says what went wrong.
 int run(CLI::App& app, int argc, char** argv, const std::function<int()>& work);
-
-/// Not CLI::PositiveNumber: its message ends in the largest double, all 309 digits of it.
-std::string at_least_one(const std::string& number);
 
 }  // namespace examples

@@ -22,14 +22,17 @@ constexpr const char* usage =
     "reads. Their lines come out with their rank before them.\n"
     "\n"
     "  -n RANKS          how many\n"
-    "  --grace SECONDS   how long the others may go on when one failed, before they get SIGTERM, "
-    "and\n"
-    "                    as long again before SIGKILL; 5 unless given\n"
+    "  --grace SECONDS   when a rank failed: after so many seconds all that still run get "
+    "SIGTERM,\n"
+    "                    and SIGKILL after as many more; 0 to 86400, 5 unless given\n"
     "\n"
-    "Ctrl-C is passed on to all ranks, which may take as long as they like to end; a second one\n"
-    "kills them. Nothing they started is left behind.\n"
+    "Ctrl-C, SIGTERM and SIGHUP are passed on to all ranks, which may then take as long as they\n"
+    "like to end, whatever --grace says; a second one kills them. Nothing they started is left\n"
+    "behind.\n"
     "The exit status is 0, or that of the first rank that failed (128 and the number of a "
     "signal).\n";
+
+constexpr double grace_seconds_max = 86400.0;  // a day
 
 template <class Number>
 std::optional<Number> number_in(std::string_view text) {
@@ -62,8 +65,8 @@ int main(int argc, char** argv) {
             job.size = *size;
         } else if (flag == "--grace") {
             const auto seconds = number_in<double>(given);
-            if (!seconds || !(*seconds >= 0.0) || *seconds > 1e6)
-                return refuse("--grace takes a number of seconds", given);
+            if (!seconds || !(*seconds >= 0.0) || *seconds > grace_seconds_max)
+                return refuse("--grace takes a number of seconds from 0 to 86400", given);
             job.grace.until_terminate = job.grace.until_kill =
                 std::chrono::duration_cast<sotto::duration>(
                     std::chrono::duration<double>(*seconds));

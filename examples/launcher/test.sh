@@ -30,4 +30,21 @@ returns 7 '' "$launch" -n 3 --grace 0 sh -c 'test "$SOTTO_RANK" != 1 || exit 7'
 returns 143 '' "$launch" -n 1 sh -c 'kill -TERM $$'
 returns 2 '' "$launch" -n 0 true
 returns 2 '' "$launch" -n 2
+for wrong in -1 86401 1e9 inf nan 5s ''; do
+    returns 2 '' "$launch" -n 1 --grace "$wrong" true
+done
+returns 2 '' "$launch" -n 1 --grace
+returns 0 '' "$launch" -n 1 --grace 0.5 true
+# Who gets which signal, and when.
+told=$("$launch" -n 2 --grace 0 sh -c 'test "$SOTTO_RANK" = 1 && exit 7; trap "" TERM; sleep 60' 2>&1)
+for words in 'rank 1 ended with exit status 7; waiting for rank 0, SIGTERM in 0 s' \
+    'SIGTERM to rank 0, after 0 s; SIGKILL in 0 s to who is then left' 'killed: rank 0'; do
+    case $told in
+        *"$words"*) ;;
+        *)
+            printf '%s\nwas said; expected: %s\n' "$told" "$words" >&2
+            failures=$((failures + 1))
+            ;;
+    esac
+done
 [ "$failures" -eq 0 ]

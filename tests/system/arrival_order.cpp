@@ -209,6 +209,26 @@ TEST_CASE("an order of another configuration, world or run is refused by what wa
     CHECK(nowhere.find("cannot be opened for the order of arrivals") != nowhere.npos);
 }
 
+TEST_CASE("an order that is to be followed is not emptied by recording in the same file") {
+    const scratch_folder folder("arrivals_same_file");
+    const auto order = folder.path() / "order", link = folder.path() / "link";
+    train<over_uneven>(4, served_by(to_file(order)), pulled());
+    std::filesystem::create_symlink(order, link);
+    const std::string whole = text_in(order);
+    for (const auto& record : {order, link}) {
+        const std::string same = refusal(4, served_by(to_file(record, order)));
+        CHECK(same.find("record_arrivals '" + record.string() + "' and replay_arrivals '" +
+                        order.string() + "' are both of '") != same.npos);
+        CHECK(text_in(order) == whole);
+    }
+    const std::filesystem::path second = order.string() + ".rank1";
+    put(second, whole);
+    const std::string of_rank = refusal(4, served_by(to_file(order, second, false, 2)));
+    CHECK(of_rank.find("which would be emptied before it is read") != of_rank.npos);
+    CHECK(text_in(order) == whole);
+    CHECK(text_in(second) == whole);
+}
+
 TEST_CASE("an order that was cut off or spoilt is followed up to there, and its line is named") {
     const scratch_folder folder("arrivals_cut");
     const auto order = folder.path() / "order", spoilt = folder.path() / "spoilt";

@@ -11,6 +11,7 @@
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
 #include <limits>
 #include <optional>
@@ -71,7 +72,12 @@ public:
             pass_on();
             hear(ranks);
             note_endings(ranks);
-            if (const auto signal = ranks.due(now())) send(*signal);
+            if (const auto signal = ranks.due(now())) {
+                if (*signal == SIGTERM)
+                    say("SIGTERM to " + running() + ", after " + seconds(grace_.until_terminate) +
+                        "; SIGKILL in " + seconds(grace_.until_kill) + " to who is then left");
+                send(*signal);
+            }
         }
         group_.end();  // what they started is of no more use
         for (rank& one : ranks_)
@@ -207,6 +213,8 @@ private:
         if (had_failed || !ranks.first_failure()) return;
         std::string text = ranks.first_failure()->text();
         if (ranks.running() > 0) text += "; waiting for " + running();
+        if (ranks.running() > 0 && ranks.next())
+            text += ", SIGTERM in " + seconds(grace_.until_terminate);
         say(text);
     }
 
@@ -221,6 +229,12 @@ private:
         for (std::size_t i = 0; i < ranks_.size(); ++i)
             if (ranks_[i].process.end >= 0)
                 text += (text.empty() ? "rank " : ", rank ") + std::to_string(i);
+        return text;
+    }
+
+    static std::string seconds(duration time) {
+        char text[32];
+        std::snprintf(text, sizeof text, "%.6g s", in_seconds(time));
         return text;
     }
 

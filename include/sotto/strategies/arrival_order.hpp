@@ -20,6 +20,7 @@
 #include "sotto/core/clock.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/strategies/arrival.hpp"
+#include "sotto/transports/remarks.hpp"
 #include "sotto/wire/little_endian.hpp"
 #include "sotto/wire/push.hpp"
 
@@ -92,8 +93,8 @@ inline std::string told(const arrival& a) {
 ///   errors  the constructor throws io_failure, naming the file and the system's reason
 class arrival_recorder {
 public:
-    explicit arrival_recorder(std::filesystem::path path)
-        : path_(std::move(path)), file_(std::fopen(path_.c_str(), "wb")) {
+    arrival_recorder(std::filesystem::path path, const remarks& says)
+        : path_(std::move(path)), says_(says), file_(std::fopen(path_.c_str(), "wb")) {
         if (!file_)
             throw io_failure("parameter_server: '" + path_.string() +
                              "' cannot be opened for the order of arrivals: " + reason());
@@ -137,15 +138,14 @@ private:
         if (file_ && std::fflush(file_.get()) != 0) fail();
     }
     void fail() {
-        std::fprintf(stderr,
-                     "sotto: parameter_server: '%s' cannot be written: %s; the order of arrivals "
-                     "ends there, training goes on\n",
-                     path_.c_str(), reason().c_str());
+        says_.say("parameter_server: '" + path_.string() + "' cannot be written: " + reason() +
+                  "; the order of arrivals ends there, training goes on");
         file_.reset();
     }
     static std::string reason() { return std::generic_category().message(errno); }
 
     std::filesystem::path path_;
+    remarks says_;
     detail::arrivals_file file_;
     std::optional<time_point> origin_;
     bool has_come_ = false;
@@ -296,20 +296,5 @@ private:
     std::vector<std::optional<bytes>> held_;
     std::vector<bool> waits_;  // for an answer
 };
-
-/// Where a server may come again: what its earlier processes wrote stays, and the next one goes on
-/// in PATH.2, PATH.3 and so on, the first that is not there.
-inline std::filesystem::path free_arrivals_path(const std::filesystem::path& path) {
-    std::filesystem::path found = path;
-    for (int process = 2; std::filesystem::exists(found); ++process)
-        found = path.string() + "." + std::to_string(process);
-    return found;
-}
-
-/// Each server has an order of its own: the first in PATH, others in PATH.rank1 and so on.
-inline std::filesystem::path arrivals_path(const std::filesystem::path& path, int server) {
-    return server == 0 ? path
-                       : std::filesystem::path(path.string() + ".rank" + std::to_string(server));
-}
 
 }  // namespace sotto

@@ -20,6 +20,7 @@
 #include "sotto/strategies/state_handover.hpp"
 #include "sotto/topologies/live_weight.hpp"
 #include "sotto/topologies/mixing_matrix.hpp"
+#include "sotto/transports/remarks.hpp"
 #include "sotto/transports/tolerant_transport.hpp"
 #include "sotto/transports/transport.hpp"
 #include "sotto/wire/frame.hpp"
@@ -365,6 +366,9 @@ private:
 
     void note(const rank_change& change) {
         peer& p = of(change.rank);
+        if (!change.left && !p.is_done)
+            remarks::of(*through_).say("rank " + std::to_string(change.rank) +
+                                       (change.is_here ? " is there" : " went: " + change.cause));
         if (!change.is_here) {
             went_.push_back(change.rank);
             handover_.forget(change.rank);

@@ -41,7 +41,7 @@ struct serving {
     /// one whose order it follows: the same run then ends in the same parameters, bit for bit. See
     /// arrival_order. Empty: neither. A file that is there is written anew; where a server may come
     /// again, each process of it has a file: PATH, PATH.2 and so on, each from the version at which
-    /// the server then stood.
+    /// the server then stood. One file, or another server's, cannot be both: see shared_arrivals.
     std::filesystem::path record_arrivals{};
     std::filesystem::path replay_arrivals{};
 
@@ -68,7 +68,8 @@ struct serving {
 ///           pushes, which are 4 more where they are dense, and the compressor's
 ///   errors  non_finite, on the rank whose gradient it is; malformed; peer_failure;
 ///           invalid_option, when it is bound: servers below 1 or beyond the ranks, no worker, or
-///           backup workers with several servers; mismatch: an order of arrivals that cannot be
+///           backup workers with several servers, or one file
+///           to record and to replay; mismatch: an order of arrivals that cannot be
 ///           followed
 ///   source  Li et al. 2014, Scaling Distributed Machine Learning with the Parameter Server, OSDI
 template <class Optimizer = sgd, class Consistency = asynchronous,

@@ -19,6 +19,7 @@
 #include "sotto/core/large_pages.hpp"
 #include "sotto/core/layout.hpp"
 #include "sotto/kernels/reductions.hpp"
+#include "sotto/strategies/arrival_paths.hpp"
 #include "sotto/strategies/guarded.hpp"
 #include "sotto/strategies/rank_loss.hpp"
 #include "sotto/strategies/server_link.hpp"
@@ -31,6 +32,7 @@
 #include "sotto/strategies/stopwatch.hpp"
 #include "sotto/strategies/strategy.hpp"
 #include "sotto/strategies/work_of_gradient.hpp"
+#include "sotto/transports/remarks.hpp"
 #include "sotto/transports/tolerant_transport.hpp"
 #include "sotto/transports/transport.hpp"
 #include "sotto/wire/push.hpp"
@@ -47,6 +49,7 @@ public:
     parameter_server_state(const Options& options, const layout& tensors, Transport& through)
         : tensors_(tensors),
           through_(&through),
+          says_(remarks::of(through)),
           roles_(options.servers.servers, options.servers.dedicated, through.rank(),
                  through.size()),
           shards_(shards_of(tensors_, roles_.servers())),
@@ -56,6 +59,8 @@ public:
           read_(static_cast<std::size_t>(tensors.size())),
           tensor_bytes_(tensors.tensors().size()) {
         require_one_server_for_backups(options);
+        require_arrivals_apart(options.servers.record_arrivals, options.servers.replay_arrivals,
+                               roles_.servers());
         compressing::visit(compressor_, [this](std::string_view, auto&& value, auto...) {
             if constexpr (requires { value.size_bytes(); })
                 remembered_ += static_cast<double>(value.size_bytes());
@@ -301,8 +306,19 @@ private:
         });
     }
 
+    std::string told(int rank) const {
+        const bool serves = rank < roles_.servers();
+        const bool works = roles_.worker_of(rank) >= 0;
+        return "rank " + std::to_string(rank) +
+               (!serves ? ", a worker,"
+                : works ? ", a server and worker,"
+                        : ", a server,");
+    }
+
     /// The server has come again since it went.
     void note_lost(int server, std::int64_t rounds) {
+        says_.say(told(server) + " came again without " + std::to_string(rounds) +
+                  " of this rank's rounds that it had acknowledged");
         const auto went = std::find_if(losses_.rbegin(), losses_.rend(),
                                        [&](const rank_loss& l) { return l.rank == server; });
         if (went != losses_.rend())
@@ -339,14 +355,17 @@ private:
                 if (serving_)
                     change->is_here ? serving_->came(rank) : serving_->went(rank, change->left);
                 if (link) change->is_here ? link->came() : link->went(change->left);
-                if (!change->is_here && !change->left)
-                    losses_.push_back({.rank = rank, .cause = std::move(change->cause)});
+                if (change->is_here) says_.say(told(rank) + " is there again");
+                if (change->is_here || change->left) continue;
+                says_.say(told(rank) + " went: " + change->cause);
+                losses_.push_back({.rank = rank, .cause = std::move(change->cause)});
             }
         }
     }
 
     layout tensors_;
     Transport* through_;
+    remarks says_;
     server_roles roles_;
     std::vector<shard> shards_;
     layout worked_;  // what gradients are computed of: nothing where this rank only serves

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -13,6 +14,11 @@
 #include "sotto/strategies/staleness_counts.hpp"
 
 namespace sotto {
+
+/// Of nothing: 0.
+inline double share_of(std::int64_t part, std::int64_t whole) noexcept {
+    return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0.0;
+}
 
 /// What a server has seen of one worker.
 struct served_worker {
@@ -24,6 +30,7 @@ struct served_worker {
     std::int64_t lost = 0;  // rounds that the server's earlier process had, and this one had not
 
     std::int64_t applied() const noexcept { return rounds - dropped; }
+    double dropped_share() const noexcept { return share_of(dropped, rounds); }
     /// The largest that was; -1: none was.
     std::int64_t most_late() const noexcept {
         auto last = static_cast<std::int64_t>(staleness.size()) - 1;
@@ -35,13 +42,36 @@ struct served_worker {
     friend bool operator==(const served_worker&, const served_worker&) = default;
 };
 
+/// What became of a server's checkpoints since it was made.
+struct server_saves {
+    std::string folder{};  // of this server
+    std::int64_t written = 0;
+    std::int64_t failed = 0;
+    std::int64_t last_step = 0;  // of the server, when the last was written; 0: none was
+    std::string failure{};       // why the last of those that failed did
+
+    friend bool operator==(const server_saves&, const server_saves&) = default;
+};
+
 /// What one server did and saw since it was made.
 struct server_report {
     int rank = 0;              // which rank serves
     std::int64_t version = 0;  // steps that it took, of earlier processes too
     std::vector<served_worker> workers{};
+    std::optional<server_saves> saves{};  // where it is to save what it holds
+
+    std::int64_t rounds() const noexcept { return sum_of(&served_worker::rounds); }
+    std::int64_t dropped() const noexcept { return sum_of(&served_worker::dropped); }
+    double dropped_share() const noexcept { return share_of(dropped(), rounds()); }
 
     friend bool operator==(const server_report&, const server_report&) = default;
+
+private:
+    std::int64_t sum_of(std::int64_t served_worker::*part) const noexcept {
+        std::int64_t sum = 0;
+        for (const served_worker& w : workers) sum += w.*part;
+        return sum;
+    }
 };
 
 /// Counts, while a server serves, what its report says.
@@ -51,11 +81,12 @@ public:
 
     /// Its push was taken: from now on it waits.
     void pushed(int worker, time_point now) noexcept { of(worker).since = now; }
-    /// What became of a gradient.
-    void took(int worker, bool dropped) noexcept {
+    /// What became of a gradient; how many of the worker's were dropped until now, if this one was.
+    std::int64_t took(int worker, bool dropped) noexcept {
         ++of(worker).rounds;
-        of(worker).dropped += dropped ? 1 : 0;
+        return dropped ? ++of(worker).dropped : 0;
     }
+    std::int64_t rounds(int worker) noexcept { return of(worker).rounds; }
     void lost(int worker, std::int64_t rounds) noexcept { of(worker).lost += rounds; }
     void answered(int worker, time_point now) noexcept {
         if (const auto since = std::exchange(of(worker).since, std::nullopt))

@@ -4,7 +4,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <filesystem>
 #include <optional>
 #include <span>
@@ -23,12 +22,14 @@
 #include "sotto/core/layout.hpp"
 #include "sotto/optimizers/optimizer.hpp"
 #include "sotto/strategies/arrival_order.hpp"
+#include "sotto/strategies/arrival_paths.hpp"
 #include "sotto/strategies/memory_of_server.hpp"
 #include "sotto/strategies/server_memory.hpp"
 #include "sotto/strategies/server_report.hpp"
 #include "sotto/strategies/server_roles.hpp"
 #include "sotto/strategies/shard.hpp"
 #include "sotto/strategies/shard_server.hpp"
+#include "sotto/transports/remarks.hpp"
 #include "sotto/transports/transport.hpp"
 #include "sotto/wire/push.hpp"
 
@@ -49,6 +50,7 @@ public:
           roles_(roles),
           server_(options, tensors, part, roles.workers(), roles.rank_of(0)),
           seen_(roles.workers()),
+          says_(remarks::of(through)),
           ranks_(static_cast<std::size_t>(through.size())),
           rounds_(static_cast<std::size_t>(roles.workers())) {
         room_.resize(static_cast<std::size_t>(push_bytes_max(server_)));
@@ -66,8 +68,8 @@ public:
             description text;
             text.add("strategy", options);
             const std::string name = "server" + std::to_string(through.rank());
-            kept_.emplace(options.servers.checkpoints / name, "parameter_server: " + name,
-                          text.text());
+            saves_.emplace().folder = (options.servers.checkpoints / name).string();
+            kept_.emplace(saves_->folder, "parameter_server: " + name, text.text());
             every_ = static_cast<std::uint64_t>(options.servers.every);
         }
         answered_.reserve(static_cast<std::size_t>(roles.workers()));
@@ -176,7 +178,10 @@ public:
     /// What it takes, and what it has seen until now.
     const server_memory& memory() const noexcept { return memory_; }
     server_report report() const {
-        return seen_.report(roles_, through_->rank(), server_.version(), server_.staleness());
+        server_report made =
+            seen_.report(roles_, through_->rank(), server_.version(), server_.staleness());
+        made.saves = saves_;
+        return made;
     }
 
     shard_server<Options>& server() noexcept { return server_; }
@@ -229,7 +234,7 @@ private:
         if (!replay.empty()) order_.emplace(arrivals_path(replay, server), roles_.workers());
         if (record.empty()) return;
         const std::filesystem::path path = arrivals_path(record, server);
-        recorder_.emplace(options.servers.survives ? free_arrivals_path(path) : path);
+        recorder_.emplace(options.servers.survives ? free_arrivals_path(path) : path, says_);
     }
 
     /// Takes and answers in the order that was recorded, as far as what has come allows.
@@ -330,13 +335,24 @@ private:
     /// to nothing: who goes on from a checkpoint without it must get it again.
     void count_pushes() {
         for (const served_push& p : server_.log().subspan(counted_)) {
-            seen_.took(p.worker, p.applied == 0);
+            tell_of_dropped(p.worker, seen_.took(p.worker, p.applied == 0));
             rounds_[static_cast<std::size_t>(p.worker)] = static_cast<std::int64_t>(p.round) + 1;
         }
         counted_ = server_.log().size();
         if (counted_ < log_max) return;
         server_.forget_log();
         counted_ = 0;
+    }
+
+    /// The first of a worker, the 10th, the 100th: where rounds go without the last gradients they
+    /// are many.
+    void tell_of_dropped(int worker, std::int64_t count) {
+        if (count == 0) return;
+        for (std::int64_t told = count; told > 1; told /= 10)
+            if (told % 10 != 0) return;
+        says_.say("a gradient of rank " + std::to_string(roles_.rank_of(worker)) +
+                  " came too late for its round and was dropped: " + std::to_string(count) +
+                  " of its " + std::to_string(seen_.rounds(worker)) + " until now");
     }
 
     void end_if_all_done() {
@@ -354,8 +370,16 @@ private:
     /// A disk that fails ends nothing: it is tried again when the next one is due.
     void save() {
         saved_at_ = server_.version();
-        if (!kept_->save(*this, static_cast<std::int64_t>(saved_at_)))
-            std::fprintf(stderr, "sotto: %s\n", kept_->problem().c_str());
+        const auto step = static_cast<std::int64_t>(saved_at_);
+        if (kept_->save(*this, step)) {
+            ++saves_->written;
+            saves_->last_step = step;
+            return;
+        }
+        ++saves_->failed;
+        saves_->failure = kept_->problem();
+        says_.say("what the server held after step " + std::to_string(step) +
+                  " was not saved: " + kept_->problem() + "; training goes on");
     }
 
     void answer_all(time_point now) {
@@ -402,6 +426,7 @@ private:
     shard_server<Options> server_;
     server_memory memory_;
     served_record seen_;
+    remarks says_;
     std::vector<rank_state> ranks_;
     std::size_t counted_ = 0;           // of the server's log
     std::vector<std::int64_t> rounds_;  // of each worker, since `fit` began
@@ -419,6 +444,7 @@ private:
     std::optional<arrival_recorder> recorder_;
     std::optional<arrival_order> order_;  // that is followed
     std::optional<checkpoint::own_state<>> kept_;
+    std::optional<server_saves> saves_;                      // by it
     std::uint64_t every_ = 0, saved_at_ = 0, began_at_ = 0;  // versions
 };
 

@@ -39,6 +39,8 @@ struct json_lines_options {
 /// with its "event" first:
 ///   run     rank, world_size, epochs left to do, examples of this rank and steps an epoch, step;
 ///           options and tensors of the whole run. First
+///           in_step, false where ranks do not wait for each other
+///           simulated_network, its figures, where all seconds and clocks below are simulated
 ///           server_memory, the bytes that it takes, where this rank serves others
 ///           mixing, where ranks mix with neighbours: ranks, period (in rounds; 0: each is drawn
 ///           anew), second_singular_value where it is known, link_count, and links, each [from, to,
@@ -51,10 +53,11 @@ struct json_lines_options {
 ///           learning_rate and gradient_norm; squared_changes and squared_distances, by tensor: the
 ///           roots of these over learning_rate times gradient_norm are distances in steps
 ///   epoch   epoch (counted from 1), complete (false where `fit` ended inside it), step, loss (mean
-///           over all ranks' examples), test_loss, test_accuracy and test_examples where it was
-///           evaluated, own_test_loss and own_test_accuracy where ranks' own models were, each with
-///           least, mean and most over the ranks; costs of the epoch, peak_memory_bytes of the
-///           process so far
+///           over the examples of all ranks, or, where they are not in step, of this one alone),
+///           test_loss, test_accuracy and test_examples where it was evaluated, by what all ranks
+///           hold or this one alone, likewise; own_test_loss and own_test_accuracy where ranks' own
+///           models were, each with least, mean and most over the ranks; costs of the epoch,
+///           peak_memory_bytes of the process so far
 ///   round   step, the one of median length of the last nine before its epoch's line; since it
 ///           began: ready_, left_, arrived_ and decoded_seconds of every tensor, agreed_ and
 ///           ended_seconds of the round; apply_seconds. Where several ranks train
@@ -63,7 +66,10 @@ struct json_lines_options {
 ///           that it took), and of each worker rank, rounds (gradients that it pushed), dropped (of
 ///           them), waited_seconds (between them and their answers), and staleness: gradients that
 ///           came so many steps late, from 0 on; lost_rounds, where it had acknowledged some
-///           before it failed and came again without them
+///           before it failed and came again without them; dropped_share, of the gradients of all
+///           workers; saves, where it is to save what it holds: folder, written and failed, how
+///           often each, last_step, after which step of it the last was written, and failure, why
+///           the last that failed did
 ///   checkpoint   step, path; failure, the reason, where it could not be written
 ///   skipped      lines, how many could not be written before this one, and the reason
 ///   end     epochs and steps of this `fit`, step, loss and test of the last epoch, stopped_early,
@@ -123,6 +129,8 @@ public:
                     {"options", fields_of(info.description)},
                     {"tensors", std::move(tensors)}};
         if (info.serves) line["server_memory"] = detail::fields_of_memory(*info.serves);
+        line["in_step"] = info.in_step;
+        if (!info.simulated_network.empty()) line["simulated_network"] = info.simulated_network;
         if (info.mixing) line["mixing"] = detail::fields_of_graph(*info.mixing);
         const std::error_code reason = put(line);
         if (reason) fail("written", reason);

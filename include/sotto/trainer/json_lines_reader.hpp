@@ -136,6 +136,9 @@ private:
         }
         if (line.contains("server_memory")) start.serves = memory_of_server(line);
         if (line.contains("mixing")) start.mixing = graph_of(line);
+        if (line.contains("in_step")) start.in_step = flag(line, "in_step");
+        if (line.contains("simulated_network"))
+            start.simulated_network = text_of(line, "simulated_network");
         log_.begin(std::move(start));
     }
 
@@ -280,7 +283,17 @@ private:
             if (each.contains("lost_rounds")) w.lost = count(each, "lost_rounds");
             told.workers.push_back(std::move(w));
         }
+        if (line.contains("saves")) told.saves = saves_of(object_of(line, "saves"));
         log_.add(std::move(told));
+    }
+
+    server_saves saves_of(const json& fields) {
+        server_saves found{.folder = text_of(fields, "folder"),
+                           .written = count(fields, "written"),
+                           .failed = count(fields, "failed"),
+                           .last_step = count(fields, "last_step")};
+        if (fields.contains("failure")) found.failure = text_of(fields, "failure");
+        return found;
     }
 
     void checkpoint(const json& line) {

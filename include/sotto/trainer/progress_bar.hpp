@@ -18,9 +18,10 @@ namespace sotto {
 /// times a second, and one line for every epoch report, which stays. Where the output is not a
 /// terminal: no line is redrawn, the lines for epochs are written. A run that was resumed says
 /// first where it goes on. Where rank 0 serves others, it says in the beginning what memory that
-/// takes, and whether a server that fails forgets, and in the end how late their gradients came and
-/// which ranks went; where it does nothing else, the first rank that trains shows how it is doing
-/// in its place. Other ranks write nothing.
+/// takes, and whether a server that fails forgets, and in the end how late their gradients came,
+/// what was saved and which ranks went; where it does nothing else, the first rank that trains
+/// shows how it is doing in its place. Where times are simulated, or losses a worker's own, it says
+/// so. Other ranks write nothing.
 class progress_bar {
 public:
     explicit progress_bar(std::FILE* out = stderr) noexcept : out_(out) {}
@@ -55,6 +56,12 @@ public:
                 out_);
         if (serves_alone && !info.over)
             std::fprintf(out_, "progress is shown on rank %d, the first worker\n", alone);
+        if (info.rank == alone && info.world_size > 1 && !info.in_step && !info.over)
+            std::fprintf(out_, "workers need not be in step: losses are rank %d's own\n", alone);
+        simulated_ = info.simulated_network.empty() ? "" : " (simulated)";
+        if (info.rank == 0 && !info.simulated_network.empty() && !info.over)
+            std::fprintf(out_, "times are simulated, on a network of %s\n",
+                         info.simulated_network.c_str());
     }
 
     void on_step(const step_report& report) noexcept {
@@ -95,9 +102,9 @@ public:
         const double ratio =
             static_cast<double>(report.total.dense_bytes) /
             static_cast<double>(std::max<std::int64_t>(report.total.message_bytes, 1));
-        std::fprintf(out_, "  sent %s (gradient / %.*f)  %.1f s",
+        std::fprintf(out_, "  sent %s (gradient / %.*f)  %.1f s%s",
                      bytes(static_cast<double>(report.total.bytes_sent)).text, ratio < 10.0 ? 1 : 0,
-                     ratio, report.seconds);
+                     ratio, report.seconds, simulated_);
         if (rest_after_ > 0)  // loss alone is of all of it
             std::fprintf(out_, ", after step %lld", static_cast<long long>(rest_after_));
         rest_after_ = 0;
@@ -107,7 +114,7 @@ public:
 
     void on_end(const fit_report& report) {
         if (!shown_) return;
-        if (report.served) std::fputs(summary_of(*report.served).c_str(), out_);
+        if (report.served) std::fputs(summary_of(*report.served, simulated_).c_str(), out_);
         for (const rank_loss& loss : report.losses)
             std::fprintf(out_, "%s\n", summary_of(loss).c_str());
         std::fflush(out_);
@@ -161,6 +168,7 @@ private:
     std::FILE* out_;
     bool shown_ = false;
     bool live_ = false;
+    const char* simulated_ = "";  // what is said beside times
     int workers_ = 1;
     bool bounded_ = false;  // whether the number of epochs is
     std::int64_t epochs_ = 0;

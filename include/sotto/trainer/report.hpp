@@ -27,6 +27,7 @@
 #include "sotto/trainer/report_servers.hpp"
 #include "sotto/trainer/report_style.hpp"
 #include "sotto/trainer/report_summary.hpp"
+#include "sotto/trainer/report_terms.hpp"
 #include "sotto/trainer/report_text.hpp"
 #include "sotto/trainer/report_timeline.hpp"
 #include "sotto/trainer/run_log.hpp"
@@ -145,7 +146,7 @@ inline std::string page(std::span<const run_log> runs, const report_options& opt
            "</style></head><body><main><h1>" + escaped(options.title, 200) + "</h1>";
     if (runs.empty())
         return out + "<p>There are no runs in this report.</p></main></body></html>\n";
-    out += told(runs) + cards(runs) + remarks(runs);
+    out += told(runs) + simulated_networks(runs) + cards(runs) + remarks(runs);
     out += "<h2>What was learnt, and for how much</h2>" + curves(runs) + equal_accuracy(runs);
     out += step_times(runs) + overlap_section(runs);
     out += timeline_section(runs) + servers_section(runs) + consensus_section(runs);

@@ -88,8 +88,8 @@ inline std::string step_times(std::span<const run_log> runs) {
     }
     return "<h2>Where a step’s time goes</h2><p class=\"soft\">A worker’s mean step in its last "
            "complete epoch. <b>wait</b> is the network and slower workers; <b>compress</b> is what "
-           "saying less costs.</p>" +
-           legend + "</p><div class=\"rows\">" + bars +
+           "saying less costs." +
+           said_of_times(runs) + "</p>" + legend + "</p><div class=\"rows\">" + bars +
            "</div><details><summary>as numbers</summary><div class=\"scroll\"><table><thead>" +
            head + "<th>together</th></tr></thead>" + table + "</table></div></details>";
 }

@@ -12,6 +12,7 @@
 
 #include "sotto/trainer/report_chart.hpp"
 #include "sotto/trainer/report_summary.hpp"
+#include "sotto/trainer/report_terms.hpp"
 #include "sotto/trainer/report_text.hpp"
 #include "sotto/trainer/run_log.hpp"
 
@@ -49,10 +50,10 @@ inline axis axis_along(against what, std::span<const run_log> runs) {
     return counting_axis(high);
 }
 
-inline const char* name_of(against what) noexcept {
+inline const char* name_of(against what, std::span<const run_log> runs) noexcept {
     switch (what) {
         case against::steps: return "steps";
-        case against::time: return "seconds";
+        case against::time: return unit_of_time(runs);
         default: return "sent by a worker (logarithmic)";
     }
 }
@@ -76,7 +77,7 @@ inline axis axis_of(const std::vector<double>& values, bool share) {
 /// A measure after every epoch, nothing where it was not taken; before it, if it is one of steps,
 /// after every step.
 struct measure {
-    const char* title;
+    std::string title;
     std::optional<double> (*of_epoch)(const run_epoch&);
     bool of_steps;
     bool share;
@@ -142,7 +143,7 @@ void draw(chart& c, const Stretches& all, std::size_t colour, chart::weight how,
 }
 
 inline std::string drawn(std::span<const run_log> runs, const measure& what, against x) {
-    chart c(what.title, axis_along(x, runs), name_of(x),
+    chart c(what.title, axis_along(x, runs), name_of(x, runs),
             axis_of(values_of(runs, what), what.share));
     std::string says;
     for (std::size_t i = 0; i < runs.size(); ++i) {
@@ -186,12 +187,12 @@ inline std::string curves(std::span<const run_log> runs) {
                         : value();
          },
          false, true, &own_evaluations::accuracy},
-        {"Loss while training",
+        {"Loss while training, " + whose_loss(runs),
          [](const run_epoch& e) { return e.steps > 0 ? value(e.loss) : value(); }, true, false},
         {"Loss on unseen data",
          [](const run_epoch& e) { return e.evaluated ? value(e.evaluated->loss) : value(); }, false,
          false, &own_evaluations::loss}};
-    std::string out;
+    std::string out = said_of_losses(runs);
     for (const measure& what : measures) {
         std::string row;
         for (const against x : {against::steps, against::time, against::sent}) {

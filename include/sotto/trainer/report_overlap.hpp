@@ -212,8 +212,8 @@ inline std::string overlap_section(std::span<const run_log> runs) {
     return "<h2>Overlap</h2><p class=\"soft\">A tensor’s message leaves as soon as its gradient is "
            "ready, while earlier layers still compute; until all are sent, what is under way costs "
            "no time. Where the worker’s row is empty, it waits. A worker sees that a message "
-           "arrived when its next tensor is ready.</p><p class=\"keys soft\">" +
-           legend + "</p>" + rounds;
+           "arrived when its next tensor is ready." +
+           said_of_times(runs) + "</p><p class=\"keys soft\">" + legend + "</p>" + rounds;
 }
 
 }  // namespace sotto::reporting

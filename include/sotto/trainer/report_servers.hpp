@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sotto/trainer/report_summary.hpp"
+#include "sotto/trainer/report_terms.hpp"
 #include "sotto/trainer/report_text.hpp"
 #include "sotto/trainer/run_log.hpp"
 #include "sotto/trainer/server_summary.hpp"
@@ -112,10 +113,12 @@ inline std::string server_table(const server_report& server, const run_log& run)
                                    [](const served_worker& w) { return w.lost > 0; });
     std::string out =
         "<div class=\"scroll\"><table><caption>The server on rank " + std::to_string(server.rank) +
-        ", " + counted(static_cast<double>(server.version)) + " steps. A bar is " +
+        ", " + counted(static_cast<double>(server.version)) + " steps, " +
+        percent(server.dropped_share(), 1) + " of all gradients dropped. A bar is " +
         (bars.each() == 1 ? std::string("a step") : std::to_string(bars.each()) + " steps") +
         " of lateness, from none on; its height is a share of the worker’s gradients, on one scale"
-        "</caption><thead><tr><th>worker</th><th>gradients</th><th>of them dropped</th>"
+        "</caption><thead><tr><th>worker</th><th>gradients</th><th>of them "
+        "dropped</th><th>share</th>"
         "<th>steps late, mean</th><th>most</th><th>held back by the server</th>"
         "<th>waited, by its own log</th><th>how late they came</th>" +
         (loses ? "<th>lost</th>" : "") + "</tr></thead>";
@@ -124,7 +127,7 @@ inline std::string server_table(const server_report& server, const run_log& run)
         out += "<tr><th>rank " + std::to_string(w.rank) + "</th>" +
                element("td", counted(static_cast<double>(w.rounds))) +
                element("td", counted(static_cast<double>(w.dropped))) +
-               element("td", digits(w.mean_late())) +
+               element("td", percent(w.dropped_share(), 1)) + element("td", digits(w.mean_late())) +
                element("td", w.most_late() < 0 ? "–" : std::to_string(w.most_late())) +
                element("td", seconds(w.waited)) + element("td", own_waiting(run, w.rank)) +
                element("td", bars.svg(w)) +
@@ -133,7 +136,16 @@ inline std::string server_table(const server_report& server, const run_log& run)
     if (server.workers.size() > rows_max)
         out +=
             "<tr><th>and " + std::to_string(server.workers.size() - rows_max) + " more</th></tr>";
-    return out + "</table></div>";
+    if (server.rounds() > 0)
+        out += "<tr><th>all</th>" + element("td", counted(static_cast<double>(server.rounds()))) +
+               element("td", counted(static_cast<double>(server.dropped()))) +
+               element("td", percent(server.dropped_share(), 1)) + "</tr>";
+    out += "</table></div>";
+    if (server.saves)
+        out += "<p" + std::string(server.saves->failed > 0 ? " class=\"bad\"" : "") +
+               ">The server on rank " + std::to_string(server.rank) + ": " +
+               escaped(summary_of(*server.saves), 500) + ".</p>";
+    return out;
 }
 
 /// Ranks that went while this one trained on, of many the first.
@@ -169,8 +181,8 @@ inline std::string servers_section(std::span<const run_log> runs) {
     return "<h2>How late gradients came</h2><p class=\"soft\">Steps that the server took between a "
            "worker’s reading of the parameters and its gradient’s arrival. A server holds "
            "a worker back from its push’s arrival to the answer; what the worker waited is that "
-           "and the network, and what is under way at the server for others.</p>" +
-           out;
+           "and the network, and what is under way at the server for others." +
+           said_of_times(runs) + "</p>" + out;
 }
 
 }  // namespace sotto::reporting

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "sotto/trainer/report_chart.hpp"
+#include "sotto/trainer/report_terms.hpp"
 #include "sotto/trainer/report_text.hpp"
 #include "sotto/trainer/run_log.hpp"
 
@@ -115,8 +116,8 @@ inline std::string told_alone(const run_log& run) {
     std::string out = "<b>" + escaped(run.name, 80) + "</b>: ";
     if (run.steps == 0) return out + "no step was measured yet.";
     if (!has_others(run))
-        out += "one worker, which had nothing to send, took " + seconds(run.seconds) + " for " +
-               counted(static_cast<double>(run.steps)) + " steps";
+        out += "one worker, which had nothing to send, took " + seconds(run.seconds) +
+               simulated_word(run) + " for " + counted(static_cast<double>(run.steps)) + " steps";
     else
         out += each_worker(run) + " sent <b>" + bytes(run.total.bytes_sent) + "</b>" +
                (run.by_server() ? " and received " + bytes(run.total.bytes_received) : "") +
@@ -160,8 +161,8 @@ inline std::string told_beside(const run_log& run, const run_log& dense) {
         out += ", ended at a loss of <b>" + digits(a->evaluated->loss) +
                "</b> on unseen data instead of " + digits(b->evaluated->loss);
     }
-    out += " and took <b>" + seconds(seconds_of_all(run)) + "</b> instead of " +
-           seconds(seconds_of_all(dense));
+    out += " and took <b>" + seconds(seconds_of_all(run)) + simulated_word(run) +
+           "</b> instead of " + seconds(seconds_of_all(dense)) + simulated_word(dense);
     if (run.steps != dense.steps)
         out += ", in " + counted(static_cast<double>(run.steps)) + " steps instead of " +
                counted(static_cast<double>(dense.steps));
@@ -195,15 +196,18 @@ inline std::string card(const run_log& run, std::size_t colour) {
     const run_epoch* tested = run.last_evaluated();
     if (tested && std::isfinite(tested->evaluated->accuracy))
         number(percent(tested->evaluated->accuracy),
-               "accuracy on unseen data, loss " + digits(tested->evaluated->loss) +
+               "accuracy on unseen data" + whose_model(run) + ", loss " +
+                   digits(tested->evaluated->loss) +
                    own_models(*tested->evaluated, "; of ranks’ own models "));
     else if (tested)
         number(digits(tested->evaluated->loss),
-               "loss on unseen data" + own_models(*tested->evaluated, "; of ranks’ own models "));
+               "loss on unseen data" + whose_model(run) +
+                   own_models(*tested->evaluated, "; of ranks’ own models "));
     else
-        number(run.epochs.empty() ? "–" : digits(run.epochs.back().loss), "loss while training");
+        number(run.epochs.empty() ? "–" : digits(run.epochs.back().loss),
+               "loss while training, " + whose_loss(run));
     const double took = seconds_of_all(run);
-    number(seconds(took),
+    number(seconds(took) + simulated_word(run),
            counted(static_cast<double>(run.steps)) + " steps, " +
                counted(run.total.examples_of_all / std::max(took, 1e-9)) +
                (run.workers() > 1 ? " examples/s of " + std::to_string(run.workers()) + " workers"
@@ -247,7 +251,8 @@ inline std::string equal_accuracy(std::span<const run_log> runs) {
     std::string out = "<div class=\"scroll\"><table><caption>To reach " + percent(*common) +
                       " accuracy on unseen data, which all runs did" +
                       (whole < std::ssize(runs) ? " that are known from their first step on" : "") +
-                      " (looked at after every epoch)</caption><thead><tr><th>run</th>"
+                      " (looked at after every epoch)." + said_of_times(runs) +
+                      "</caption><thead><tr><th>run</th>"
                       "<th>steps</th><th>time</th><th>sent by a worker</th></tr></thead>";
     for (std::size_t i = 0; i < runs.size(); ++i) {
         const run_epoch* e = reached(runs[i], *common);

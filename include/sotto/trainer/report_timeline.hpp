@@ -223,8 +223,8 @@ inline std::string timeline_section(std::span<const run_log> runs) {
            "that trains, soon after all had begun; a line across its row is where it had sent its "
            "gradient. What it waited is a share of the time of all its steps, starting up and "
            "ending left out. Steps that a log leaves out, and what came after a rank’s end, are "
-           "blank.</p><p class=\"keys soft\">" +
-           legend + "</p>" + out;
+           "blank." +
+           said_of_times(runs) + "</p><p class=\"keys soft\">" + legend + "</p>" + out;
 }
 
 }  // namespace sotto::reporting

@@ -60,6 +60,10 @@ struct run_info {
     std::optional<server_memory> serves{};  // bytes that it takes that this rank serves others
     std::optional<topologies::mixing_graph> mixing{};  // where ranks mix with neighbours
     bool servers_forget = false;  // one that fails begins anew: nothing of it is saved
+    /// Ranks do the same rounds, and an epoch's loss and evaluation are of all; else each goes its
+    /// own way, and they are this rank's.
+    bool in_step = true;
+    std::string simulated_network{};  // its figures; empty: times are measured, of a real one
 };
 
 /// One step of this rank.
@@ -71,14 +75,15 @@ struct step_report {
 };
 
 /// One pass over the data, or what one call of `fit` did of it. Times and bytes are this rank's;
-/// loss and evaluation are everybody's.
+/// loss and evaluation are everybody's where ranks train in step (run_info::in_step), else this
+/// rank's, too.
 struct epoch_report {
     std::int64_t epoch = 0;     // counted from 1
     bool complete = true;       // false: `fit` ended inside it; the next call reports it again
     std::int64_t step = 0;      // completed, over all epochs
     double seconds = 0.0;       // since `fit` began
     double loss = 0.0;          // mean over `examples`, while they were learnt
-    std::int64_t examples = 0;  // of all ranks in the epoch so far, by earlier calls of `fit` too
+    std::int64_t examples = 0;  // whose loss it is, by earlier calls of `fit` too
     std::optional<evaluation> evaluated{};
     round_report total{};                   // of the epoch's rounds in this call
     const server_report* served = nullptr;  // where this rank serves: valid in the call alone

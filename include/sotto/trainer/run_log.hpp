@@ -133,6 +133,8 @@ public:
         std::vector<run_tensor> tensors{};
         std::optional<server_memory> serves{};             // where this rank does
         std::optional<topologies::mixing_graph> mixing{};  // where ranks mix with neighbours
+        bool in_step = true;                               // as run_info has it
+        std::string simulated_network{};                   // the same
     };
 
     struct step {
@@ -293,6 +295,8 @@ public:
                                         [](const served_worker& w) { return w.rounds > 0; });
         return static_cast<int>(came > 0 ? came : std::ssize(told));
     }
+
+    bool is_simulated() const noexcept { return !about.simulated_network.empty(); }
 
     /// Whether gradients go to a server.
     bool by_server() const noexcept { return serving_.servers > 0 || !servers.empty(); }

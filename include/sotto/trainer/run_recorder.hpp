@@ -35,7 +35,9 @@ public:
                              .steps_an_epoch = info.steps_an_epoch,
                              .examples = info.examples,
                              .serves = info.serves,
-                             .mixing = info.mixing};
+                             .mixing = info.mixing,
+                             .in_step = info.in_step,
+                             .simulated_network = info.simulated_network};
         std::string_view text = info.description;
         while (!text.empty()) {
             const std::string_view line = text.substr(0, text.find('\n'));

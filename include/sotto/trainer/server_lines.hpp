@@ -43,14 +43,24 @@ inline nlohmann::ordered_json line_of_server(const server_report& server) {
         workers.push_back({{"rank", w.rank},
                            {"rounds", w.rounds},
                            {"dropped", w.dropped},
+                           {"dropped_share", w.dropped_share()},
                            {"waited_seconds", w.waited},
                            {"staleness", w.staleness}});
         if (w.lost > 0) workers.back()["lost_rounds"] = w.lost;
     }
-    return {{"event", "server"},
-            {"rank", server.rank},
-            {"version", server.version},
-            {"workers", std::move(workers)}};
+    nlohmann::ordered_json line{{"event", "server"},
+                                {"rank", server.rank},
+                                {"version", server.version},
+                                {"dropped_share", server.dropped_share()},
+                                {"workers", std::move(workers)}};
+    if (const auto& saves = server.saves) {
+        line["saves"] = {{"folder", saves->folder},
+                         {"written", saves->written},
+                         {"failed", saves->failed},
+                         {"last_step", saves->last_step}};
+        if (saves->failed > 0) line["saves"]["failure"] = saves->failure;
+    }
+    return line;
 }
 
 }  // namespace sotto::detail

@@ -58,22 +58,45 @@ inline std::string summary_of(const rank_loss& loss) {
     return out;
 }
 
+/// What became of a server's checkpoints, in a line for people.
+inline std::string summary_of(const server_saves& saves) {
+    const auto times = [](std::int64_t count) {
+        return count == 1 ? std::string("once") : std::to_string(count) + " times";
+    };
+    std::string out = saves.written == 0 ? "it saved nothing of what it holds"
+                                         : "it saved what it holds " + times(saves.written) +
+                                               " in '" + saves.folder + "', last after its step " +
+                                               std::to_string(saves.last_step);
+    if (saves.failed > 0)
+        out += "; saving failed " + times(saves.failed) + ", last: " + saves.failure;
+    return out;
+}
+
 /// What it has seen: a line for each worker, of many the first ones. A worker is held back between
 /// its push and the answer; what it waits itself, for the network too, is in its own log.
-inline std::string summary_of(const server_report& server) {
+/// `beside_times`: what is said after each time, such as that it is simulated.
+inline std::string summary_of(const server_report& server, const char* beside_times = "") {
     constexpr std::size_t workers_max = 16;
-    char text[200];
+    char text[256];
     std::snprintf(text, sizeof text, "the server on rank %d took %lld steps\n", server.rank,
                   static_cast<long long>(server.version));
     std::string out = text;
+    if (server.saves) out += "  " + summary_of(*server.saves) + "\n";
+    if (server.rounds() > 0) {
+        std::snprintf(text, sizeof text, "  of %lld gradients in all %lld were dropped (%.1f %%)\n",
+                      static_cast<long long>(server.rounds()),
+                      static_cast<long long>(server.dropped()), 100.0 * server.dropped_share());
+        out += text;
+    }
     for (std::size_t i = 0; i < std::min(server.workers.size(), workers_max); ++i) {
         const served_worker& w = server.workers[i];
         std::snprintf(text, sizeof text,
-                      "  rank %d: %lld gradients, %lld of them dropped, %.2f steps late on the "
-                      "mean, %lld at most, held back by the server %.2f s\n",
+                      "  rank %d: %lld gradients, %lld of them dropped (%.1f %%), %.2f steps late "
+                      "on the mean, %lld at most, held back by the server %.2f s%s\n",
                       w.rank, static_cast<long long>(w.rounds), static_cast<long long>(w.dropped),
-                      w.mean_late(),
-                      static_cast<long long>(std::max<std::int64_t>(w.most_late(), 0)), w.waited);
+                      100.0 * w.dropped_share(), w.mean_late(),
+                      static_cast<long long>(std::max<std::int64_t>(w.most_late(), 0)), w.waited,
+                      beside_times);
         out += text;
         if (w.lost > 0)
             out += "    " + counted_rounds(w.lost) +

@@ -36,6 +36,7 @@
 #include "sotto/trainer/run_keeper.hpp"
 #include "sotto/trainer/run_place.hpp"
 #include "sotto/trainer/saved_state.hpp"
+#include "sotto/transports/remarks.hpp"
 #include "sotto/transports/transport.hpp"
 
 namespace sotto {
@@ -259,11 +260,10 @@ private:
                               options_.shuffle);
         const bool resumed = keeper_.resumes();
         fit_ = keeper_.next_fit();
-        bool begins_anew = false;
-        if (!fit_.ends(length)) {
-            if constexpr (saveable) (keeper_.require_folder(extras, place()), ...);
-            begins_anew = !goes_on_with({data.size(), sampler.examples(), own});
-        }
+        if constexpr (saveable)
+            if (!fit_.ends(length)) (keeper_.require_folder(extras, place()), ...);
+        const bool begins_anew =
+            !fit_.ends(length) && !goes_on_with({data.size(), sampler.examples(), own});
         keeper_.begin_fit(fit_);
         const time_point start = transport_.now();
         std::int64_t done_before =
@@ -286,7 +286,9 @@ private:
                             .description = description_,
                             .serves = conducting::memory_of_server(state_),
                             .mixing = conducting::mixing_graph_of(state_),
-                            .servers_forget = conducting::servers_forget(state_)};
+                            .servers_forget = conducting::servers_forget(state_),
+                            .in_step = in_step,
+                            .simulated_network = simulated_network_of(transport_)};
         (calling::begin(extras, info), ...);
 
         const auto seconds = [&] { return in_seconds(transport_.now() - start); };
@@ -337,7 +339,6 @@ private:
             }
             if (complete) ++whole.epochs, ++fit_.epochs;
             accumulate(whole.total, total);
-
             const bool last = fit_.ends(length);
             if (last) conducting::finish(state_, std::span<float>(parameters_));
             epoch_report report = loss_of_all();

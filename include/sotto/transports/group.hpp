@@ -14,6 +14,7 @@
 #include "sotto/core/clock.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/transports/ballot_transport.hpp"
+#include "sotto/transports/remarks.hpp"
 #include "sotto/transports/transport.hpp"
 
 namespace sotto {
@@ -117,6 +118,7 @@ public:
     time_point now() const { return parent_->now(); }
     void charge(work amount) { parent_->charge(amount); }
     traffic counters() const { return parent_->counters(); }
+    std::string simulated_network() const { return simulated_network_of(*parent_); }
 
 private:
     template <transport Other>

@@ -13,6 +13,7 @@
 #include "sotto/core/clock.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/transports/ballot_transport.hpp"
+#include "sotto/transports/remarks.hpp"
 #include "sotto/transports/transport.hpp"
 
 namespace sotto {
@@ -88,6 +89,7 @@ public:
     }
     time_point now() const { return inner_->now(); }
     void charge(work amount) { inner_->charge(amount); }
+    std::string simulated_network() const { return simulated_network_of(*inner_); }
 
 private:
     static constexpr int receives = -1;

@@ -93,6 +93,7 @@ public:
     }
 
     std::uint64_t life() const noexcept { return among_->life_of(rank_); }
+    std::string network_text() const { return describe(among_->options()); }
 
     void require_caller() const {
         if (is_killed()) throw killed();
@@ -146,6 +147,9 @@ public:
 
     /// Which process this rank is: 1, and one more after every restart.
     std::uint64_t life() { return library().life(); }
+
+    /// Its figures, for whoever is shown times of it.
+    std::string simulated_network() const { return library().network_text(); }
 
     /// Bytes of messages from a rank that wait here for their receive: within the budget.
     std::int64_t queued_bytes(int from) const noexcept { return exchange().queued_from(from); }

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdint>
+#include <cstdio>
 #include <string>
 #include <vector>
 
@@ -67,6 +68,35 @@ struct simulated_options {
         return lines.empty() ? line : lines[static_cast<std::size_t>(rank)];
     }
 };
+
+/// Its figures, in words for whoever reads times of it; of lines that differ, from the least to the
+/// most.
+inline std::string describe(const simulated_options& of) {
+    const auto number = [](double value) {
+        char text[32];
+        std::snprintf(text, sizeof text, "%.6g", value);
+        return std::string(text);
+    };
+    const auto range = [&](double scale, auto&& figure) {
+        double low = figure(of.line_of(0)), high = low;
+        for (const simulated_line& line : of.lines) {
+            low = std::fmin(low, figure(line));
+            high = std::fmax(high, figure(line));
+        }
+        return number(scale * low) + (low < high ? " to " + number(scale * high) : "");
+    };
+    std::string out =
+        range(8e-6, [](const simulated_line& line) { return line.out; }) +
+        " Mbit/s of payload out and " +
+        range(8e-6, [](const simulated_line& line) { return line.in; }) + " in, latency " +
+        range(1e3, [](const simulated_line& line) { return in_seconds(line.latency); }) +
+        " ms, seed " + std::to_string(of.seed) + "; each rank " + number(1e-9 * of.machine.flops) +
+        " Gflop/s and " + number(1e-9 * of.machine.bytes) + " GB/s of memory";
+    if (const auto* const one = of.slowness.target<speeds::one_slow>(); one && one->factor != 1.0)
+        out += ", rank " + std::to_string(one->rank) + " " + number(one->factor) + " times slower";
+    if (!of.faults.empty()) out += ", faults: " + std::to_string(of.faults.size());
+    return out;
+}
 
 namespace detail::simulation {
 

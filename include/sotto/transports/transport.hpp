@@ -98,6 +98,8 @@ struct work {
 ///   now(), charge(w)   the transport's clock; w is computing that was, or on a simulated network
 ///                      is to be, done
 ///   counters()         what went through this endpoint
+/// and may have simulated_network(), a text: its figures, where time is that of a network which
+/// does not exist
 template <class T>
 concept transport = requires(T& t, const T& c, int peer, tag label, byte_view out,
                              mutable_byte_view in, request r, std::uint64_t seen, bool vote,

@@ -259,7 +259,11 @@ TEST_CASE("ranks that go on when one has failed are asked to end, then made to")
     REQUIRE(asked.failure);
     CHECK(asked.failure->text() == "rank 0 ended with exit status 4");
     CHECK(asked.out == std::vector<std::string>{"[1] asked"});
-    CHECK(asked.err[0] == "launch: rank 0 ended with exit status 4; waiting for rank 1");
+    REQUIRE(asked.err.size() == 2);
+    CHECK(asked.err[0] ==
+          "launch: rank 0 ended with exit status 4; waiting for rank 1, SIGTERM in 0 s");
+    CHECK(asked.err[1] ==
+          "launch: SIGTERM to rank 1, after 0 s; SIGKILL in 5 s to who is then left");
 
     const shells deaf(2, first + "trap '' TERM" + second, at_once);
     REQUIRE(deaf.failure);

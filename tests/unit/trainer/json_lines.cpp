@@ -88,7 +88,9 @@ TEST_CASE("every line is a JSON object with the members of its event") {
                                              "step", "step", "step", "epoch", "round", "end"});
     const auto& run = lines.front();
     CHECK(members(run) == std::set<std::string>{"event", "rank", "world_size", "epochs", "examples",
-                                                "steps_an_epoch", "step", "options", "tensors"});
+                                                "steps_an_epoch", "step", "options", "tensors",
+                                                "in_step"});
+    CHECK(run["in_step"] == true);
     std::string options;
     for (const auto& [name, value] : run["options"].items())
         options += name + " = " + value.get<std::string>() + "\n";

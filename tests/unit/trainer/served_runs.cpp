@@ -32,6 +32,7 @@
 #include "sotto/trainer/read_json_lines.hpp"
 #include "sotto/trainer/run_recorder.hpp"
 #include "sotto/trainer/trainer.hpp"
+#include "sotto/transports/remarks.hpp"
 #include "sotto/transports/run_in_process.hpp"
 #include "sotto/transports/run_simulated.hpp"
 #include "support/folders.hpp"
@@ -316,10 +317,11 @@ TEST_CASE("the progress bar tells a server's memory first, and what it saw in th
           "the server takes at most 3.0 MiB of memory: parameters and a gradient 2.0 KiB, copies "
           "of parameters that workers have read 3.0 MiB\n"
           "the server on rank 0 took 40 steps\n"
-          "  rank 1: 30 gradients, 0 of them dropped, 0.67 steps late on the mean, 1 at most, "
-          "held back by the server 0.50 s\n"
-          "  rank 2: 12 gradients, 2 of them dropped, 3.20 steps late on the mean, 4 at most, "
-          "held back by the server 0.25 s\n");
+          "  of 42 gradients in all 2 were dropped (4.8 %)\n"
+          "  rank 1: 30 gradients, 0 of them dropped (0.0 %), 0.67 steps late on the mean, 1 at "
+          "most, held back by the server 0.50 s\n"
+          "  rank 2: 12 gradients, 2 of them dropped (16.7 %), 3.20 steps late on the mean, 4 at "
+          "most, held back by the server 0.25 s\n");
     CHECK(written_by([](progress_bar& bar) {
               bar.on_begin({.rank = 1, .serves = server_memory{}});
               fit_report report;
@@ -343,6 +345,9 @@ TEST_CASE("the report draws how late gradients came, a row of bars for each work
     CHECK(has(text, "4 steps late: 60.0"));
     CHECK_FALSE(has(text, "3 steps late"));
     CHECK(has(text, "copies of parameters that workers have read 1\u202fKiB"));
+    CHECK(has(text, "40 steps, 4.8\u202f% of all gradients dropped."));
+    CHECK(has(text, "<td>12</td><td>2</td><td>16.7\u202f%</td>"));
+    CHECK(has(text, "<th>all</th><td>42</td><td>2</td><td>4.8\u202f%</td>"));
     std::size_t rows = 0;
     for (std::size_t at = 0; (at = text.find("<svg class=\"bars\"", at)) != text.npos; ++at) ++rows;
     CHECK(rows == 2);
@@ -472,4 +477,137 @@ TEST_CASE("a trace of a parameter server's worker has one row, of load to apply"
         CHECK(computed == 3);
         CHECK(kinds.count("wait") == 1);
     }
+}
+
+TEST_CASE("what a server saved, and what it could not save, is told truthfully wherever a run is") {
+    using told = std::string;
+    CHECK(summary_of(server_saves{}) == told("it saved nothing of what it holds"));
+    CHECK(summary_of(server_saves{.folder = "kept", .written = 1, .last_step = 40}) ==
+          "it saved what it holds once in 'kept', last after its step 40");
+    CHECK(summary_of(server_saves{.folder = "kept", .failed = 3, .failure = "no space"}) ==
+          "it saved nothing of what it holds; saving failed 3 times, last: no space");
+
+    const scratch_folder folder("served_saves");
+    const auto path = folder.path() / "run.jsonl", kept = folder.path() / "kept";
+    static std::vector<remark>* heard = nullptr;
+    std::vector<remark> said;
+    heard = &said;
+    on_remark = [](const remark& r) { heard->push_back(r); };
+    const auto saved = [&](bool possible) {
+        std::optional<server_report> of_server;
+        run_in_process(2, [&](in_process& transport) {
+            number_model model;
+            const parameter_server strategy{
+                sgd{}, asynchronous{}, no_compensation{}, none{},
+                serving{.dedicated = true, .checkpoints = kept, .every = 4}};
+            trainer trainer{model, strategy, transport, {.batch_size = 4}};
+            const auto spoil = [&](const step_report& step) {
+                if (!possible && transport.rank() == 1 && step.step == 1)
+                    std::ofstream{kept} << "no folder can be made here";
+            };
+            const fit_report report = trainer.fit(numbered{32}, epochs{1}, spoil, json_lines{path});
+            if (transport.rank() == 0) of_server = report.served;
+        });
+        REQUIRE(of_server->saves.has_value());
+        CHECK(read_json_lines(path).servers.front() == *of_server);
+        return *of_server->saves;
+    };
+    const server_saves worked = saved(true);
+    CHECK(worked.written == 2);
+    CHECK(worked.failed == 0);
+    CHECK(worked.last_step == 8);
+    CHECK(said.empty());
+    std::filesystem::remove_all(kept);
+    const server_saves failed = saved(false);
+    on_remark = say_remark;
+    CHECK(failed.written == 0);
+    CHECK(failed.last_step == 0);
+    CHECK(failed.failed == 2);
+    CHECK(has(failed.failure, kept.string()));
+    REQUIRE(said.size() == 2);  // the moment that they failed
+    CHECK(said[0].rank == 0);
+    CHECK(has(said[0].text, "what the server held after step 4 was not saved: parameter_server: "));
+
+    run_log log = made_up("served", 20, 1.0, 0.9);
+    server_report server = made_up_server();
+    server.saves = failed;
+    log.add(server);
+    CHECK(has(page({log}), "it saved nothing of what it holds; saving failed 2 times, last: "));
+}
+
+TEST_CASE("dropped gradients are remarked at once, a worker's first, 10th and 100th alone") {
+    const parameter_server strategy{sgd{.learning_rate = 0.01}, bulk_synchronous{.backups = 1},
+                                    no_compensation{}, none{}, serving{.dedicated = true}};
+    static std::vector<remark>* heard = nullptr;
+    std::vector<remark> said;
+    heard = &said;
+    on_remark = [](const remark& r) { heard->push_back(r); };
+    std::int64_t dropped = 0;
+    run_in_process(3, [&](in_process& transport) {
+        number_model model;
+        trainer trainer{model, strategy, transport, {.batch_size = 1}};
+        const fit_report report = trainer.fit(numbered{80}, epochs{1});
+        if (transport.rank() == 0) dropped = report.served->dropped();
+    });
+    on_remark = say_remark;
+    CHECK(dropped > 0);
+    CHECK(!said.empty());
+    CHECK(said.size() <= 4);  // of 40 gradients of each of two
+    for (const remark& r : said) CHECK(has(r.text, "came too late for its round and was dropped"));
+
+    said.clear();  // on a simulated network nobody says a word
+    heard = &said;
+    on_remark = [](const remark& r) { heard->push_back(r); };
+    on_four_ranks(strategy, [&](auto& trainer, int) { trainer.fit(examples, epochs{2}); });
+    on_remark = say_remark;
+    CHECK(said.empty());
+}
+
+TEST_CASE("a log says whether ranks are in step and which network was simulated, a report too") {
+    const scratch_folder folder("served_terms");
+    const auto path = folder.path() / "run.jsonl";
+    run_recorder recorder;
+    on_four_ranks(served, [&](auto& trainer, int rank) {
+        json_lines lines(path, {.every_rank = true});
+        if (rank == 1)
+            trainer.fit(examples, epochs{1}, lines, recorder);
+        else
+            trainer.fit(examples, epochs{1}, lines);
+    });
+    const run_log read = read_json_lines(path.string() + ".rank1");
+    for (const run_log* const log : {&read, &recorder.log()}) {
+        CHECK_FALSE(log->about.in_step);
+        CHECK(log->about.simulated_network ==
+              "1000 Mbit/s of payload out and 1000 in, latency 0.05 ms, seed 0; each rank 0.001 "
+              "Gflop/s and 10 GB/s of memory, rank 3 4 times slower");
+        const std::string text = page({*log});
+        CHECK(fault_of(text) == "");
+        CHECK(
+            has(text, "are simulated seconds, which no machine took, on a network of 1000 Mbit/s"));
+        CHECK(has(text, "simulated seconds</text>"));
+        CHECK(has(text, "Loss while training, of rank 1 alone"));
+        CHECK(has(text, "need not be in step"));
+    }
+    const run_log measured = made_up("measured", 20, 1.0, 0.9);
+    const std::string alone = page({measured});
+    CHECK_FALSE(has(alone, "simulated"));
+    CHECK(has(alone, "Loss while training, mean of all ranks"));
+    const std::string both = page({measured, read});
+    CHECK(has(both, "seconds, some of them simulated"));
+    CHECK(has(both, "Loss while training, of all ranks or of one"));
+}
+
+TEST_CASE("the progress bar says whose losses it shows, and that times are simulated") {
+    const std::string text = written_by([](progress_bar& bar) {
+        bar.on_begin(
+            {.world_size = 2, .epochs = 1, .in_step = false, .simulated_network = "8 Mbit/s"});
+        bar.on_epoch({.epoch = 1, .seconds = 2.0});
+        fit_report report;
+        report.served = made_up_server();
+        bar.on_end(report);
+    });
+    CHECK(has(text, "workers need not be in step: losses are rank 0's own\n"));
+    CHECK(has(text, "times are simulated, on a network of 8 Mbit/s\n"));
+    CHECK(has(text, "  2.0 s (simulated)\n"));
+    CHECK(has(text, "held back by the server 0.50 s (simulated)\n"));
 }

@@ -1,0 +1,131 @@
+#include "checks.hpp"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <system_error>
+#include <vector>
+
+namespace examples {
+
+namespace {
+
+struct closer {
+    void operator()(std::FILE* file) const noexcept { std::fclose(file); }
+};
+using open_file = std::unique_ptr<std::FILE, closer>;
+
+std::string reason() {
+    return std::generic_category().message(errno);
+}
+
+std::string shown(double value) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.6g", value);
+    return text;
+}
+
+std::function<std::string(const std::string&)> number(double low, double high, bool low_too) {
+    return [=](const std::string& given) -> std::string {
+        char* end = nullptr;
+        const double value = std::strtod(given.c_str(), &end);
+        const bool whole = end != given.c_str() && *end == '\0';
+        if (whole && (low_too ? value >= low : value > low) && value <= high) return "";
+        return "is '" + given + "'; a number " +
+               (low_too ? "from " + shown(low) + " to " : "above " + shown(low) + ", up to ") +
+               shown(high) + " was expected";
+    };
+}
+
+/// Where a file is once links are followed, as far as it is there.
+std::filesystem::path plain(const std::string& file) {
+    std::error_code ignored;
+    const auto found =
+        std::filesystem::weakly_canonical(std::filesystem::absolute(file, ignored), ignored);
+    return ignored ? std::filesystem::path(file) : found;
+}
+
+bool is_same(const std::string& a, const std::string& b) {
+    std::error_code ignored;
+    return std::filesystem::equivalent(a, b, ignored) || plain(a) == plain(b);
+}
+
+/// Why it cannot be written; empty: it can.
+std::string why_not_writable(const std::filesystem::path& file) {
+    std::error_code problem;
+    if (std::filesystem::is_directory(file, problem)) return "it is a folder";
+    if (!file.parent_path().empty())
+        std::filesystem::create_directories(file.parent_path(), problem);
+    // One that is not there may be made by another rank at this moment: it is left alone.
+    const bool is_there = std::filesystem::exists(file, problem);
+    const std::string tried =
+        is_there ? file.string() : file.string() + ".try" + std::to_string(::getpid());
+    if (!open_file(std::fopen(tried.c_str(), "ab"))) return reason();
+    if (!is_there) std::filesystem::remove(tried, problem);
+    return "";
+}
+
+}  // namespace
+
+void refuse(const std::string& flag, const std::string& given, const std::string& expected) {
+    throw CLI::ValidationError(flag, "is '" + given + "'; " + expected);
+}
+
+std::string at_least_one(const std::string& number) {
+    return std::atoll(number.c_str()) >= 1 ? "" : "is " + number + "; it must be at least 1";
+}
+
+std::function<std::string(const std::string&)> number_from(double low, double high) {
+    return number(low, high, true);
+}
+std::function<std::string(const std::string&)> number_above(double low, double high) {
+    return number(low, high, false);
+}
+
+void require_effect(const CLI::App& app, const std::string& flag, bool has_effect,
+                    const std::string& with) {
+    const CLI::Option* const option = app.get_option(flag);
+    if (has_effect || option->count() == 0) return;
+    const std::string given = option->results().empty() ? "" : option->results().back();
+    refuse(flag, given, "it has no effect here: it goes with " + with);
+}
+
+void require_writable(named_files files) {
+    std::vector<std::pair<std::string, std::string>> before;
+    for (const auto& [flag, file] : files) {
+        if (file.empty()) continue;
+        for (const auto& [other_flag, other] : before)
+            if (is_same(file, other))
+                refuse(flag, file,
+                       "a file of its own was expected, and " + other_flag + " writes that one");
+        if (const std::string why = why_not_writable(file); !why.empty())
+            refuse(flag, file, "a file that can be written was expected: " + why);
+        before.emplace_back(flag, file);
+    }
+}
+
+void require_readable(const std::string& flag, const std::string& file) {
+    if (file.empty()) return;
+    std::error_code ignored;
+    if (std::filesystem::is_directory(file, ignored))
+        refuse(flag, file, "a file that can be read was expected: it is a folder");
+    if (!open_file(std::fopen(file.c_str(), "rb")))
+        refuse(flag, file, "a file that can be read was expected: " + reason());
+}
+
+void require_folder(const std::string& flag, const std::string& folder) {
+    if (folder.empty()) return;
+    std::error_code problem;
+    std::filesystem::create_directories(folder, problem);
+    if (problem) refuse(flag, folder, "a folder was expected: " + problem.message());
+    const std::string probe = (std::filesystem::path(folder) / ".writable").string();
+    if (const std::string why = why_not_writable(probe); !why.empty())
+        refuse(flag, folder, "a folder in which files can be written was expected: " + why);
+}
+
+}  // namespace examples

@@ -1,0 +1,106 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <string>
+
+#include "sotto/trainer/report_text.hpp"
+#include "sotto/trainer/run_log.hpp"
+
+namespace sotto::reporting {
+
+/// "a", "a and b", "a, b and c": names of the runs of which something is so, of many the first.
+inline std::string names_where(std::span<const run_log> runs, auto&& is_so) {
+    constexpr std::size_t names_max = 8;
+    std::string out, last;
+    std::size_t count = 0;
+    for (const run_log& run : runs) {
+        if (!is_so(run) || ++count > names_max) continue;
+        if (!last.empty()) out += (out.empty() ? "" : ", ") + last;
+        last = escaped(run.name, 60);
+    }
+    if (count > names_max) last += ", and " + std::to_string(count - names_max) + " more";
+    return out.empty() ? last : out + " and " + last;
+}
+
+inline bool all_simulated(std::span<const run_log> runs) noexcept {
+    return std::all_of(runs.begin(), runs.end(),
+                       [](const auto& run) { return run.is_simulated(); });
+}
+
+/// Whose clock an axis of seconds has.
+inline const char* unit_of_time(std::span<const run_log> runs) noexcept {
+    const bool some = std::any_of(runs.begin(), runs.end(),
+                                  [](const run_log& run) { return run.is_simulated(); });
+    if (!some) return "seconds";
+    return all_simulated(runs) ? "simulated seconds" : "seconds, some of them simulated";
+}
+
+/// For beside a time: that nobody measured it.
+inline const char* simulated_word(const run_log& run) noexcept {
+    return run.is_simulated() ? " (simulated)" : "";
+}
+
+/// For beside several times: which were not measured; nothing where all were.
+inline std::string said_of_times(std::span<const run_log> runs) {
+    if (all_simulated(runs)) return " Times are simulated.";
+    const std::string names =
+        names_where(runs, [](const run_log& run) { return run.is_simulated(); });
+    return names.empty() ? "" : " Times of <b>" + names + "</b> are simulated.";
+}
+
+/// Which network runs went over that was none.
+inline std::string simulated_networks(std::span<const run_log> runs) {
+    std::string out, last;
+    for (const run_log& run : runs) {
+        if (!run.is_simulated() || run.about.simulated_network == last) continue;
+        last = run.about.simulated_network;
+        const std::string names = names_where(
+            runs, [&](const run_log& other) { return other.about.simulated_network == last; });
+        out += "<p class=\"soft\">All times of <b>" + names +
+               "</b> are simulated seconds, which no machine took, on a network of " +
+               escaped(last, 300) + ".</p>";
+    }
+    return out;
+}
+
+/// Whose a loss while training is: short, for beside it.
+inline std::string whose_loss(const run_log& run) {
+    return run.about.in_step ? "mean of all ranks"
+                             : "of rank " + std::to_string(run.about.rank) + " alone";
+}
+
+/// The same of several runs, for above a chart.
+inline std::string whose_loss(std::span<const run_log> runs) {
+    if (runs.empty()) return "";
+    const std::string first = whose_loss(runs.front());
+    const bool alike = std::all_of(runs.begin(), runs.end(),
+                                   [&](const run_log& run) { return whose_loss(run) == first; });
+    return alike ? first : "of all ranks or of one";
+}
+
+/// Whose an evaluation is, likewise.
+inline std::string whose_model(const run_log& run) {
+    return run.about.in_step ? "" : ", by rank " + std::to_string(run.about.rank) + " alone";
+}
+
+/// What curves of loss and accuracy show.
+inline std::string said_of_losses(std::span<const run_log> runs) {
+    const auto in_step = [](const run_log& run) { return run.about.in_step; };
+    std::string out = "<p class=\"soft\">";
+    if (std::any_of(runs.begin(), runs.end(), in_step))
+        out +=
+            "Loss while training is by epoch the mean over all ranks’ examples; faint, each "
+            "step’s of the rank whose log it is. Unseen data are evaluated with what all ranks "
+            "hold, or its mean where they differ.";
+    const std::string others = names_where(runs, [&](const run_log& run) { return !in_step(run); });
+    if (!others.empty())
+        out +=
+            " Workers of <b>" + others +
+            "</b> need not be in step: losses are of one worker’s own examples, and evaluations of "
+            "the parameters that it had then.";
+    return out + "</p>";
+}
+
+}  // namespace sotto::reporting
