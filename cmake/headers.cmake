@@ -59,6 +59,7 @@ set(sotto_headers
     include/sotto/compressors/residual.hpp
     include/sotto/compressors/returned_entries.hpp
     include/sotto/compressors/sampled_top_k.hpp
+    include/sotto/compressors/scaled_down.hpp
     include/sotto/compressors/scaled_sign.hpp
     include/sotto/compressors/selector.hpp
     include/sotto/compressors/sparsified.hpp

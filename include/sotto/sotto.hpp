@@ -26,6 +26,7 @@
 #include "sotto/compressors/random_k.hpp"
 #include "sotto/compressors/residual.hpp"
 #include "sotto/compressors/sampled_top_k.hpp"
+#include "sotto/compressors/scaled_down.hpp"
 #include "sotto/compressors/scaled_sign.hpp"
 #include "sotto/compressors/terngrad.hpp"
 #include "sotto/compressors/threshold.hpp"
