@@ -284,6 +284,7 @@ set(sotto_headers
     include/sotto/trainer/joined_ranks.hpp
     include/sotto/trainer/json_lines.hpp
     include/sotto/trainer/json_lines_reader.hpp
+    include/sotto/trainer/learnt_by_all.hpp
     include/sotto/trainer/line_file.hpp
     include/sotto/trainer/mean_parameters.hpp
     include/sotto/trainer/model_buffers.hpp
