@@ -73,6 +73,7 @@ set(sotto_headers
     include/sotto/consensus/consensus_controller.hpp
     include/sotto/consensus/control_phases.hpp
     include/sotto/consensus/critical_distance.hpp
+    include/sotto/consensus/exact_consensus_control.hpp
     include/sotto/consensus/exact_mean.hpp
     include/sotto/consensus/fixed_rounds.hpp
     include/sotto/consensus/fraction_of_maximum.hpp
@@ -208,6 +209,7 @@ set(sotto_headers
     include/sotto/strategies/entry_room.hpp
     include/sotto/strategies/entry_route.hpp
     include/sotto/strategies/gossip.hpp
+    include/sotto/strategies/gossip_links.hpp
     include/sotto/strategies/gossip_mail.hpp
     include/sotto/strategies/gossip_pairs.hpp
     include/sotto/strategies/gossip_peers.hpp
@@ -220,9 +222,10 @@ set(sotto_headers
     include/sotto/strategies/local_updates_state.hpp
     include/sotto/strategies/memory_of_server.hpp
     include/sotto/strategies/mixing_rounds.hpp
-    include/sotto/strategies/optimizer_snapshot.hpp
     include/sotto/strategies/parameter_server.hpp
     include/sotto/strategies/parameter_server_state.hpp
+    include/sotto/strategies/peer_table.hpp
+    include/sotto/strategies/peers_of_gossip.hpp
     include/sotto/strategies/pushed_entries.hpp
     include/sotto/strategies/pushed_gradient.hpp
     include/sotto/strategies/random_pairs.hpp
@@ -241,11 +244,13 @@ set(sotto_headers
     include/sotto/strategies/small_groups.hpp
     include/sotto/strategies/staleness_counts.hpp
     include/sotto/strategies/state_handover.hpp
+    include/sotto/strategies/state_snapshot.hpp
     include/sotto/strategies/step_by_entries.hpp
     include/sotto/strategies/steps_by_parts.hpp
     include/sotto/strategies/stopwatch.hpp
     include/sotto/strategies/strategy.hpp
     include/sotto/strategies/task.hpp
+    include/sotto/strategies/tensor_messages.hpp
     include/sotto/strategies/under_way.hpp
     include/sotto/strategies/work_of_gradient.hpp
     include/sotto/topologies/complete.hpp

@@ -34,6 +34,7 @@
 #include "sotto/consensus/consensus_band.hpp"
 #include "sotto/consensus/consensus_control.hpp"
 #include "sotto/consensus/control_phases.hpp"
+#include "sotto/consensus/exact_consensus_control.hpp"
 #include "sotto/consensus/exact_mean.hpp"
 #include "sotto/consensus/fixed_rounds.hpp"
 #include "sotto/consensus/fraction_of_maximum.hpp"

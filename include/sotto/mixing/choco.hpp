@@ -18,7 +18,7 @@ namespace sotto::mixing {
 ///           threshold, to its limit. The step must be tuned, the lower the less is sent: 0.04 for
 ///           the largest of a hundred entries, 0.01 for one drawn at random, 0.45 for signs, 0.34
 ///           for codes of 4 bits are the authors'
-///   cost    8 bytes a parameter
+///   cost    20 bytes a parameter
 ///   errors  invalid_option: a step that is not above 0 and at most 1
 ///   source  Koloskova et al. 2019, Decentralized stochastic optimization and gossip algorithms
 ///           with compressed communication, arXiv:1902.00340
