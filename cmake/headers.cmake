@@ -59,6 +59,7 @@ set(sotto_headers
     include/sotto/compressors/residual.hpp
     include/sotto/compressors/returned_entries.hpp
     include/sotto/compressors/sampled_top_k.hpp
+    include/sotto/compressors/scaled_down.hpp
     include/sotto/compressors/scaled_sign.hpp
     include/sotto/compressors/selector.hpp
     include/sotto/compressors/sparsified.hpp
@@ -72,6 +73,7 @@ set(sotto_headers
     include/sotto/consensus/consensus_controller.hpp
     include/sotto/consensus/control_phases.hpp
     include/sotto/consensus/critical_distance.hpp
+    include/sotto/consensus/exact_consensus_control.hpp
     include/sotto/consensus/exact_mean.hpp
     include/sotto/consensus/fixed_rounds.hpp
     include/sotto/consensus/fraction_of_maximum.hpp
@@ -208,6 +210,7 @@ set(sotto_headers
     include/sotto/strategies/entry_room.hpp
     include/sotto/strategies/entry_route.hpp
     include/sotto/strategies/gossip.hpp
+    include/sotto/strategies/gossip_links.hpp
     include/sotto/strategies/gossip_mail.hpp
     include/sotto/strategies/gossip_pairs.hpp
     include/sotto/strategies/gossip_peers.hpp
@@ -220,9 +223,10 @@ set(sotto_headers
     include/sotto/strategies/local_updates_state.hpp
     include/sotto/strategies/memory_of_server.hpp
     include/sotto/strategies/mixing_rounds.hpp
-    include/sotto/strategies/optimizer_snapshot.hpp
     include/sotto/strategies/parameter_server.hpp
     include/sotto/strategies/parameter_server_state.hpp
+    include/sotto/strategies/peer_table.hpp
+    include/sotto/strategies/peers_of_gossip.hpp
     include/sotto/strategies/pushed_entries.hpp
     include/sotto/strategies/pushed_gradient.hpp
     include/sotto/strategies/random_pairs.hpp
@@ -241,11 +245,13 @@ set(sotto_headers
     include/sotto/strategies/small_groups.hpp
     include/sotto/strategies/staleness_counts.hpp
     include/sotto/strategies/state_handover.hpp
+    include/sotto/strategies/state_snapshot.hpp
     include/sotto/strategies/step_by_entries.hpp
     include/sotto/strategies/steps_by_parts.hpp
     include/sotto/strategies/stopwatch.hpp
     include/sotto/strategies/strategy.hpp
     include/sotto/strategies/task.hpp
+    include/sotto/strategies/tensor_messages.hpp
     include/sotto/strategies/under_way.hpp
     include/sotto/strategies/work_of_gradient.hpp
     include/sotto/topologies/complete.hpp
@@ -284,6 +290,7 @@ set(sotto_headers
     include/sotto/trainer/joined_ranks.hpp
     include/sotto/trainer/json_lines.hpp
     include/sotto/trainer/json_lines_reader.hpp
+    include/sotto/trainer/learnt_by_all.hpp
     include/sotto/trainer/line_file.hpp
     include/sotto/trainer/mean_parameters.hpp
     include/sotto/trainer/model_buffers.hpp

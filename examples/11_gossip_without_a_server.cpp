@@ -15,6 +15,8 @@
 #include <cstdio>
 #include <filesystem>
 #include <functional>
+#include <initializer_list>
+#include <limits>
 #include <map>
 #include <memory>
 #include <string>
@@ -47,16 +49,27 @@ public:
         template <class State>
         explicit state(std::shared_ptr<State> of)
             : matrix_([of](std::int64_t round) -> const auto& { return of->matrix(round); }),
-              period_(of->period()) {}
+              period_(of->period()),
+              mean_contraction_(contraction_of(*of)) {}
 
         const sotto::topologies::mixing_matrix& matrix(std::int64_t round) {
             return matrix_(round);
         }
         std::int64_t period() const noexcept { return period_; }
+        double mean_contraction() const noexcept { return mean_contraction_; }
 
     private:
+        template <class State>
+        static double contraction_of(const State& of) {
+            if constexpr (sotto::topologies::tells_mean_contraction<State>)
+                return of.mean_contraction();
+            else
+                return std::numeric_limits<double>::quiet_NaN();
+        }
+
         std::function<const sotto::topologies::mixing_matrix&(std::int64_t)> matrix_;
         std::int64_t period_;
+        double mean_contraction_;
     };
 
     template <sotto::topology Topology>
@@ -66,6 +79,7 @@ public:
           }) {}
 
     state bind(int size) const { return bind_(size); }
+    const std::string& name() const noexcept { return name_; }
     void describe(auto&& field) const { field("is", name_); }
 
 private:
@@ -116,7 +130,7 @@ public:
 
     struct state {
         std::function<sotto::consensus_measure(const sotto::round_info&)> needs;
-        std::function<bool(const sotto::round_info&)> wants_one;
+        std::function<bool(const sotto::round_info&, double)> wants_one;
         std::function<bool(const sotto::consensus_reading&)> wants_another;
         std::function<double(const sotto::consensus_reading&)> target;
     };
@@ -125,11 +139,12 @@ public:
     chosen_control(std::string name, const Control& of)
         : name_(std::move(name)), bind_([of] {
               const auto by = std::make_shared<sotto::controller_state<Control>>(of.bind());
-              return state{
-                  [by](const auto& where) { return by->needs(where); },
-                  [by](const auto& where) { return sotto::controlling::wants_one(*by, where); },
-                  [by](const auto& now) { return by->wants_another(now); },
-                  [by](const auto& now) { return sotto::controlling::target(*by, now); }};
+              return state{[by](const auto& where) { return by->needs(where); },
+                           [by](const auto& where, double rate) {
+                               return sotto::controlling::wants_one(*by, where, rate);
+                           },
+                           [by](const auto& now) { return by->wants_another(now); },
+                           [by](const auto& now) { return sotto::controlling::target(*by, now); }};
           }) {}
 
     state bind() const { return bind_(); }
@@ -154,11 +169,13 @@ chosen_control<By> control_of(const settings& s) {
             return {with(s.rho) + " until " + std::to_string(s.until),
                     control_phases{near, s.until, no_control{}}};
     }
-    if constexpr (By != measured::estimated)
+    if constexpr (By != measured::estimated) {
+        if (s.control == "exact") return {with(s.rho), exact_consensus_control{.rho = s.rho}};
         if (s.control == "fraction")
             return {with(s.fraction),
                     fraction_of_maximum{.fraction = s.fraction,
                                         .maxima = consensus_maxima(s.maxima, s.phases)}};
+    }
     return {with(s.rounds), fixed_rounds{.rounds = s.control == "rounds" ? s.rounds : 1}};
 }
 
@@ -191,6 +208,48 @@ void train(const settings& s, const auto& strategy) {
         std::printf("Who mixes with whom, and how far ranks were apart: %s\n",
                     std::filesystem::absolute(s.report).c_str());
     });
+}
+
+/// Flags that contradict each other, or do nothing together.
+void require_sensible(const CLI::App& app, const settings& s) {
+    using examples::refuse;
+    const auto only = [&](const char* flag, bool has_effect, const char* with) {
+        examples::require_effect(app, flag, has_effect, with);
+    };
+    const auto is = [](const std::string& value, std::initializer_list<const char*> some) {
+        return std::ranges::find(some, value) != some.end();
+    };
+    const bool exact = is(s.control, {"exact", "fraction"});
+    only("--survives", s.method == "adapt-then-combine", "--method adapt-then-combine");
+    if (s.survives && exact)
+        refuse("--control", s.control,
+               "it asks all ranks, and with --survives some may be missing: none, rounds, "
+               "consensus, band or phases was expected");
+    if (s.method == "pairs" && s.control != "none")
+        refuse("--control", s.control, "--method pairs has no rounds to count: none was expected");
+    if (s.method == "choco" && !exact && !is(s.control, {"none", "rounds"}))
+        refuse("--control", s.control,
+               "--method choco has copies of the others, and no estimate of how far ranks are "
+               "apart: none, rounds, exact or fraction was expected");
+    if (s.control == "fraction" && s.maxima.empty())
+        refuse("--maxima", s.maxima,
+               "--control fraction needs the log of a run by --control none --measure-every 1");
+    only("--rho", is(s.control, {"consensus", "exact", "phases"}),
+         "--control consensus, exact and phases");
+    only("--rounds", s.control == "rounds", "--control rounds");
+    for (const char* flag : {"--low", "--high"}) only(flag, s.control == "band", "--control band");
+    only("--until", s.control == "phases", "--control phases");
+    for (const char* flag : {"--fraction", "--maxima", "--phases"})
+        only(flag, s.control == "fraction", "--control fraction");
+    only("--density", s.method == "choco", "--method choco");
+    only("--every", s.method == "slow-momentum", "--method slow-momentum");
+    only("--lazy", s.method != "pairs", "every --method but pairs, whose links have no weights");
+    only("--measure-every", s.method != "pairs" && !s.survives,
+         "ranks that have steps in common: every --method but pairs, without --survives");
+    only("--directed", s.method == "push-sum" && std::filesystem::exists(s.topology),
+         "--method push-sum and a file of links as --topology");
+    examples::require_readable("--maxima", s.maxima);
+    examples::require_writable({{"--log", s.log}, {"--report", s.report}});
 }
 
 /// Each method is a program of its own.
@@ -237,20 +296,27 @@ int main(int argc, char** argv) {
         app.add_option("--lazy", s.lazy,
                        "Links count for this share of what they else do; 0: for all. 0.5 by "
                        "d-squared, which needs it on most graphs")
-            ->check(CLI::Range(0.0, 1.0));
+            ->check(examples::number_from(0.0, 1.0));
     CLI::Option* const control =
         app.add_option("--control", s.control,
-                       "How often ranks mix: none, a round a step; rounds; consensus; band; "
-                       "fraction, of what an earlier run had; phases, consensus and then none")
-            ->check(CLI::IsMember({"none", "rounds", "consensus", "band", "fraction", "phases"}));
+                       "How often ranks mix: none, a round a step; rounds; consensus; exact, the "
+                       "same by exact distances; band; fraction, of what an earlier run had; "
+                       "phases, consensus and then none")
+            ->check(CLI::IsMember(
+                {"none", "rounds", "consensus", "exact", "band", "fraction", "phases"}));
     app.add_option("--rho", s.rho,
-                   "consensus, phases: distance, in learning rates x gradient norms");
+                   "consensus, exact, phases: distance, in learning rates x gradient norms")
+        ->check(examples::number_above(0.0, 1e6));
     app.add_option("--rounds", s.rounds, "rounds: of mixing after each step")
-        ->check(CLI::Range(1, 1000));
-    app.add_option("--low", s.low, "band: the distance below which a step is without mixing");
-    app.add_option("--high", s.high, "band: the distance above which it has more of it");
-    app.add_option("--until", s.until, "phases: the epoch from which on there is no control");
-    app.add_option("--fraction", s.fraction, "fraction: of an earlier run's distance");
+        ->check(examples::number_from(1, 1000));
+    app.add_option("--low", s.low, "band: the distance below which a step is without mixing")
+        ->check(examples::number_from(0.0, 1e6));
+    app.add_option("--high", s.high, "band: the distance above which it has more of it")
+        ->check(examples::number_above(0.0, 1e6));
+    app.add_option("--until", s.until, "phases: the epoch from which on there is no control")
+        ->check(examples::number_from(0.0, 1e6));
+    app.add_option("--fraction", s.fraction, "fraction: of an earlier run's distance")
+        ->check(examples::number_above(0.0, 1.0));
     app.add_option("--maxima", s.maxima,
                    "fraction: that run's log, of one rank, by --measure-every 1 --control none");
     app.add_option("--phases", s.phases, "fraction: the epochs where its phases begin")
@@ -261,8 +327,10 @@ int main(int argc, char** argv) {
         ->check(CLI::IsMember({"adapt-then-combine", "combine-then-adapt", "choco", "push-sum",
                                "d-squared", "gradient-tracking", "quasi-global", "slow-momentum",
                                "pairs"}));
-    app.add_option("--density", s.density, "choco: the share of a change that is sent");
-    app.add_option("--every", s.every, "slow-momentum: steps from one mean of all to the next");
+    app.add_option("--density", s.density, "choco: the share of a change that is sent")
+        ->check(examples::number_above(0.0, 1.0));
+    app.add_option("--every", s.every, "slow-momentum: steps from one mean of all to the next")
+        ->check(examples::at_least_one);
     app.add_option("--dirichlet", s.dirichlet,
                    "Ranks have digits of their own, the more unlike the smaller this is; 0: alike");
     app.add_flag("--survives", s.survives,
@@ -281,24 +349,7 @@ int main(int argc, char** argv) {
         if (s.quick) s.passes = std::min<std::int64_t>(s.passes, 2);
         if (control->count() == 0 && s.method != "adapt-then-combine") s.control = "none";
         if (lazy->count() == 0 && s.method == "d-squared") s.lazy = 0.5;
-        if (s.survives && (s.method != "adapt-then-combine" || s.control == "fraction"))
-            throw sotto::invalid_option(
-                "--survives goes with --method adapt-then-combine in this example, and with any "
-                "--control but fraction");
-        if (s.method == "pairs" && s.control != "none")
-            throw sotto::invalid_option(
-                "--method pairs has no rounds that --control could count: leave it out");
-        const bool estimates =
-            s.control == "consensus" || s.control == "band" || s.control == "phases";
-        if (s.method == "choco" && estimates)
-            throw sotto::invalid_option(
-                "--method choco knows copies of the others, and no estimate of how far ranks are "
-                "apart: it goes with --control none, rounds and fraction");
-        if (s.control == "fraction" && s.maxima.empty())
-            throw sotto::invalid_option(
-                "--control fraction needs --maxima LOG, of a run by --control none "
-                "--measure-every 1");
-        examples::require_writable({{"--log", s.log}, {"--report", s.report}});
+        require_sensible(app, s);
         s.transport.seed = s.training.seed;
         s.transport.elastic = s.survives;
         with_method(s);

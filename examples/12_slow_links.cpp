@@ -1,6 +1,7 @@
-// A network so slow that every byte counts. The same job on a simulated one in five ways: gradients
+// A network so slow that every byte counts. The same job on a simulated one in six ways: gradients
 // whole, gradients by Deep Gradient Compression, and ranks that take many steps of their own before
-// they meet (local SGD, DiLoCo, SparseLoCo): how long each takes, what it sends, where it ends.
+// they meet (local SGD, DiLoCo, SparseLoCo, and NoLoCo, where only pairs do): how long each takes,
+// what it sends, where it ends.
 
 #include <sotto/sotto.hpp>
 #include <sotto/trainer/joined_ranks.hpp>
@@ -70,7 +71,7 @@ outcome train(const settings& s, const auto& strategy) {
 
 int main(int argc, char** argv) {
     settings s;
-    CLI::App app{"One job over slow links, in five ways", "slow_links"};
+    CLI::App app{"One job over slow links, in six ways", "slow_links"};
     app.option_defaults()->always_capture_default();
     app.add_option("--ranks", s.transport.workers, "All of which work")
         ->check(examples::number_from(2, 1000));
@@ -118,6 +119,8 @@ int main(int argc, char** argv) {
         row("DiLoCo", local_updates{adamw{.learning_rate = s.rate / 100.0}, diloco(), seldom});
         row("SparseLoCo",
             local_updates{adamw{.learning_rate = s.rate / 100.0}, sparse_loco(), seldom});
+        row("NoLoCo, in pairs",
+            local_updates{adamw{.learning_rate = s.rate / 100.0}, random_pairs{}, seldom});
         write_report(runs, s.report, {.title = "One job over slow links"});
         std::printf("Where the time went: %s\n", std::filesystem::absolute(s.report).c_str());
         return 0;

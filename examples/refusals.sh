@@ -1,14 +1,15 @@
 #!/bin/sh
-# refusals.sh SERVER STRAGGLERS SLOW_LINKS QUICKSTART LAUNCH
+# refusals.sh SERVER STRAGGLERS GOSSIP SLOW_LINKS QUICKSTART LAUNCH
 # Whether examples refuse flags that contradict each other, do nothing or cannot be, before they
 # write anything: status 2, with the flag, its value and what was expected. In an empty folder.
 set -u
 
 server=$1
 stragglers=$2
-slow_links=$3
-quickstart=$4
-launch=$5
+gossip=$3
+slow_links=$4
+quickstart=$5
+launch=$6
 failures=0
 
 # refuses WORDS COMMAND...: ends with 2, says WORDS, and leaves no file.
@@ -53,6 +54,12 @@ refuses "--insecure-network: is 'true'; it has no effect here: it goes with --tr
 refuses "--workers: is '4'; it has no effect here: it goes with --transport in-process and simulated" \
     "$launch" -n 1 "$server" --transport tcp --workers 4
 refuses "--workers: is '4'; it has no effect here" "$quickstart" --transport mpi --workers 4
+refuses "--rho: is '0.5'; it has no effect here: it goes with --control consensus, exact and phases" \
+    "$gossip" --control rounds --rho 0.5
+refuses "--every: is '10'; it has no effect here: it goes with --method slow-momentum" \
+    "$gossip" --every 10
+refuses "--directed: is 'true'; it has no effect here: it goes with --method push-sum and a file" \
+    "$gossip" --directed
 
 # What contradicts something else.
 refuses "--backups: is '3'; a round needs a gradient of at least one of the 3 workers: 0 to 2 were" \
@@ -71,6 +78,13 @@ refuses "--report: is './a'; a file of its own was expected, and --log writes th
 refuses "--record: is 'r'; --replay is './r', and both are of" "$server" --record r --replay ./r
 refuses "--record: is 'r'; --replay is 'r.rank1', and both are of" \
     "$server" --record r --replay r.rank1 --servers 2
+refuses "--control: is 'exact'; it asks all ranks, and with --survives some may be missing" \
+    "$gossip" --survives --control exact
+refuses "--control: is 'consensus'; --method choco has copies of the others, and no estimate" \
+    "$gossip" --method choco --control consensus
+refuses "--control: is 'band'; --method pairs has no rounds to count" \
+    "$gossip" --method pairs --control band
+refuses "--maxima: is ''; --control fraction needs the log of a run" "$gossip" --control fraction
 
 # What is out of range, or no number.
 for wrong in nan -1 0 1e9 ten ''; do
@@ -85,6 +99,8 @@ refuses "--batch-size: is '0'; a number from 1 to" "$server" --batch-size 0
 refuses "--patience: is '-1'; a number from 0 to" "$server" --transport simulated --survives --patience -1
 refuses "--target: is 'nan'; a number above 0" "$stragglers" --target nan
 refuses "--slow: is '0.5'; a number from 1 to" "$stragglers" --slow 0.5
+refuses "--rho: is 'nan'; a number above 0" "$gossip" --rho nan
+refuses "--lazy: is '2'; a number from 0 to 1" "$gossip" --lazy 2
 refuses "--latency: is 'nan'; a number from 0 to" "$slow_links" --latency nan
 
 # What cannot be read or written.

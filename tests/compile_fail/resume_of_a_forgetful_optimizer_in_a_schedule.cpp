@@ -1,4 +1,4 @@
-// expect-error: resume: .*so must a compressor with commit or rollback, and an optimizer that
+// expect-error: resume: .*so must a compressor with commit or rollback, .*and an optimizer that
 // What a schedule or clipping is put around is not made to remember by that.
 #include "sotto/models/mlp.hpp"
 #include "sotto/optimizers/clipped.hpp"

@@ -37,7 +37,7 @@ consensus_reading reading_of(std::int64_t step, double distance, double lambda =
 /// Rounds of a step in which each leaves `lambda` of the distance, as many as are wanted.
 template <class State>
 int rounds_of(State& control, consensus_reading now, double lambda) {
-    if (!controlling::wants_one(control, now.where)) return 0;
+    if (!controlling::wants_one(control, now.where, now.learning_rate)) return 0;
     for (; now.rounds < 2 * rounds_bound && control.wants_another(now); ++now.rounds)
         now.distance *= lambda;
     return now.rounds;
@@ -78,8 +78,8 @@ TEST_CASE_TEMPLATE_DEFINE("ranks that are told the same do the same", C, agrees)
         consensus_reading now = reading_of(step, std::abs(random.normal()));
         now.gradient_norm = std::abs(random.normal());
         CHECK(one.needs(now.where) == other.needs(now.where));
-        const bool wants = controlling::wants_one(one, now.where);
-        CHECK(wants == controlling::wants_one(other, now.where));
+        const bool wants = controlling::wants_one(one, now.where, now.learning_rate);
+        CHECK(wants == controlling::wants_one(other, now.where, now.learning_rate));
         for (bool more = wants; more; ++now.rounds) {
             more = one.wants_another(now);
             CHECK(more == other.wants_another(now));
@@ -128,7 +128,7 @@ TEST_CASE_TEMPLATE_DEFINE("a distance below the target is near enough, and one a
             consensus_reading now = reading_of(step, 1e3);
             if (control.needs(now.where) == consensus_measure::nothing) continue;
             ++controlled;
-            REQUIRE(controlling::wants_one(control, now.where));
+            REQUIRE(controlling::wants_one(control, now.where, now.learning_rate));
             CHECK(control.wants_another(now));
             const double target = controlling::target(control, now);
             CHECK(target > 0.0);
@@ -144,6 +144,42 @@ TEST_CASE_TEMPLATE_DEFINE("a distance below the target is near enough, and one a
     }
 }
 TEST_CASE_TEMPLATE_APPLY(keeps_its_target, testing::every_controller);
+
+TEST_CASE_TEMPLATE_DEFINE("the target that is told is what decides, before and after it has", C,
+                          tells_what_decides) {
+    auto control = bound<C>();
+    random_stream random(4);
+    for (std::int64_t step = 0; step < 40; ++step) {
+        consensus_reading now = reading_of(step, 1e3);
+        now.gradient_norm = 0.5 + std::abs(random.normal());
+        for (; now.rounds <= 3; ++now.rounds) {
+            const double before = controlling::target(control, now);
+            const bool more = control.wants_another(now);
+            const double after = controlling::target(control, now);
+            CHECK((before == after || (std::isnan(before) && std::isnan(after))));
+            if (!is_fixed<C> && std::isfinite(before)) CHECK(more == (now.distance > before));
+            now.distance = now.rounds == 1 ? 1.01 * before : 0.99 * before;
+        }
+    }
+}
+TEST_CASE_TEMPLATE_APPLY(tells_what_decides, testing::every_controller);
+
+TEST_CASE_TEMPLATE_DEFINE("what was not found is not near, but after an exact mean none is wanted",
+                          C, knows_what_it_does_not_know) {
+    constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+    if constexpr (!is_fixed<C>)
+        for (std::int64_t step = 0; step < 20; ++step) {
+            auto control = bound<C>();
+            consensus_reading now = reading_of(step, nan);
+            if (control.needs(now.where) == consensus_measure::nothing) continue;
+            CHECK(control.wants_another(now));
+            CHECK(controlling::wants_one(control, reading_of(step + 1, nan).where, 0.1));
+            now.is_mean = true;
+            CHECK_FALSE(control.wants_another(now));
+            CHECK(controlling::wants_one(control, reading_of(step + 1, nan).where, 0.1));
+        }
+}
+TEST_CASE_TEMPLATE_APPLY(knows_what_it_does_not_know, testing::every_controller);
 
 TEST_CASE_TEMPLATE_DEFINE("ranks that are further apart get no fewer rounds", C, is_monotonic) {
     for (const std::int64_t step : {0, 3, 5, 12}) {

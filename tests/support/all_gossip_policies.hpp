@@ -9,6 +9,7 @@
 #include "sotto/consensus/consensus_band.hpp"
 #include "sotto/consensus/consensus_control.hpp"
 #include "sotto/consensus/control_phases.hpp"
+#include "sotto/consensus/exact_consensus_control.hpp"
 #include "sotto/consensus/exact_mean.hpp"
 #include "sotto/consensus/fixed_rounds.hpp"
 #include "sotto/consensus/fraction_of_maximum.hpp"
@@ -47,11 +48,11 @@ using every_topology =
                topologies::lazy<topologies::one_peer_exponential>,
                topologies::lazy<topologies::random_matching>>;
 
-using every_controller =
-    std::tuple<no_control, fixed_rounds, exact_mean, consensus_control, consensus_band,
-               fraction_of_maximum, control_phases<consensus_control, no_control>,
-               control_phases<fixed_rounds, fraction_of_maximum>,
-               control_phases<fraction_of_maximum, exact_mean>>;
+using every_controller = std::tuple<no_control, fixed_rounds, exact_mean, consensus_control,
+                                    consensus_band, exact_consensus_control, fraction_of_maximum,
+                                    control_phases<consensus_control, no_control>,
+                                    control_phases<fixed_rounds, fraction_of_maximum>,
+                                    control_phases<fraction_of_maximum, exact_mean>>;
 
 using every_mixing_method =
     std::tuple<mixing::adapt_then_combine, mixing::combine_then_adapt, mixing::asynchronous_pairs,

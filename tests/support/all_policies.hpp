@@ -20,6 +20,7 @@
 #include "sotto/compressors/random_k.hpp"
 #include "sotto/compressors/residual.hpp"
 #include "sotto/compressors/sampled_top_k.hpp"
+#include "sotto/compressors/scaled_down.hpp"
 #include "sotto/compressors/scaled_sign.hpp"
 #include "sotto/compressors/sparsified.hpp"
 #include "sotto/compressors/terngrad.hpp"
@@ -36,14 +37,13 @@
 // contract.
 namespace sotto::testing {
 
-using every_compressor =
-    std::tuple<none, fp16, bf16, top_k, sampled_top_k, random_k, threshold, dgc,
-               sparsified<top_k, residual>, sparsified<sampled_top_k, residual>,
-               sparsified<random_k, residual>, sparsified<threshold, residual>,
-               sparsified<top_k, momentum_corrected, exponential_warm_up>,
-               sparsified<random_k, momentum_corrected, warm_up>, scaled_sign, qsgd, terngrad,
-               error_feedback<scaled_sign>, error_feedback<top_k>, ef21<scaled_sign>, ef21<top_k>,
-               power_sgd, chunked_top_k, error_feedback<chunked_top_k>>;
+using every_compressor = std::tuple<
+    none, fp16, bf16, top_k, sampled_top_k, random_k, threshold, dgc, sparsified<top_k, residual>,
+    sparsified<sampled_top_k, residual>, sparsified<random_k, residual>,
+    sparsified<threshold, residual>, sparsified<top_k, momentum_corrected, exponential_warm_up>,
+    sparsified<random_k, momentum_corrected, warm_up>, scaled_sign, qsgd, terngrad,
+    scaled_down<qsgd>, error_feedback<scaled_sign>, error_feedback<top_k>, ef21<scaled_sign>,
+    ef21<top_k>, power_sgd, chunked_top_k, error_feedback<chunked_top_k>>;
 
 /// Those that remember everything they do not send.
 using compressors_with_residual =

@@ -188,6 +188,33 @@ TEST_CASE("on the complete graph those who are left take their mean, as before")
         CHECK(distance_of(ended.x[static_cast<std::size_t>(rank)].back(), expected) < 1e-3);
 }
 
+TEST_CASE("who is left alone does not know how far it is apart: that is no distance of 0") {
+    simulated_options options = network();
+    options.faults = {network_fault::crash(1, 400ms)};
+    std::vector<double> estimates;
+    std::vector<std::int64_t> rounds;
+    (void)simulate(2, options, [&](simulated& transport) {
+        pulling_model model(transport.rank());
+        trainer trainer{model,
+                        surviving_by(topologies::ring{}, consensus_band{.low = 1e3, .high = 1e4}),
+                        transport,
+                        {.batch_size = 1}};
+        trainer.fit(numbered{2 * steps_done}, epochs{1}, [&](const step_report& step) {
+            if (transport.rank() != 0) return;
+            estimates.push_back(step.round.consensus.estimate);
+            rounds.push_back(step.round.consensus.rounds);
+        });
+    });
+    REQUIRE(estimates.size() == steps_done);
+    CHECK(estimates.front() > 0.0);
+    CHECK(rounds[1] == -1);  // while both are there they are close, and do without every other one
+    for (std::size_t step = steps_done - 6; step < steps_done; ++step) {
+        CAPTURE(step);
+        CHECK(std::isnan(estimates[step]));
+        CHECK(rounds[step] >= 1);  // it asks again in every step
+    }
+}
+
 TEST_CASE("no two rounds are paired by the same chance") {
     const auto ended =
         trained(surviving_by(topologies::random_matching{}, fixed_rounds{2}), 6, network());

@@ -38,39 +38,30 @@ enum class mixing_by : std::uint8_t { differences, shares };
 /// then on: its weight is the rank's own. Segments that had been mixed with it count.
 ///   wire    a message for each segment and neighbour: floats, little endian, no header. All
 ///           messages of a round have one tag
-///   cost    scratch of up to 4 segments for each neighbour, 8 MiB in all at most; each value is
-///           read once for every neighbour when it is sent, and once with all of them when it is
-///           mixed
+///   cost    scratch of up to 4 segments for each neighbour, 8 MiB in all or 64 KiB for each; each
+///           value is read once for every neighbour when it is sent, and once with all of them when
+///           it is mixed. A round with more neighbours than were expected takes memory for them
 ///   work    charges 3 operations for each value and neighbour, and the memory that it goes through
-///   errors  start throws invalid_option: more values or neighbours than were bound;
-///           std::logic_error: started before it was complete. advance throws mismatch: a neighbour
-///           has another number of values; an error of errc::non_finite: what a neighbour sent,
-///           naming it; and what the transport does
+///   errors  start throws invalid_option: more values than were bound; std::logic_error: started
+///           before it was complete. advance throws mismatch: a neighbour has another number of
+///           values; an error of errc::non_finite: what a neighbour sent, naming it; and what the
+///           transport does
 template <transport Transport>
 class neighbour_exchange {
 public:
-    /// `size_max` and the largest number of neighbours are the same on all ranks.
-    neighbour_exchange(Transport& through, std::int64_t size_max, int neighbours_max,
+    /// `size_max` and the neighbours that are expected are the same on all ranks.
+    neighbour_exchange(Transport& through, std::int64_t size_max, int neighbours_expected,
                        mixing_by how = mixing_by::differences)
-        : through_(&through),
-          size_max_(size_max),
-          links_max_(static_cast<std::size_t>(std::max(neighbours_max, 0))),
-          how_(how) {
+        : through_(&through), size_max_(size_max), how_(how) {
         if (size_max < 0)
             throw invalid_option("neighbour_exchange: at most " + std::to_string(size_max) +
                                  " values; at least 0 are possible");
         // Small models in several segments, too, so that they travel while others are computed.
         constexpr std::int64_t shortest = 4096, longest = 65536, scratch = std::int64_t{1} << 21;
-        const auto links = static_cast<std::int64_t>(std::max<std::size_t>(links_max_, 1));
+        const auto links = std::max<std::int64_t>(neighbours_expected, 1);
         segment_ = std::clamp(size_max / 8, shortest,
                               std::clamp(scratch / (links * window), shortest, longest));
-        const std::int64_t room = std::min(segment_, std::max<std::int64_t>(size_max, 1));
-        arriving_.reserve(window * links_max_ * static_cast<std::size_t>(room));
-        for (auto* side : {&receives_, &sends_}) side->resize(window * links_max_);
-        sources_.reserve(links_max_);
-        targets_.reserve(links_max_);
-        others_.reserve(links_max_);
-        through.reserve(2 * window * links);
+        make_room(static_cast<std::size_t>(std::max(neighbours_expected, 0)));
     }
 
     neighbour_exchange(const neighbour_exchange&) = delete;
@@ -102,12 +93,10 @@ public:
                 targets_.push_back({n.rank, static_cast<float>(n.weight)});
                 own_share_ -= n.weight;
             }
-        if (std::max(sources_.size(), targets_.size()) > links_max_ ||
-            std::ssize(values) > size_max_)
+        if (std::ssize(values) > size_max_)
             throw invalid_option("neighbour_exchange: " + std::to_string(values.size()) +
-                                 " values of " + std::to_string(sources_.size()) +
-                                 " neighbours, but bound for at most " + std::to_string(size_max_) +
-                                 " and " + std::to_string(links_max_));
+                                 " values, but bound for at most " + std::to_string(size_max_));
+        make_room(std::max(sources_.size(), targets_.size()));
         values_ = values;
         label_ = label;
         places_ = places;
@@ -142,6 +131,11 @@ public:
             sources_, [&](const link& from) { return from.rank == rank && !from.is_lost; });
     }
 
+    /// Whether any has.
+    bool mixes() const noexcept {
+        return std::ranges::any_of(sources_, [](const link& from) { return !from.is_lost; });
+    }
+
     bool complete() const noexcept { return mixed_ == segments_; }
 
     bool advance() {
@@ -167,6 +161,19 @@ private:
         float weight;
         bool is_lost = false;  // it went
     };
+
+    /// While nothing is under way. Segments stay as long as they are, the same on all ranks.
+    void make_room(std::size_t links) {
+        if (links <= links_max_) return;
+        const std::int64_t room = std::min(segment_, std::max<std::int64_t>(size_max_, 1));
+        arriving_.reserve(window * links * static_cast<std::size_t>(room));
+        for (auto* side : {&receives_, &sends_}) side->resize(window * links);
+        sources_.reserve(links);
+        targets_.reserve(links);
+        others_.reserve(links);
+        through_->reserve(2 * window * static_cast<std::int64_t>(links));
+        links_max_ = links;
+    }
 
     /// Segment 0 is the last.
     std::int64_t end_of(std::int64_t segment) const noexcept {
@@ -334,7 +341,7 @@ private:
 
     Transport* through_;
     std::int64_t size_max_;
-    std::size_t links_max_;
+    std::size_t links_max_ = 0;  // for which there is room
     mixing_by how_;
     bool tolerates_ = false;
     std::int64_t segment_ = 1;

@@ -110,7 +110,7 @@ public:
         compressing::rollback(inner_);
     }
 
-    void visit(auto&& field) {
+    void visit(auto&& field) requires compressing::can_be_saved<state_of<Inner>> {
         compressing::visit(inner_, field);
         for (const tensor& t : tensors_) {
             field("estimate/" + t.name, all_.committed(t), kept::alike);

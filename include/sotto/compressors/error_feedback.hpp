@@ -35,7 +35,8 @@ struct error_feedback {
     static_assert(contractive<Inner>,
                   "error_feedback: the inner compressor must be contractive and remember nothing: "
                   "the errors of an unbiased one, such as qsgd or terngrad, can grow without "
-                  "bound, and two memories would hold the same gradient twice");
+                  "bound, unless it is scaled_down{...}, and two memories would hold the same "
+                  "gradient twice");
 
     Inner inner{};
     double decay = 1.0;  // of what waits, a round
@@ -107,7 +108,7 @@ public:
         compressing::rollback(inner_);
     }
 
-    void visit(auto&& field) {
+    void visit(auto&& field) requires compressing::can_be_saved<inner_state> {
         compressing::visit(inner_, field);
         for (const tensor& t : tensors_)
             field("residual/" + t.name, error_.committed(t), kept::apart);

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -44,6 +46,13 @@ struct terngrad {
         field("bucket", bucket);
         field("seed", seed);
         field("dense_vectors", dense_vectors);
+    }
+
+    /// omega, with E ||T(g) - v||^2 <= omega ||v||^2: s and the sum of magnitudes are at most ||v||
+    /// and sqrt(d) ||v||, of buckets of d values.
+    double variance(const tensor& t) const noexcept {
+        if (dense_vectors && t.is_vector()) return 0.0;
+        return std::sqrt(static_cast<double>(std::clamp<std::int64_t>(t.size, 1, bucket))) - 1.0;
     }
 
     // For quantising_state.

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <string>
 
 #include "sotto/consensus/consensus_control.hpp"
@@ -13,7 +15,9 @@ namespace sotto {
 /// said to help. Above the band further rounds are done as by consensus_control; below it the next
 /// step does without any, and the one after that has one again, which measures.
 ///   math    low * rate * phi <= Theta <= high * rate * phi, with Theta and phi as in
-///           consensus_control
+///           consensus_control. A step is without rounds where all estimates of the step before, a
+///           period of them or more, are below the band of its own rate: not where rounds had first
+///           to bring ranks there, or where the rate has fallen since
 ///   errors  invalid_option: low not in [0, high), and as consensus_control
 ///   source  Kong et al. 2021, arXiv:2102.04828, phase 2
 struct consensus_band {
@@ -49,33 +53,37 @@ public:
     consensus_measure needs(const round_info&) const noexcept {
         return consensus_measure::estimate;
     }
-    bool wants_one(const round_info& where) noexcept {
-        const bool skips = is_close_ != 0 && where.step == step_ + 1;
-        return !skips;
+    bool wants_one(const round_info& where, double learning_rate) const noexcept {
+        const bool is_close = distance_ < low_ * learning_rate * norm_.value();
+        return !(is_close && where.step == step_ + 1);
     }
     bool wants_another(const consensus_reading& now) noexcept {
         norm_.add(now);
+        if (now.rounds <= 1) largest_ = 0.0;
+        largest_ = now.distance >= 0.0 ? std::max(largest_, now.distance) : unknown;
         step_ = now.where.step;
-        const bool is_close = now.distance < low_ * now.learning_rate * norm_.value();
-        is_close_ = close_.add(now, is_close, detail::period_of(now)) ? 1 : 0;
+        distance_ = now.rounds >= detail::period_of(now) ? largest_ : unknown;
         return limit_.wants_another(now, target(now));
     }
     double target(const consensus_reading& now) const noexcept {
-        return high_ * now.learning_rate * norm_.value();
+        return high_ * now.learning_rate * norm_.with(now);
     }
     void visit(auto&& field) {
         norm_.visit(field);
         field("step", step_);
-        field("is_close", is_close_);
+        field("distance", distance_);
     }
 
 private:
+    /// Of what is not known it is not known whether it is small.
+    static constexpr double unknown = std::numeric_limits<double>::infinity();
+
     double low_, high_;
     detail::norm_average norm_;
     detail::round_limit limit_;
-    detail::rounds_in_a_row close_;
+    double largest_ = 0.0;       // of the step's readings
     std::int64_t step_ = -1;     // of the last reading
-    std::int64_t is_close_ = 0;  // then: 0 or 1
+    double distance_ = unknown;  // the largest of that step, if it has had a period of them
 };
 
 inline consensus_band::state consensus_band::bind() const {

@@ -14,12 +14,13 @@ class norm_average {
 public:
     explicit norm_average(double keep) noexcept : keep_(keep) {}
 
+    /// Once this reading is in it, as it may be. Of a step's readings the first counts.
     double with(const consensus_reading& now) const noexcept {
-        return begun_ != 0 ? keep_ * mean_ + (1.0 - keep_) * now.gradient_norm : now.gradient_norm;
+        if (begun_ == 0) return now.gradient_norm;
+        if (now.where.step == step_) return mean_;
+        return keep_ * mean_ + (1.0 - keep_) * now.gradient_norm;
     }
-    /// Of a step's readings the first counts.
     void add(const consensus_reading& now) noexcept {
-        if (begun_ != 0 && now.where.step == step_) return;
         mean_ = with(now);
         step_ = now.where.step;
         begun_ = 1;
@@ -79,27 +80,29 @@ struct consensus_control {
 
 class consensus_control::state {
 public:
-    explicit state(const consensus_control& options)
-        : rho_(options.rho), norm_(options.average), limit_(options.rounds_max) {
-        detail::check_control("consensus_control", options.rho, options.average,
-                              options.rounds_max);
+    explicit state(const consensus_control& options, const char* policy = "consensus_control",
+                   consensus_measure measured = consensus_measure::estimate)
+        : rho_(options.rho),
+          norm_(options.average),
+          measured_(measured),
+          limit_(options.rounds_max, measured) {
+        detail::check_control(policy, options.rho, options.average, options.rounds_max);
     }
 
-    consensus_measure needs(const round_info&) const noexcept {
-        return consensus_measure::estimate;
-    }
+    consensus_measure needs(const round_info&) const noexcept { return measured_; }
     bool wants_another(const consensus_reading& now) noexcept {
         norm_.add(now);
         return limit_.wants_another(now, target(now));
     }
     double target(const consensus_reading& now) const noexcept {
-        return rho_ * now.learning_rate * norm_.value();
+        return rho_ * now.learning_rate * norm_.with(now);
     }
     void visit(auto&& field) { norm_.visit(field); }
 
 private:
     double rho_;
     detail::norm_average norm_;
+    consensus_measure measured_;
     detail::round_limit limit_;
 };
 

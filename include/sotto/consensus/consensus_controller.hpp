@@ -7,9 +7,11 @@
 #include <cstdint>
 #include <limits>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include "sotto/core/round_info.hpp"
+#include "sotto/core/visit.hpp"
 
 namespace sotto {
 
@@ -19,7 +21,8 @@ namespace sotto {
 ///             computes anyway; one number is summed over the ranks. It is of the parameters before
 ///             that round, and Xi <= Theta / (1 - lambda), Theta <= 2 Xi, with lambda of that
 ///             round's matrix. Where matrices take turns lambda of one may be 1, and Theta 0 of
-///             ranks that are far apart: only those of a whole period say something
+///             ranks that are far apart: only those of a whole period say something. A round that
+///             gives all their exact mean, or in which no rank got anything, estimates nothing
 ///   exact     Xi = sqrt(1/n sum of ||x_i - mean||^2), after the round; takes an all-reduce of the
 ///             parameters, so that it is for studies
 enum class consensus_measure : std::uint8_t { nothing, estimate, exact };
@@ -35,7 +38,9 @@ struct consensus_reading {
     double learning_rate = 0.0;          // 0 where the optimizer does not tell it
     double gradient_norm = 0.0;          // root of the mean over ranks of ||g_i||^2
     int rounds = 0;                      // of mixing, in this step
-    double distance = 0.0;               // as the controller wants it measured
+    double distance = 0.0;               // as the controller wants it measured; not a number where
+                                         // that was asked for but not found
+    bool is_mean = false;                // the round gave all ranks their exact mean
     double second_singular_value = 0.0;  // of a round; not a number where that is not known
     std::int64_t period = 1;  // rounds after which matrices repeat; 0: each is drawn anew
 };
@@ -48,14 +53,17 @@ struct consensus_reading {
 ///                                      estimate, `estimates = false`
 ///   wants_another(reading) -> bool     whether another round is to be done, after at least one
 /// and may have, with the default for those that do not,
-///   wants_one(where) -> bool           whether a step is to have any; yes. It may be asked a step
-///                                      ahead, and again then
+///   wants_one(where, learning_rate) -> bool   whether a step is to have any; yes. It may be asked
+///                                      a step ahead, and again then
 ///   wants_mean(where) -> bool          whether a step's rounds give all ranks their exact mean
 ///                                      instead, by an all-reduce; no. Where they can, the options
 ///                                      say `static constexpr bool takes_means = true`
-///   target(reading) -> double          the distance that it keeps below, for reports; not a number
+///   target(reading) -> double          the distance by which it decides of this reading, for
+///                                      reports: the same before and after it has; not a number
 ///   visit(field)                       field(name, value) for all that it remembers from step to
-///                                      step, to be saved; nothing
+///                                      step, to be saved, and to be put back where a step fails;
+///                                      nothing. A state with members but without visit trains, but
+///                                      is refused where checkpoints are asked for
 template <class C>
 concept consensus_controller = requires(const C& options) {
     options.bind();
@@ -82,9 +90,12 @@ concept estimates = !requires {
 };
 
 template <class State>
-bool wants_one(State& state, const round_info& where) {
-    if constexpr (requires { state.wants_one(where); })
-        return state.wants_one(where);
+bool wants_one(State& state, const round_info& where, double learning_rate) {
+    static_assert(
+        !requires { state.wants_one(where); },
+        "consensus controller: wants_one(where, learning_rate) takes the rate as well");
+    if constexpr (requires { state.wants_one(where, learning_rate); })
+        return state.wants_one(where, learning_rate);
     else
         return true;
 }
@@ -106,6 +117,10 @@ template <class State, class Field>
 void visit(State& state, Field&& field) {
     if constexpr (requires { state.visit(field); }) state.visit(field);
 }
+
+/// Whether a checkpoint has all that it remembers: it shows it, or there is nothing in it.
+template <class State>
+concept can_be_saved = visitable<State> || std::is_empty_v<State>;
 
 template <class State>
 double target(const State& state, const consensus_reading& now) {
@@ -151,7 +166,8 @@ inline std::int64_t period_of(const consensus_reading& now) noexcept {
 }
 
 /// Goes on until a distance is at or below its target, or rounds that should have sufficed are
-/// done. Estimates must be so in a whole period of rounds, the last ones of this step.
+/// done. Estimates must be so in a whole period of rounds, the last ones of this step. After an
+/// exact mean nothing is left to be done; what was not found otherwise is not near.
 ///   math    where n rounds are judged, up to n + rounds_to_reach(the largest of the first n), the
 ///           latter as whole periods: what a part of a period does is not known
 class round_limit {
@@ -161,11 +177,12 @@ public:
         : most_(most), is_exact_(measured == consensus_measure::exact) {}
 
     bool wants_another(const consensus_reading& now, double target) noexcept {
+        if (now.is_mean) return false;
         const std::int64_t judged = is_exact_ ? 1 : period_of(now);
         if (now.rounds <= 1) largest_ = 0.0, allowed_ = most_;
         if (now.rounds <= judged && now.distance > largest_) largest_ = now.distance;
         if (now.rounds == judged) allowed_ = judged + in_periods(now, target);
-        const bool is_near = near_.add(now, !(now.distance > target), judged);
+        const bool is_near = near_.add(now, now.distance <= target, judged);
         return !is_near && now.rounds < std::min<std::int64_t>(allowed_, most_);
     }
 

@@ -1,10 +1,10 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 
 #include "sotto/consensus/consensus_controller.hpp"
 #include "sotto/core/errors.hpp"
+#include "sotto/core/visit.hpp"
 
 namespace sotto {
 
@@ -47,8 +47,10 @@ public:
     consensus_measure needs(const round_info& where) const noexcept {
         return where.epoch < epoch_ ? first_.needs(where) : then_.needs(where);
     }
-    bool wants_one(const round_info& where) {
-        return at(where, [&](auto& control) { return controlling::wants_one(control, where); });
+    bool wants_one(const round_info& where, double learning_rate) {
+        return at(where, [&](auto& control) {
+            return controlling::wants_one(control, where, learning_rate);
+        });
     }
     bool wants_mean(const round_info& where) const {
         return where.epoch < epoch_ ? controlling::wants_mean(first_, where)
@@ -61,14 +63,10 @@ public:
         return now.where.epoch < epoch_ ? controlling::target(first_, now)
                                         : controlling::target(then_, now);
     }
-    void visit(auto&& field) {
-        const auto within = [&field](const char* phase) {
-            return [&field, phase](std::string_view name, auto&& value, auto... how) {
-                field(std::string(phase).append(name), value, how...);
-            };
-        };
-        controlling::visit(first_, within("first/"));
-        controlling::visit(then_, within("then/"));
+    void visit(auto&& field) requires(controlling::can_be_saved<controller_state<First>>&&
+                                          controlling::can_be_saved<controller_state<Then>>) {
+        controlling::visit(first_, visitor_within(field, "first/"));
+        controlling::visit(then_, visitor_within(field, "then/"));
     }
 
 private:

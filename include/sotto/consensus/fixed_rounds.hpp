@@ -34,6 +34,7 @@ struct fixed_rounds {
         bool wants_another(const consensus_reading& now) const noexcept {
             return now.rounds < rounds;
         }
+        void visit(auto&&) const noexcept {}
     };
     state bind() const {
         if (rounds < 1)

@@ -81,6 +81,7 @@ public:
             if (now.where.epoch >= m.from_epoch) maximum = m.distance;
         return options_.fraction * maximum;
     }
+    void visit(auto&&) const noexcept {}
 
 private:
     fraction_of_maximum options_;

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -16,12 +19,43 @@ namespace sotto {
 ///           ranks as there were can go on with them
 enum class kept : std::uint8_t { alike, apart, own };
 
+/// Two names as one, in no memory of the heap unless they are very long: states are also shown in
+/// every step, to be put back.
+class joined_name {
+public:
+    joined_name(std::string_view prefix, std::string_view name)
+        : size_(prefix.size() + name.size()) {
+        if (size_ > short_.size()) {
+            long_.append(prefix).append(name);
+            return;
+        }
+        std::ranges::copy(name, std::ranges::copy(prefix, short_.begin()).out);
+    }
+    operator std::string_view() const noexcept {
+        return size_ > short_.size() ? std::string_view(long_)
+                                     : std::string_view(short_.data(), size_);
+    }
+
+private:
+    std::size_t size_;
+    std::array<char, 120> short_;
+    std::string long_;
+};
+
+/// A visitor under names that begin alike.
+template <class Field>
+auto visitor_within(Field& field, std::string_view prefix) {
+    return [&field, prefix](std::string_view name, auto&& value, auto... how) {
+        field(joined_name(prefix, name), value, how...);
+    };
+}
+
 /// A visitor of what is each rank's own, whatever it is said to be, under names that begin alike:
 /// for strategies whose ranks train apart.
 template <class Field>
 auto visitor_of_own(Field& field, std::string_view prefix) {
     return [&field, prefix](std::string_view name, auto&& value, auto...) {
-        field(std::string(prefix).append(name), value, kept::own);
+        field(joined_name(prefix, name), value, kept::own);
     };
 }
 

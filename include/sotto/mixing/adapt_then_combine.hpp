@@ -16,7 +16,9 @@ struct adapt_then_combine {
 
 /// The mean of the parameters as they were, and the step of the gradient at them: D-PSGD. All of
 /// the exchange goes on while the gradient is computed.
-///   math    x_i = sum over j of w_ij x_j - rate g_i(x_i)
+///   math    x_i = sum over j of w_ij x_j - rate g_i(x_i). Distances are of the sum, before the
+///           step, so that by noise alone they are those of adapt_then_combine; the parameters at
+///           which gradients are taken are apart by ranks' steps as well
 ///   cost    nothing beside the parameters
 ///   source  Lian et al. 2017, Can decentralized algorithms outperform centralized algorithms?,
 ///           arXiv:1705.09056

@@ -13,12 +13,12 @@ namespace sotto::mixing {
 ///   math    x = x - rate g; x += step * sum over j of w_ij (c_j - c_i); q_i = C(x - c_i), which is
 ///           sent; c_j += q_j, everywhere
 ///   shape   needs a topology whose rounds are all alike, and a compressor that is contractive and
-///           remembers nothing: by messages of an unbiased one, such as qsgd, copies diverge (the
-///           authors scale theirs down until they are contractive). How near ranks come is up to
-///           the messages, too: by threshold, to its limit. The step must be tuned, the lower the
-///           less is sent: 0.04 for the largest of a hundred entries, 0.01 for one drawn at
-///           random, 0.45 for signs are the authors'
-///   cost    8 bytes a parameter
+///           remembers nothing: by messages of an unbiased one, such as qsgd, copies diverge, but
+///           not by scaled_down{qsgd{}}. How near ranks come is up to the messages, too: by
+///           threshold, to its limit. The step must be tuned, the lower the less is sent: 0.04 for
+///           the largest of a hundred entries, 0.01 for one drawn at random, 0.45 for signs, 0.34
+///           for codes of 4 bits are the authors'
+///   cost    20 bytes a parameter
 ///   errors  invalid_option: a step that is not above 0 and at most 1
 ///   source  Koloskova et al. 2019, Decentralized stochastic optimization and gossip algorithms
 ///           with compressed communication, arXiv:1902.00340

@@ -2,9 +2,11 @@
 
 #include <cstdint>
 #include <span>
+#include <type_traits>
 #include <utility>
 
 #include "sotto/core/layout.hpp"
+#include "sotto/core/visit.hpp"
 
 namespace sotto {
 
@@ -23,7 +25,9 @@ namespace sotto {
 ///                                   that can fail follows; nothing
 ///   commit(), rollback()            noexcept: the step took place, or it did not and all is as
 ///                                   before
-///   visit(field)                    everything to be saved
+///   visit(field)                    everything to be saved; nothing. A state with members but
+///                                   without visit trains, but is refused where checkpoints are
+///                                   asked for
 /// and the options may say by `static constexpr bool`
 ///   combines_first    the parameters are mixed as they are before the step, while the gradient is
 ///                     computed, and the step is added to what comes of it
@@ -144,6 +148,10 @@ void rollback(State& state) noexcept {
         state.rollback();
     }
 }
+
+/// Whether a checkpoint has all that it remembers: it shows it, or there is nothing in it.
+template <class State>
+concept can_be_saved = visitable<State> || std::is_empty_v<State>;
 
 template <class State, class Field>
 void visit(State& state, Field&& field) {

@@ -118,7 +118,7 @@ public:
 
     void commit() noexcept { mixing::commit(inner_); }
     void rollback() noexcept { mixing::rollback(inner_); }
-    void visit(auto&& field) {
+    void visit(auto&& field) requires can_be_saved<mixing_state<Inner>> {
         mixing::visit(inner_, field);
         field("slow/from", std::span<float>(from_));
         field("slow/velocity", std::span<float>(velocity_));

@@ -13,11 +13,10 @@
 #include "sotto/consensus/consensus_controller.hpp"
 #include "sotto/consensus/fixed_rounds.hpp"
 #include "sotto/core/round_info.hpp"
-#include "sotto/mixing/mixing_method.hpp"
 #include "sotto/optimizers/optimizer.hpp"
 #include "sotto/strategies/consensus_report.hpp"
-#include "sotto/strategies/gossip_peers.hpp"
 #include "sotto/strategies/mixing_rounds.hpp"
+#include "sotto/strategies/peers_of_gossip.hpp"
 #include "sotto/transports/transport.hpp"
 
 namespace sotto {
@@ -29,12 +28,13 @@ namespace sotto {
 template <class Options, class Transport>
 class common_control {
     using options_type = std::remove_cvref_t<decltype(std::declval<Options>().control)>;
-    using method = std::remove_cvref_t<decltype(std::declval<Options>().mixing)>;
     using peers = typename peers_of_gossip<Options, Transport>::type;
 
     static constexpr bool survives = survives_losses<Options>;
 
 public:
+    /// Whether a checkpoint has all that it remembers.
+    static constexpr bool can_be_saved = controlling::can_be_saved<controller_state<options_type>>;
     static constexpr bool measures_exactly = controlling::measures_exactly<options_type>;
 
     common_control(const Options& options, Transport& through, peers& with)
@@ -53,6 +53,8 @@ public:
         asked_ = where;
         if constexpr (survives) asked_ = peers_->begin_step(where, pace_);
         rate_ = optimizing::rate_at(optimizer, asked_);
+        if constexpr (survives)
+            next_rate_ = optimizing::rate_at(optimizer, peers_->next_step(asked_, 1));
     }
 
     /// Whether all rounds of the step are exact means.
@@ -62,7 +64,7 @@ public:
     bool wants_one() {
         if constexpr (survives)
             if (const auto told = peers_->is_to_mix()) return *told;
-        return controlling::wants_one(state_, asked_);
+        return controlling::wants_one(state_, asked_, rate_);
     }
 
     /// Whether there is to be another after the last one, the `found.rounds`th of the step.
@@ -74,30 +76,35 @@ public:
         consensus_reading now{.where = asked_,
                               .learning_rate = rate_,
                               .rounds = static_cast<int>(found.rounds),
+                              .distance = consensus_report::unknown,
+                              .is_mean = mixing.is_mean(),
                               .second_singular_value = mixing.second_singular_value(),
                               .period = mixing.summary().period};
+        found.estimate = consensus_report::unknown;
         const consensus_measure needed = state_.needs(asked_);
         if constexpr (survives) {
             if (needed == consensus_measure::nothing && !peers_->agrees()) return ask(now, found);
-            const double change = mixing.change();
+            const bool tells = mixing.estimates();
+            const double change = tells ? mixing.change() : 0.0;
             // Who sums up decides for all; the others' controllers hear of it as well.
             return peers_
-                ->sum({change * change, squares},
+                ->sum({change * change, squares, tells},
                       [&](round_verdict& all) {
-                          tell(now, found, all.sums.change, all.sums.gradient, all.ranks);
+                          if (all.sums.tells) found.estimate = root(all.sums.change, all.ranks);
+                          tell(now, found, root(all.sums.gradient, all.ranks));
                           all.another = ask(now, found);
-                          all.skips_next =
-                              !controlling::wants_one(state_, peers_->next_step(asked_, 1));
+                          all.skips_next = !controlling::wants_one(
+                              state_, peers_->next_step(asked_, 1), next_rate_);
                       })
                 .another;
         } else {
             if (needed != consensus_measure::nothing) {
-                const double change = mixing.change();
-                values_ = {static_cast<float>(std::isnan(change) ? 0.0 : change * change),
-                           static_cast<float>(squares)};
+                const double change = mixing.estimates() ? mixing.change() : 0.0;
+                values_ = {static_cast<float>(change * change), static_cast<float>(squares)};
                 sums_.start(values_, {channels::gossip, 1u << 29, mixing.done()});
                 collectives::run(*through_, sums_);
-                tell(now, found, values_[0], values_[1], through_->size());
+                if (mixing.estimates()) found.estimate = root(values_[0], through_->size());
+                tell(now, found, root(values_[1], through_->size()));
             }
             if (needed == consensus_measure::exact) now.distance = measure();
             return ask(now, found);
@@ -107,23 +114,27 @@ public:
     void visit(auto&& field) { controlling::visit(state_, field); }
 
 private:
+    /// Of the mean over ranks.
+    static double root(double sum_of_squares, auto ranks) noexcept {
+        return std::sqrt(sum_of_squares / static_cast<double>(ranks));
+    }
+
     bool ask(const consensus_reading& now, consensus_report& found) {
         found.target = controlling::target(state_, now);
         return state_.wants_another(now);
     }
 
-    static void tell(consensus_reading& now, consensus_report& found, double change,
-                     double gradient, int ranks) {
-        if (!mixing::by_copies<method>) found.estimate = now.distance = std::sqrt(change / ranks);
-        found.gradient_norm = now.gradient_norm = std::sqrt(gradient / ranks);
+    static void tell(consensus_reading& now, consensus_report& found, double gradient_norm) {
+        now.distance = found.estimate;
+        found.gradient_norm = now.gradient_norm = gradient_norm;
     }
 
     Transport* through_;
     peers* peers_;
     controller_state<options_type> state_;
-    round_info asked_;  // of the step; where ranks may come and go, alike on all
-    double rate_ = 0.0;
-    double pace_ = 0.0;  // epochs a step
+    round_info asked_;                     // of the step; where ranks may come and go, alike on all
+    double rate_ = 0.0, next_rate_ = 0.0;  // of this step, and of the next
+    double pace_ = 0.0;                    // epochs a step
     std::array<float, 2> values_{};
     collectives::all_reduce<Transport> sums_;
 };

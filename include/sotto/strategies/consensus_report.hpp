@@ -14,9 +14,13 @@ struct consensus_report {
     std::int64_t rounds = -1;    // of mixing; -1: no rank mixes with neighbours
     double change = unknown;     // by how much mixing moved this rank's parameters: the norm, of
                                  // the last round
-    double estimate = unknown;   // Theta of the last round, over all ranks, see consensus_measure
-    double distance = unknown;   // Xi, exact, over all ranks
-    double target = unknown;     // that a controller keeps estimate or distance below
+    double estimate = unknown;   // Theta of the last round, over all ranks, see consensus_measure;
+                                 // unknown where that was their exact mean, or nobody had any part
+    double distance = unknown;   // Xi, exact, over all ranks: of what was mixed, after the last
+                                 // round. By combine_then_adapt ranks then still take their steps,
+                                 // which carry them further apart
+    double target = unknown;     // by which this rank's controller decided after the last round, or
+                                 // would have where another rank's decides for all
     double critical = unknown;   // the critical distance, estimated
     double learning_rate = 0.0;  // 0 where the optimizer does not tell it
     double gradient_norm = unknown;               // root of the mean over ranks of squares

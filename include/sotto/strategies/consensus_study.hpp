@@ -41,9 +41,10 @@ public:
         mean_gradient_.resize(mean_.size());
     }
 
-    /// Xi. `number` grows by one with every call.
-    double distance(std::span<const float> values, std::uint64_t number) {
-        take_mean(values, mean_, {channels::gossip, 1u << 30, number});
+    /// Xi. `weight`: of these values in the mean of all; weights add up to the number of ranks.
+    /// `number` grows by one with every call.
+    double distance(std::span<const float> values, double weight, std::uint64_t number) {
+        take_mean(values, weight, mean_, {channels::gossip, 1u << 30, number});
         for (const tensor& t : *tensors_)
             scalar_[static_cast<std::size_t>(t.index)] = static_cast<float>(
                 kernels::squared_distance(t.of(values), t.of(std::span<const float>(mean_))));
@@ -63,8 +64,8 @@ public:
     /// number until L is known.
     double critical_distance(std::span<const float> parameters, double learning_rate,
                              std::uint64_t number) {
-        take_mean(gradient_, mean_gradient_, {channels::gossip, (1u << 30) + 1, number});
-        take_mean(parameters, mean_, {channels::gossip, (1u << 30) + 4, number});
+        take_mean(gradient_, 1.0, mean_gradient_, {channels::gossip, (1u << 30) + 1, number});
+        take_mean(parameters, 1.0, mean_, {channels::gossip, (1u << 30) + 4, number});
         scalar_[0] = static_cast<float>(kernels::sum_of_squares(gradient_));
         scalar_[1] = static_cast<float>(gradient_along(parameters));
         scalar_[2] = static_cast<float>(kernels::squared_distance(parameters, mean_));
@@ -85,8 +86,9 @@ public:
     const landscape_estimate& seen() const noexcept { return landscape_; }
 
 private:
-    void take_mean(std::span<const float> values, std::span<float> mean, tag label) {
+    void take_mean(std::span<const float> values, double weight, std::span<float> mean, tag label) {
         std::copy(values.begin(), values.end(), mean.begin());
+        if (weight != 1.0) kernels::scale(mean, static_cast<float>(weight));
         sum_.start(mean, label);
         collectives::run(*through_, sum_);
         kernels::scale(mean, 1.0f / static_cast<float>(through_->size()));

@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "sotto/collectives/flight.hpp"
 #include "sotto/collectives/refuse_mixing.hpp"
 #include "sotto/compressors/compressor.hpp"
 #include "sotto/core/bytes.hpp"
@@ -17,6 +17,7 @@
 #include "sotto/kernels/arithmetic.hpp"
 #include "sotto/kernels/averaging.hpp"
 #include "sotto/kernels/reductions.hpp"
+#include "sotto/strategies/tensor_messages.hpp"
 #include "sotto/topologies/mixing_matrix.hpp"
 #include "sotto/transports/transport.hpp"
 
@@ -29,7 +30,7 @@ namespace sotto {
 ///           d_i += sum over j of w_ij (q_j - q_i)
 ///   wire    for each tensor and neighbour a message of the compressor; one tag for all of a
 ///           tensor's in a round
-///   cost    12 bytes a parameter and room for one message of each neighbour
+///   cost    20 bytes a parameter and room for one message of each neighbour
 ///   errors  malformed; mismatch; non_finite
 template <class Compressor, transport Transport>
 class copy_exchange {
@@ -44,21 +45,11 @@ public:
           out_of_(matrix.out_of(through.rank()).begin(), matrix.out_of(through.rank()).end()),
           own_(static_cast<std::size_t>(tensors.size())),
           apart_(static_cast<std::size_t>(tensors.size())),
-          difference_(static_cast<std::size_t>(tensors.size())),
-          messages_(tensors.tensors().size()),
-          arrived_(tensors.tensors().size() * into_.size()),
-          receives_(through, arrived_.size()),
-          sends_(through, tensors.tensors().size() * out_of_.size()) {
+          own_before_(own_.size()),
+          apart_before_(own_.size()),
+          difference_(own_.size()),
+          messages_(tensors, compressor, into_.size(), out_of_.size(), through) {
         for (const auto& n : into_) weight_ += n.weight;
-        for (const tensor& t : tensors_) {
-            const auto room =
-                static_cast<std::size_t>(compressing::message_bytes_max(compressor, t));
-            messages_[slot(t)].reserve(room);
-            for (std::size_t i = 0; i < into_.size(); ++i)
-                arrived_[place(t, i)].memory.resize(room);
-        }
-        through.reserve(std::ssize(arrived_) +
-                        std::ssize(messages_) * static_cast<std::int64_t>(out_of_.size()));
     }
 
     /// Moves `values` towards the neighbours' copies, and sends what changes this rank's own.
@@ -80,48 +71,53 @@ public:
             compressing::measured(compressor, t, squares);
         }
         through_->charge({.bytes = 32.0 * static_cast<double>(tensors_.size())});
-        for (const tensor& t : tensors_) {
-            const tag label{channels::gossip, static_cast<std::uint32_t>(2 + t.index), round};
-            for (std::size_t i = 0; i < into_.size(); ++i)
-                receives_.push(
-                    through_->receive(into_[i].rank, label, arrived_[place(t, i)].memory));
-            bytes& message = messages_[slot(t)];
-            message.clear();
-            compressor.encode(t, t.of(std::span<const float>(difference_)), message);
-            for (const auto& n : out_of_) sends_.push(through_->send(n.rank, label, message));
-        }
-        next_ = 0;
+        messages_.begin();
+        for (const tensor& t : tensors_)
+            messages_.send(t, {channels::gossip, static_cast<std::uint32_t>(2 + t.index), round},
+                           into_, out_of_, [&](bytes& out) {
+                               compressor.encode(t, t.of(std::span<const float>(difference_)), out);
+                           });
         return moved;
     }
 
-    bool advance() {
-        while (sends_.pop_complete()) {}
-        while (const auto ended = receives_.pop_complete())
-            arrived_[next_++].size = static_cast<std::size_t>(ended->bytes);
-        return sends_.empty() && receives_.empty();
-    }
+    bool advance() { return messages_.advance(); }
 
-    /// When all is here: copies are as all ranks have them. Nothing of it stays if it throws.
-    void settle(state& compressor) {
-        for (int pass = 0; pass < 2; ++pass)  // first only whether all of it can be decoded
-            for (const tensor& t : tensors_) {
-                const auto sum = t.of(std::span(difference_));
-                for (std::size_t i = 0; i <= into_.size(); ++i) {
-                    const bool own = i == into_.size();
-                    std::fill(sum.begin(), sum.end(), 0.0f);
-                    const byte_view message =
-                        own ? byte_view(messages_[slot(t)]) : arrived_[place(t, i)].view();
-                    if (!message.empty()) compressor.decode_add(t, message, sum);
-                    if (pass == 0 && !own) require_finite(t, sum, into_[i].rank);
-                    if (pass == 1) add(t, sum, own ? -weight_ : into_[i].weight, own);
-                }
-            }
+    /// When all is here: whether all of it can be decoded.
+    void check(state& compressor) {
+        each_message(compressor,
+                     [this](const tensor& t, std::span<const float> sum, int from, double) {
+                         if (from != through_->rank()) require_finite(t, sum, from);
+                     });
+        is_checked_ = true;
         through_->charge({.bytes = 24.0 * static_cast<double>(tensors_.size()) *
                                    static_cast<double>(into_.size() + 1)});
     }
 
+    /// Copies become what all ranks have them for after the round that was checked, if there was
+    /// one, and the step goes on. Copies as they were before the step are kept until it is over.
+    void settle(state& compressor) {
+        if (!is_checked_) return;
+        if (!std::exchange(is_settled_, true)) {
+            std::ranges::copy(own_, own_before_.begin());
+            std::ranges::copy(apart_, apart_before_.begin());
+        }
+        take_in(compressor);
+    }
+
+    /// The same, as the last of the step, which took place; or it did not.
+    void commit(state& compressor) noexcept {
+        if (is_checked_) take_in(compressor);
+        is_settled_ = false;
+    }
+    void rollback() noexcept {
+        is_checked_ = false;
+        if (!std::exchange(is_settled_, false)) return;
+        own_.swap(own_before_);
+        apart_.swap(apart_before_);
+    }
+
     std::int64_t message_bytes(const tensor& t) const noexcept {
-        return std::ssize(messages_[slot(t)]);
+        return std::ssize(messages_.own(t));
     }
 
     void visit(auto&& field) {
@@ -130,21 +126,29 @@ public:
     }
 
 private:
-    struct arrival {
-        bytes memory;
-        std::size_t size = 0;
-        byte_view view() const noexcept { return byte_view(memory).first(size); }
-    };
-
-    static std::size_t slot(const tensor& t) noexcept { return static_cast<std::size_t>(t.index); }
-    std::size_t place(const tensor& t, std::size_t from) const noexcept {
-        return slot(t) * into_.size() + from;
+    /// Calls with what each message says: the neighbours' and, last, this rank's own.
+    template <class Take>
+    void each_message(state& compressor, Take take) {
+        for (const tensor& t : tensors_) {
+            const auto sum = t.of(std::span(difference_));
+            for (std::size_t i = 0; i <= into_.size(); ++i) {
+                const bool own = i == into_.size();
+                std::fill(sum.begin(), sum.end(), 0.0f);
+                const byte_view message = own ? messages_.own(t) : messages_.from(t, i);
+                if (!message.empty()) compressor.decode_add(t, message, sum);
+                take(t, std::span<const float>(sum), own ? through_->rank() : into_[i].rank,
+                     own ? -weight_ : into_[i].weight);
+            }
+        }
     }
 
-    void add(const tensor& t, std::span<const float> what, double weight, bool own) {
-        const auto factor = static_cast<float>(weight);
-        kernels::subtract_scaled(t.of(std::span(apart_)), -factor, what);
-        if (own) kernels::add(t.of(std::span(own_)), what);
+    void take_in(state& compressor) {
+        is_checked_ = false;
+        each_message(compressor, [this](const tensor& t, std::span<const float> what, int from,
+                                        double weight) {
+            kernels::subtract_scaled(t.of(std::span(apart_)), -static_cast<float>(weight), what);
+            if (from == through_->rank()) kernels::add(t.of(std::span(own_)), what);
+        });
     }
 
     static void require_finite(const tensor& t, std::span<const float> what, int from) {
@@ -157,11 +161,13 @@ private:
     const layout& tensors_;
     std::vector<topologies::neighbour> into_, out_of_;
     double weight_ = 0.0;  // of all that comes in
-    large_vector<float> own_, apart_, difference_;
-    std::vector<bytes> messages_;
-    std::vector<arrival> arrived_;
-    std::size_t next_ = 0;
-    collectives::flight<Transport> receives_, sends_;
+    large_vector<float> own_, apart_;
+    large_vector<float> own_before_, apart_before_;  // this step, where it has several rounds
+    large_vector<float> difference_;
+    bool is_checked_ = false;  // a round whose messages are not in the copies yet
+    bool is_settled_ = false;  // rounds of this step are
+    // Last: transfers end before the memory goes.
+    tensor_messages<Transport> messages_;
 };
 
 }  // namespace sotto

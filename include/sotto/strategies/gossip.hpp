@@ -114,7 +114,8 @@ struct gossip {
         !mixing::by_copies<Mixing> || !unbiased<Compressor>,
         "gossip: mixing::choco needs messages that are never further from what they say than "
         "nothing is: copies that follow those of an unbiased compressor, such as qsgd{} or "
-        "terngrad{}, can grow without bound: use top_k{}, random_k{} or scaled_sign{}");
+        "terngrad{}, can grow without bound: use scaled_down{qsgd{}}, top_k{}, random_k{} or "
+        "scaled_sign{}");
     static_assert(
         !mixing::by_copies<Mixing> || !controlling::estimates<Control>,
         "gossip: by mixing::choco ranks know copies of each other, and no estimate of how far they "

@@ -51,6 +51,7 @@ public:
     gossip_pairs(const Options& options, const layout& tensors, Transport& through)
         : tensors_(tensors),
           through_(&through),
+          topology_name_(topologies::name_for_logs(options.topology)),
           topology_(options.topology.bind(through.size())),
           optimizer_(options.optimizer.bind(tensors_)),
           random_(random_stream(options.mixing.seed)
@@ -109,11 +110,13 @@ public:
     std::int64_t offered() const noexcept { return offered_count_; }
     /// Who may mix with whom, for logs.
     topologies::mixing_graph graph() {
-        return topologies::graph_of(
+        auto graph = topologies::graph_of(
             through_->size(), topology_.period(),
             consensus_report::unknown, [this](std::int64_t round) -> const auto& {
                 return topology_.matrix(round);
             });
+        graph.topology = topology_name_;
+        return graph;
     }
 
 private:
@@ -292,6 +295,7 @@ private:
 
     layout tensors_;
     Transport* through_;
+    std::string topology_name_;
     topology_state<topology_options> topology_;
     optimizer_state optimizer_;
     random_stream random_;

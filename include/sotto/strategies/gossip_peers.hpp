@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -15,6 +14,7 @@
 #include "sotto/core/errors.hpp"
 #include "sotto/core/round_info.hpp"
 #include "sotto/strategies/gossip_mail.hpp"
+#include "sotto/strategies/peer_table.hpp"
 #include "sotto/strategies/rank_loss.hpp"
 #include "sotto/strategies/round_verdicts.hpp"
 #include "sotto/strategies/state_handover.hpp"
@@ -56,13 +56,13 @@ public:
     gossip_peers(Transport& through, duration patience)
         : through_(&through),
           patience_(patience),
-          peers_(static_cast<std::size_t>(through.size())),
+          peers_(through.size(), through.rank()),
           verdicts_(through.size()),
           mail_(through),
           handover_(through, mail_) {
         through.tolerate();
         through.reserve(8 + 2 * std::int64_t{through.size()});
-        went_.reserve(peers_.size());
+        went_.reserve(static_cast<std::size_t>(through.size()));
     }
     gossip_peers(const gossip_peers&) = delete;
     gossip_peers& operator=(const gossip_peers&) = delete;
@@ -83,11 +83,12 @@ public:
         rounds_ = 0;
         is_done_ = false;
         begins_ = true;
-        for (peer& p : peers_) p.takes_part = p.is_done = p.has_answered = false;
+        peers_.for_each([](peer& p) { p.takes_part = p.is_done = p.has_answered = false; });
         for (int rank = 0; rank < through_->size(); ++rank) verdicts_.forget(rank);
         // Before any answer: who is told that this rank begins may go on at once.
-        for_each_here([&](int rank) { say(rank, {.kind = wire::gossip_kind::hello}); });
-        wait_until([&] { return for_all_here([](const peer& p) { return p.has_answered; }); });
+        peers_.for_each_here([&](int rank) { say(rank, {.kind = wire::gossip_kind::hello}); });
+        wait_until(
+            [&] { return peers_.for_all_here([](const peer& p) { return p.has_answered; }); });
         if (!has_trained_) fetch();
         begins_ = false;
         takes_part_ = tells_all_ = true;
@@ -97,10 +98,10 @@ public:
     /// Answers until all that take part are done, or nothing more comes of them.
     void finish() {
         is_done_ = true;
-        for_each_here([&](int rank) { say(rank, {.kind = wire::gossip_kind::done}); });
+        peers_.for_each_here([&](int rank) { say(rank, {.kind = wire::gossip_kind::done}); });
         (void)comes([&] {
             return handover_.is_idle() && mail_.is_all_said() &&
-                   for_all_here([](const peer& p) { return p.is_done || !p.takes_part; });
+                   peers_.for_all_here([](const peer& p) { return p.is_done || !p.takes_part; });
         });
         mail_.close(taking());
     }
@@ -108,10 +109,7 @@ public:
     /// Returns which step this is for what all decide alike. `pace`: epochs a step, of this rank.
     round_info begin_step(round_info where, double pace) noexcept {
         place_.round = 0;
-        std::uint64_t least = std::numeric_limits<std::uint64_t>::max();
-        for (const peer& p : peers_)
-            if (p.is_neighbour && mixes(p)) least = std::min(least, p.at.step);
-        if (least != std::numeric_limits<std::uint64_t>::max()) step_ = std::max(step_, least);
+        if (const auto least = peers_.earliest_step()) step_ = std::max(step_, *least);
         place_.step = step_;
         own_clock_ = {fit_, step_, where.epoch, pace};
         agrees_ = sums_up_ && clock_.fit != fit_;
@@ -145,13 +143,13 @@ public:
     void begin_round(const topologies::mixing_matrix& matrix) {
         place_ = next_round();
         went_.clear();
-        for (peer& p : peers_) p.is_awaited = false;
+        peers_.for_each([](peer& p) { p.is_awaited = false; });
         for (const auto& n : matrix.into(through_->rank()))
-            of(n.rank).is_awaited = mixes(of(n.rank));
+            of(n.rank).is_awaited = of(n.rank).mixes();
         of(through_->rank()).links = topologies::live_links_of(
             matrix, through_->rank(), [&](int rank) { return of(rank).is_awaited; });
         const bool to_all = std::exchange(tells_all_, false);
-        for_each_here([&](int rank) {
+        peers_.for_each_here([&](int rank) {
             const peer& p = of(rank);
             if (to_all || p.is_done || (p.is_neighbour && p.takes_part))
                 say(rank, {.kind = wire::gossip_kind::begins, .waits = p.is_awaited});
@@ -163,7 +161,7 @@ public:
     bool knows_all() const noexcept { return !first_unknown(); }
     bool takes_part(int rank) const noexcept {
         const peer& p = of(rank);
-        return p.is_awaited && mixes(p) && p.said == place_ && p.awaits;
+        return p.is_awaited && p.mixes() && p.said == place_ && p.awaits;
     }
     /// With which links this rank, or one that takes part, begins the round.
     const topologies::live_links& links_of(int rank) const noexcept { return of(rank).links; }
@@ -241,44 +239,11 @@ public:
     void at(occasion now) noexcept { now_ = now; }
 
 private:
-    struct peer {
-        bool is_here = true;
-        bool is_neighbour = false;
-        bool has_answered = false;  // this call's hello
-        bool asks_where = false;    // and is not answered yet
-        bool is_alike = true;       // configured as this rank
-        bool has_trained = false;
-        bool takes_part = false;
-        bool is_done = false;
-        bool is_awaited = false;  // in the round under way
-        bool awaits = false;      // this rank in the round that it begins
-        std::uint64_t fit = 0, since = 0;
-        wire::gossip_place at{};    // as far as is known
-        wire::gossip_place said{};  // that it begins
-        topologies::live_links links{};
-    };
+    using peer = peer_table::peer;
 
-    peer& of(int rank) noexcept { return peers_[static_cast<std::size_t>(rank)]; }
-    const peer& of(int rank) const noexcept { return peers_[static_cast<std::size_t>(rank)]; }
-    static bool mixes(const peer& p) noexcept { return p.is_here && p.takes_part && !p.is_done; }
-
-    template <class Visitor>
-    void for_each_here(Visitor visit) {
-        for (int rank = 0; rank < through_->size(); ++rank)
-            if (rank != through_->rank() && of(rank).is_here) visit(rank);
-    }
-    template <class Predicate>
-    bool for_all_here(Predicate holds) {
-        bool all = true;
-        for_each_here([&](int rank) { all = all && holds(of(rank)); });
-        return all;
-    }
-
-    std::optional<int> first_unknown() const noexcept {
-        for (int rank = 0; rank < through_->size(); ++rank)
-            if (of(rank).is_awaited && mixes(of(rank)) && of(rank).said < place_) return rank;
-        return std::nullopt;
-    }
+    peer& of(int rank) noexcept { return peers_.of(rank); }
+    const peer& of(int rank) const noexcept { return peers_.of(rank); }
+    std::optional<int> first_unknown() const noexcept { return peers_.first_unknown(place_); }
 
     // Words
 
@@ -355,7 +320,7 @@ private:
 
     /// Of those in a later call of `fit` this rank will soon be.
     void answer_all() {
-        for_each_here([&](int rank) {
+        peers_.for_each_here([&](int rank) {
             peer& p = of(rank);
             if (!p.asks_where || p.fit > fit_) return;
             p.asks_where = false;
@@ -385,7 +350,7 @@ private:
         if (const auto unknown = first_unknown()) {
             late = *unknown;
         } else if (late == through_->rank()) {
-            for_each_here([&](int rank) { late = rank; });
+            peers_.for_each_here([&](int rank) { late = rank; });
         }
         std::string cause = "it was late: for ";
         detail::append_number(cause, in_seconds(patience_));
@@ -394,20 +359,8 @@ private:
         throw peer_failure(late, cause, now_, errc::timed_out);
     }
 
-    /// Who has trained: rather a neighbour, and who is furthest.
-    std::optional<int> best_source() {
-        std::optional<int> best;
-        for_each_here([&](int rank) {
-            const peer &p = of(rank), *const b = best ? &of(*best) : nullptr;
-            if (!p.has_trained || !p.is_alike) return;
-            if (!b || std::pair(p.is_neighbour, p.at) > std::pair(b->is_neighbour, b->at))
-                best = rank;
-        });
-        return best;
-    }
-
     void fetch() {
-        while (const auto from = best_source()) {
+        while (const auto from = peers_.best_source()) {
             handover_.fetch(*from, [&](int of) { say(of, {.kind = wire::gossip_kind::asks}); });
             wait_until([&] { return handover_.is_fetched(); });
             const auto handed = handover_.handed();
@@ -425,14 +378,7 @@ private:
     // Sums
 
     /// Who sums up, as far as this rank knows.
-    int sums_for_all() const noexcept {
-        std::pair best{since_, through_->rank()};
-        if (is_done_) best.first = std::numeric_limits<std::uint64_t>::max();
-        for (int rank = 0; rank < through_->size(); ++rank)
-            if (rank != through_->rank() && mixes(of(rank)))
-                best = std::min(best, std::pair(of(rank).since, rank));
-        return best.second;
-    }
+    int sums_for_all() const noexcept { return peers_.sums_for_all(since_, is_done_); }
 
     /// Tells who sums up where this rank is.
     void stand() {
@@ -440,8 +386,8 @@ private:
         stand_here();
         // Who went for this rank alone may still sum up for others: their verdicts then hold here.
         const bool to_all = told_ == through_->rank() && !losses_.empty();
-        for_each_here([&](int rank) {
-            if (rank == told_ || (to_all && mixes(of(rank))))
+        peers_.for_each_here([&](int rank) {
+            if (rank == told_ || (to_all && of(rank).mixes()))
                 say(rank, {.kind = wire::gossip_kind::stands, .waits = waits_, .own = own_});
         });
     }
@@ -461,7 +407,7 @@ private:
     std::optional<round_verdicts::due> due_here() const {
         if (is_done_ || sums_for_all() != through_->rank()) return std::nullopt;
         return verdicts_.next(
-            [&](int rank) { return rank == through_->rank() || mixes(of(rank)); });
+            [&](int rank) { return rank == through_->rank() || of(rank).mixes(); });
     }
 
     void answer_waiting() {
@@ -472,7 +418,7 @@ private:
 
     Transport* through_;
     duration patience_;
-    std::vector<peer> peers_;
+    peer_table peers_;
     std::uint64_t configuration_ = 0;
     std::uint64_t fit_ = 0, rounds_ = 0, since_ = 0;
     std::uint64_t step_ = 0;  // of all calls of `fit`; more where this rank followed others

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -22,15 +23,17 @@
 #include "sotto/strategies/common_epochs.hpp"
 #include "sotto/strategies/consensus_report.hpp"
 #include "sotto/strategies/consensus_study.hpp"
-#include "sotto/strategies/gossip_peers.hpp"
 #include "sotto/strategies/guarded.hpp"
 #include "sotto/strategies/mixing_rounds.hpp"
-#include "sotto/strategies/optimizer_snapshot.hpp"
+#include "sotto/strategies/peers_of_gossip.hpp"
 #include "sotto/strategies/rank_loss.hpp"
+#include "sotto/strategies/state_snapshot.hpp"
 #include "sotto/strategies/stopwatch.hpp"
 #include "sotto/strategies/strategy.hpp"
 #include "sotto/strategies/work_of_gradient.hpp"
 #include "sotto/topologies/mixing_graph.hpp"
+#include "sotto/topologies/spectrum.hpp"
+#include "sotto/topologies/topology.hpp"
 
 namespace sotto {
 
@@ -60,8 +63,8 @@ public:
           through_(&through),
           method_(options.mixing.bind(tensors_)),
           optimizer_(options.optimizer.bind(tensors_)),
-          before_(optimizer_),
           measure_every_(measured_by(options)),
+          topology_name_(topologies::name_for_logs(options.topology)),
           peers_(peers_of_gossip<Options, Transport>::made_for(options, through)),
           epochs_(through),
           gradient_(static_cast<std::size_t>(tensors.size())),
@@ -73,6 +76,8 @@ public:
         if (measure_every_ < 0)
             throw invalid_option("gossip: measure_every is " + std::to_string(measure_every_) +
                                  "; it must be at least 0");
+        before_.take(shown_before());  // the memory, now
+        before_.drop();
         if (measure_every_ > 0 || control::measures_exactly) {
             study_.emplace(through, tensors_, measure_every_ > 0);
             if (by_shares) of_weight_.resize(static_cast<std::size_t>(tensors.size()));
@@ -84,8 +89,14 @@ public:
         const auto matrix = [this](std::int64_t round) -> const auto& {
             return mixing_.matrix(round);
         };
-        return topologies::graph_of(through_->size(), mixing_.summary().period,
-                                    mixing_.summary().second_singular_value, matrix);
+        const topologies::mixing_summary& all = mixing_.summary();
+        auto graph =
+            topologies::graph_of(through_->size(), all.period, all.second_singular_value, matrix);
+        graph.p = all.p();
+        graph.topology = topology_name_;
+        graph.bytes_a_round = mixing_.bytes_a_round(graph.degree);
+        graph.ranks_may_go = survives;
+        return graph;
     }
 
     data::share share() const noexcept { return {through_->rank(), through_->size()}; }
@@ -131,6 +142,8 @@ public:
     /// out, or where ranks come and go.
     template <class Field>
     void visit(Field&& field) requires(!survives && optimizing::can_be_saved<optimizer_options> &&
+                                       control::can_be_saved &&
+                                       mixing::can_be_saved<method_state> &&
                                        mixing_rounds<Options, Transport>::can_be_saved) {
         optimizing::visit(optimizer_, visitor_of_own(field, "optimizer/"));
         control_.visit(visitor_of_own(field, "control/"));
@@ -143,8 +156,8 @@ public:
     auto& rounds() noexcept { return mixing_; }
     const auto& rounds() const noexcept { return mixing_; }
     const method_state& mixing() const noexcept { return method_; }
-    /// By push-sum: this rank's weight, 1 at first.
-    double weight() const noexcept { return weight_; }
+    /// By push-sum: this rank's weight, 1 at first, and what its parameters weigh in the mean.
+    double weight() const noexcept requires by_shares { return weight_; }
 
 private:
     static std::int64_t measured_by(const Options& options) {
@@ -154,12 +167,20 @@ private:
             return options.options.measure_every;
     }
 
+    /// What changes before a step is known to take place; nothing else does.
+    auto shown_before() noexcept {
+        return [this](auto&& field) {
+            optimizing::visit(optimizer_, field);
+            control_.visit(field);
+        };
+    }
+
     template <class Action>
     auto guarded(Action action) -> decltype(action()) {
         return detail::guarded(*through_, action, [this]() noexcept {
             mixing::rollback(method_);
             mixing_.rollback();
-            before_.put_back(optimizer_);
+            before_.put_back(shown_before());
         });
     }
 
@@ -189,8 +210,8 @@ private:
 
         at("mix");
         if (mixes) mix(report, watch);
+        study(report.consensus, parameters);  // of what was mixed, as a controller measures it
         if (mixes_first) step_rest(job, parameters, false);
-        study(report.consensus, parameters);
         commit(parameters);
         report.apply += watch.lap();
 
@@ -207,7 +228,7 @@ private:
         studies_ = measure_every_ > 0 && job.step % measure_every_ == 0;
         std::fill(times_.begin(), times_.end(), tensor_times{});
         std::fill(is_stepped_.begin(), is_stepped_.end(), false);
-        before_.take(optimizer_);
+        before_.take(shown_before());
         rate_ = optimizing::rate_at(optimizer_, where_);
         control_.begin_step(where_, optimizer_);
         mixing_.begin_step(where_, control_.wants_mean());
@@ -344,7 +365,7 @@ private:
 
     /// Measured exactly.
     double distance(consensus_report& found) {
-        found.distance = study_->distance(values(), studied_++);
+        found.distance = study_->distance(values(), by_shares ? next_.back() : 1.0, studied_++);
         found.squared_distances = study_->squared_distances();
         return found.distance;
     }
@@ -364,7 +385,7 @@ private:
         found.learning_rate = rate_;
         if (!studies_) return;
         at("measure");
-        (void)distance(found);
+        if (std::isnan(found.distance)) (void)distance(found);  // no controller has measured it
         found.critical = study_->critical_distance(parameters, rate_, studied_++);
         found.gradient_norm = study_->gradient_norm();
     }
@@ -380,6 +401,7 @@ private:
         optimizing::commit(optimizer_);
         mixing::commit(method_);
         mixing_.commit();
+        before_.drop();
         epochs_.end_round();
         if constexpr (survives) peers_.end_step();
     }
@@ -411,8 +433,9 @@ private:
     Transport* through_;
     method_state method_;
     optimizer_state optimizer_;
-    optimizer_snapshot<optimizer_state> before_;
+    state_snapshot before_;  // the optimizer's and the controller's
     std::int64_t measure_every_ = 0;
+    std::string topology_name_;
     peers peers_;
     common_epochs<Transport> epochs_;
     large_vector<float> gradient_;

@@ -18,7 +18,7 @@
 #include "sotto/optimizers/optimizer.hpp"
 #include "sotto/strategies/common_epochs.hpp"
 #include "sotto/strategies/guarded.hpp"
-#include "sotto/strategies/optimizer_snapshot.hpp"
+#include "sotto/strategies/state_snapshot.hpp"
 #include "sotto/strategies/stopwatch.hpp"
 #include "sotto/strategies/strategy.hpp"
 #include "sotto/strategies/work_of_gradient.hpp"
@@ -73,13 +73,13 @@ public:
           every_(options.local.every),
           from_epoch_(options.local.from_epoch),
           optimizer_(options.optimizer.bind(tensors_)),
-          before_(optimizer_),
           gradient_(static_cast<std::size_t>(tensors.size())),
           met_(gradient_.size()),
           parameters_before_(gradient_.size()),
           no_bytes_(tensors.tensors().size()),
           epochs_(through),
           outer_(options.outer.bind(tensors_, through)) {
+        before_.take(shown_before());  // the memory, now
         if (every_ < 1)
             throw invalid_option("local_updates: every is " + std::to_string(every_) +
                                  "; it must be at least 1");
@@ -148,7 +148,7 @@ private:
 
         const bool meets = since_met_ + 1 >= every_ || job.epoch < from_epoch_;
         if (meets) {  // the step goes with a meeting that fails
-            before_.take(optimizer_);
+            before_.take(shown_before());
             std::copy(parameters.begin(), parameters.end(), parameters_before_.begin());
         }
         if (job.examples > 0) step(where, parameters);
@@ -203,7 +203,7 @@ private:
             return meet(parameters, where);
         } catch (...) {
             std::copy(parameters_before_.begin(), parameters_before_.end(), parameters.begin());
-            before_.put_back(optimizer_);
+            before_.put_back(shown_before());
             throw;
         }
     }
@@ -218,6 +218,10 @@ private:
         return report;
     }
 
+    auto shown_before() noexcept {
+        return [this](auto&& field) { optimizing::visit(optimizer_, field); };
+    }
+
     void at(const char* phase, std::int64_t step) { through_->at({.round = step, .phase = phase}); }
 
     layout tensors_;
@@ -225,7 +229,7 @@ private:
     std::int64_t every_;
     double from_epoch_;
     optimizer_state optimizer_;
-    optimizer_snapshot<optimizer_state> before_;
+    state_snapshot before_;  // the optimizer's
     large_vector<float> gradient_;
     large_vector<float> met_;  // theta: what all went on from
     large_vector<float> parameters_before_;

@@ -1,14 +1,11 @@
 #pragma once
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <string>
-#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -17,52 +14,20 @@
 #include "sotto/collectives/neighbour_exchange.hpp"
 #include "sotto/compressors/compressor.hpp"
 #include "sotto/consensus/consensus_controller.hpp"
-#include "sotto/core/clock.hpp"
-#include "sotto/core/describe.hpp"
-#include "sotto/core/errors.hpp"
 #include "sotto/core/layout.hpp"
 #include "sotto/core/round_info.hpp"
 #include "sotto/kernels/arithmetic.hpp"
 #include "sotto/mixing/mixing_method.hpp"
 #include "sotto/strategies/consensus_report.hpp"
 #include "sotto/strategies/copy_exchange.hpp"
-#include "sotto/strategies/gossip_peers.hpp"
-#include "sotto/topologies/connected.hpp"
+#include "sotto/strategies/gossip_links.hpp"
+#include "sotto/strategies/peers_of_gossip.hpp"
 #include "sotto/topologies/live_weight.hpp"
 #include "sotto/topologies/mixing_matrix.hpp"
 #include "sotto/topologies/spectrum.hpp"
-#include "sotto/topologies/topology.hpp"
 #include "sotto/transports/transport.hpp"
 
 namespace sotto {
-
-/// Whether gossip goes on when ranks are lost.
-template <class Options>
-inline constexpr bool survives_losses = requires(const Options& o) {
-    o.options.patience;
-};
-
-/// For gossip that ends when a rank is lost.
-struct no_peers {};
-template <class Options, class Transport>
-struct peers_of_gossip {
-    using type = no_peers;
-    static type made_for(const Options&, Transport&) { return {}; }
-};
-template <class Options, class Transport>
-    requires survives_losses<Options>
-struct peers_of_gossip<Options, Transport> {
-    using type = gossip_peers<Transport>;
-    ///   errors  invalid_option: patience not above 0
-    static type made_for(const Options& options, Transport& through) {
-        const double patience = options.options.patience;
-        if (!(patience > 0.0 && patience <= 1e9))
-            throw invalid_option("gossip: patience is " + std::to_string(patience) +
-                                 " s; it must be above 0, and at most 1e9");
-        return type(through,
-                    std::chrono::duration_cast<duration>(std::chrono::duration<double>(patience)));
-    }
-};
 
 /// Rounds of mixing as one rank takes part in them: with its neighbours, or by the mean of all, or
 /// by copies, and with a companion of the parameters where the method has one. One round at a time:
@@ -72,7 +37,6 @@ struct peers_of_gossip<Options, Transport> {
 template <class Options, class Transport>
 class mixing_rounds {
     using peers = typename peers_of_gossip<Options, Transport>::type;
-    using topology_options = std::remove_cvref_t<decltype(std::declval<Options>().topology)>;
     using compressor_options = std::remove_cvref_t<decltype(std::declval<Options>().compressor)>;
     using method = std::remove_cvref_t<decltype(std::declval<Options>().mixing)>;
     using method_state = mixing_state<method>;
@@ -91,51 +55,48 @@ public:
         !by_copies || compressing::can_be_saved<state_of<compressor_options>>;
 
     /// `size`: of what is mixed, the parameters and what goes with them.
-    ///   errors  invalid_option: a mixing matrix that does not keep the mean, or that the method
-    ///           cannot take; rounds that never bring all ranks together; links that weigh
-    ///           otherwise the other way, where ranks may be lost. `begin` throws it for a matrix
-    ///           that was drawn anew and is none
+    ///   errors  invalid_option, as gossip_links. So does `begin`, of a matrix that is drawn anew
     mixing_rounds(const Options& options, const layout& tensors, std::int64_t size,
                   Transport& through, peers& with)
         : tensors_(tensors),
           through_(&through),
           peers_(&with),
-          topology_(options.topology.bind(through.size())),
-          summary_(summarise()),
+          size_(size),
+          links_(options, through.size()),
           live_(survives ? through.size() : 1),
           compressor_(options.compressor.bind(by_copies ? tensors : layout{})),
           bytes_(tensors.tensors().size()),
-          takes_means_(!survives && (wants_means || control_takes_means || has_mean())),
+          has_means_(!survives && links_.has_mean()),
+          takes_means_(!survives && (wants_means || control_takes_means || has_means_)),
           exchange_(
-              through, by_copies ? 0 : size, summary_.degree,
+              through, by_copies ? 0 : size, summary().degree,
               by_shares ? collectives::mixing_by::shares : collectives::mixing_by::differences),
           sum_(through, takes_means_ ? size : 0) {
         for (const tensor& t : tensors_) places_.push_back(t.offset);
-        require_eigenvalues();
         if constexpr (survives) meet_neighbours();
-        if constexpr (has_companion) companions_.emplace(through, size, summary_.degree);
+        if constexpr (has_companion) companions_.emplace(through, size, summary().degree);
         if constexpr (by_copies) {
-            require_same_links("keeps copies of the same neighbours");
             step_of_copies_ = options.mixing.step;
-            copies_.emplace(tensors_, compressor_, topology_.matrix(0), through);
+            copies_.emplace(tensors_, compressor_, links_.matrix(0), through);
         }
     }
 
-    const topologies::mixing_summary& summary() const noexcept { return summary_; }
-    const topologies::mixing_matrix& matrix(std::int64_t round) { return topology_.matrix(round); }
+    const topologies::mixing_summary& summary() const noexcept { return links_.summary(); }
+    const topologies::mixing_matrix& matrix(std::int64_t round) { return links_.matrix(round); }
     /// Rounds that are done, from the beginning on.
     std::uint64_t done() const noexcept { return done_; }
 
     /// What a round leaves at most of how far ranks are apart; not a number where that is not
     /// known: by copies it is more than the matrix leaves, by a factor that the messages decide.
     double second_singular_value() const noexcept {
-        return by_copies ? consensus_report::unknown : summary_.second_singular_value;
+        return by_copies ? consensus_report::unknown : summary().second_singular_value;
     }
 
     /// A step begins; nothing of any tensor was sent in it yet. All of its rounds may be exact
     /// means.
     void begin_step(const round_info& where, bool by_mean) {
         asks_mean_ = by_mean;
+        done_before_ = done_;
         std::fill(bytes_.begin(), bytes_.end(), 0);
         where_ = where;
     }
@@ -148,21 +109,24 @@ public:
         if constexpr (survives) {
             is_started_ = false;
             released_ = std::ssize(values);
-            peers_->begin_round(drawn(number_of(peers_->next_round())));
+            peers_->begin_round(links_.drawn(number_of(peers_->next_round())));
             start_if_known();
             return;
         }
         const auto number = static_cast<std::int64_t>(done_);
-        const auto& matrix = drawn(number);
+        const auto& matrix = links_.drawn(number);
+        has_links_ = matrix.degree_in() > 0;
         is_mean_ = asks_mean_ || mixing::wants_mean(by) ||
                    (!by_copies && takes_means_ && matrix.is_mean());
-        if constexpr (by_copies)
+        if constexpr (by_copies) {
+            copies_->settle(compressor_);  // the round before
             compressing::begin_round(
                 compressor_,
                 {.step = number, .epoch = where_.epoch, .rank = where_.rank, .share = 1.0});
-        else if (!is_mean_)
+        } else if (!is_mean_) {
             exchange_.start(
                 values_, matrix, label(0), [](int) { return true; }, places_);
+        }
     }
 
     /// From this place on.
@@ -181,7 +145,7 @@ public:
             release(0);
         }
         if constexpr (has_companion) {
-            companions_->start(by_->companion(), topology_.matrix(static_cast<std::int64_t>(done_)),
+            companions_->start(by_->companion(), links_.matrix(static_cast<std::int64_t>(done_)),
                                label(1));
             companions_->release(0);
         }
@@ -212,13 +176,21 @@ public:
             kernels::scale(values_, 1.0f / static_cast<float>(through_->size()));
             change_ = consensus_report::unknown;
         } else if constexpr (by_copies) {
-            copies_->settle(compressor_);
+            copies_->check(compressor_);
         } else {
             change_ = std::sqrt(exchange_.squared_change());
         }
         for (const tensor& t : tensors_) bytes_[static_cast<std::size_t>(t.index)] += sent_of(t);
     }
 
+    /// Whether the last round gave all ranks their mean.
+    bool is_mean() const noexcept { return is_mean_; }
+    /// Whether its changes say how far ranks were apart before it: those towards neighbours' own
+    /// parameters do, where ranks may come and go of a rank that had a neighbour in all of it.
+    bool estimates() const noexcept {
+        if (by_copies || is_mean_) return false;
+        return survives ? exchange_.mixes() : has_links_;
+    }
     /// By how much the last round moved the parameters; not a number where it was their mean.
     double change() const noexcept { return change_; }
     /// The same of each tensor, squared, where neighbours mixed.
@@ -230,11 +202,28 @@ public:
     bool mixed_with(int rank) const noexcept { return exchange_.mixes_with(rank); }
     /// Where that was, where ranks may come and go.
     wire::gossip_place place() const noexcept requires survives { return peers_->place(); }
+    /// What a rank with so many links sends in a round; 0: messages are of other lengths each time.
+    /// Where all rounds are means of all it is an all-reduce.
+    std::int64_t bytes_a_round(int degree) const noexcept {
+        if constexpr (by_copies) return 0;
+        const std::int64_t floats = size_, n = through_->size();
+        const std::int64_t mixed = 4 * floats * degree;
+        const bool sums = summary().period == 1 && has_means_;
+        return (sums ? 8 * floats * (n - 1) / n : mixed) + (has_companion ? mixed : 0);
+    }
     /// Of each tensor, sent to one neighbour in this step.
     std::span<const std::int64_t> bytes() const noexcept { return bytes_; }
 
-    void commit() noexcept { compressing::commit(compressor_); }
-    void rollback() noexcept { compressing::rollback(compressor_); }
+    void commit() noexcept {
+        if constexpr (by_copies) copies_->commit(compressor_);
+        compressing::commit(compressor_);
+        done_before_.reset();
+    }
+    void rollback() noexcept {
+        if constexpr (by_copies) copies_->rollback();
+        compressing::rollback(compressor_);
+        if (done_before_) done_ = *std::exchange(done_before_, std::nullopt);
+    }
     void visit(auto&& field) {
         field("rounds", reinterpret_cast<std::int64_t&>(done_));
         if constexpr (by_copies) {
@@ -244,78 +233,12 @@ public:
     }
 
 private:
-    topologies::mixing_summary summarise() {
-        topologies::mixing_summary all{.ranks = through_->size(),
-                                       .period = topology_.period(),
-                                       .second_singular_value = consensus_report::unknown,
-                                       .mean_contraction = consensus_report::unknown};
-        if constexpr (by_shares)
-            each_matrix([&](const topologies::mixing_matrix& matrix) {
-                matrix.require_column_stochastic();
-                all.degree = std::max({all.degree, matrix.degree(), matrix.degree_in()});
-            });
-        else
-            all = topologies::summary_of(topology_);
-        topologies::require_connected(topology_);
-        return all;
-    }
-
-    /// A recursion over steps, or what neighbours know of each other, is of one matrix.
-    void require_same_links(const std::string& because) {
-        if (topology_.period() == 1 || through_->size() == 1) return;
-        const auto name = []<class Policy>(std::type_identity<Policy>) {
-            const std::string_view type = local_name<Policy>();
-            return std::string(type.substr(0, type.find('<')));
-        };
-        throw invalid_option("gossip: " + name(std::type_identity<method>{}) + " " + because +
-                             ", but " + name(std::type_identity<topology_options>{}) +
-                             " has other links from round to round: use one whose rounds are all "
-                             "alike, such as topologies::ring{}");
-    }
-
-    void require_eigenvalues() {
-        if constexpr (requires { method::smallest_eigenvalue; }) {
-            require_same_links("corrects each step by where the one before it was mixed to");
-            const topologies::mixing_matrix& matrix = topology_.matrix(0);
-            if (!matrix.is_symmetric())
-                throw invalid_option(
-                    "gossip: this mixing method needs links that weigh the same both ways");
-            const double found = topologies::smallest_eigenvalue(matrix);
-            if (found < method::smallest_eigenvalue + 1e-9)
-                throw invalid_option("gossip: the mixing matrix has an eigenvalue of " +
-                                     std::to_string(found) +
-                                     "; this mixing method needs all above " +
-                                     std::to_string(method::smallest_eigenvalue) +
-                                     ": topologies::lazy{...} raises them");
-        }
-    }
-
-    /// The matrix of a round that begins. Where each is drawn anew nobody has seen it before.
-    const topologies::mixing_matrix& drawn(std::int64_t round) {
-        const topologies::mixing_matrix& matrix = topology_.matrix(round);
-        if (topology_.period() > 0) return matrix;
-        if constexpr (by_shares)
-            matrix.require_column_stochastic(round);
-        else
-            matrix.require_doubly_stochastic(round);
-        if constexpr (survives) require_both_ways(matrix);
-        return matrix;
-    }
-
-    static void require_both_ways(const topologies::mixing_matrix& matrix) {
-        if (!matrix.is_symmetric())
-            throw invalid_option(
-                "gossip: to go on when ranks are lost it needs links that weigh the same both "
-                "ways, such as those of topologies::ring{} or torus{}");
-    }
-
     /// Whoever any round may mix with.
     void meet_neighbours() {
         exchange_.tolerate();
-        each_matrix(require_both_ways);
-        const bool any = topology_.period() < 1;
+        const bool any = links_.period() < 1;
         for (int rank = 0; any && rank < through_->size(); ++rank) peers_->may_meet(rank);
-        each_matrix([&](const topologies::mixing_matrix& matrix) {
+        links_.each_matrix([&](const topologies::mixing_matrix& matrix) {
             for (const auto& n : matrix.into(through_->rank())) peers_->may_meet(n.rank);
         });
     }
@@ -324,8 +247,7 @@ private:
     /// rounds have one number; a period is gone through from each step's place in it on.
     std::int64_t number_of(const wire::gossip_place& place) const noexcept {
         const std::int64_t later = std::int64_t{place.round} - 1;
-        return static_cast<std::int64_t>(place.step) +
-               (topology_.period() < 1 ? later << 32 : later);
+        return static_cast<std::int64_t>(place.step) + (links_.period() < 1 ? later << 32 : later);
     }
 
     /// This rank's links that are there, with what they weigh then.
@@ -345,22 +267,10 @@ private:
         is_started_ = true;
         const wire::gossip_place place = peers_->place();
         exchange_.start(
-            values_, live(topology_.matrix(number_of(place))),
+            values_, live(links_.matrix(number_of(place))),
             {channels::gossip, 0, place.step << 16 | (place.round & 0xffff)},
             [](int) { return true; }, places_);
         exchange_.release(released_);
-    }
-
-    bool has_mean() {
-        bool found = false;
-        each_matrix([&](const topologies::mixing_matrix& matrix) { found |= matrix.is_mean(); });
-        return found;
-    }
-
-    /// Of a period, or the first where each is drawn anew.
-    void each_matrix(auto look) {
-        for (std::int64_t round = 0; round < std::max<std::int64_t>(topology_.period(), 1); ++round)
-            look(topology_.matrix(round));
     }
 
     std::int64_t sent_of(const tensor& t) const noexcept {
@@ -374,19 +284,23 @@ private:
     const layout& tensors_;
     Transport* through_;
     peers* peers_;
-    topology_state<topology_options> topology_;
-    topologies::mixing_summary summary_;
+    std::int64_t size_;  // of what is mixed
+    gossip_links<Options> links_;
     topologies::mixing_matrix live_;
     state_of<compressor_options> compressor_;
     std::vector<std::int64_t> places_;  // where tensors begin
     std::vector<std::int64_t> bytes_;
+    bool has_means_ = false;  // some of a period's rounds give all their mean
+    bool takes_means_ = false;
     double step_of_copies_ = 1.0;
     round_info where_;  // of the step
     std::span<float> values_;
     method_state* by_ = nullptr;
-    std::uint64_t done_ = 0;
+    std::uint64_t done_ = 0;                    // rounds
+    std::optional<std::uint64_t> done_before_;  // in a step: those before it
     double change_ = consensus_report::unknown;
-    bool asks_mean_ = false, is_mean_ = false, is_released_ = false, takes_means_ = false;
+    bool asks_mean_ = false, is_mean_ = false, is_released_ = false;
+    bool has_links_ = false;  // any rank, in this round
     bool is_started_ = true;  // not while it is unknown who takes part
     std::int64_t released_ = 0;
     // Last: transfers end before the memory goes.

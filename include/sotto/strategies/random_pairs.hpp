@@ -10,7 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include "sotto/collectives/flight.hpp"
 #include "sotto/collectives/neighbour_exchange.hpp"
 #include "sotto/collectives/refuse_mixing.hpp"
 #include "sotto/compressors/compressor.hpp"
@@ -27,6 +26,7 @@
 #include "sotto/strategies/guarded.hpp"
 #include "sotto/strategies/stopwatch.hpp"
 #include "sotto/strategies/strategy.hpp"
+#include "sotto/strategies/tensor_messages.hpp"
 #include "sotto/topologies/random_matching.hpp"
 #include "sotto/transports/transport.hpp"
 
@@ -118,22 +118,10 @@ public:
           both_(2 * static_cast<std::size_t>(tensors.size())),
           step_(static_cast<std::size_t>(tensors.size())),
           tensor_bytes_(tensors.tensors().size()),
-          messages_(compresses ? tensor_bytes_.size() : 0),
-          arrived_(messages_.size()),
           epochs_(through),
           exchange_(through, (compresses ? 1 : 2) * tensors.size(), 1),
-          receives_(through, messages_.size()),
-          sends_(through, messages_.size()) {
+          messages_(compresses ? tensors_ : no_tensors_, compressor_, 1, 1, through) {
         for (const tensor& t : tensors_) tensor_bytes_[slot(t)] = 2 * 4 * t.size;
-        if constexpr (compresses) {
-            for (const tensor& t : tensors_) {
-                const auto room =
-                    static_cast<std::size_t>(compressing::message_bytes_max(compressor_, t));
-                messages_[slot(t)].reserve(room);
-                arrived_[slot(t)].memory.resize(room);
-            }
-            through.reserve(2 * std::ssize(messages_));
-        }
     }
 
     data::share share() const noexcept { return {through_->rank(), through_->size()}; }
@@ -156,11 +144,6 @@ public:
     }
 
 private:
-    struct arrival {
-        bytes memory;
-        std::size_t size = 0;
-    };
-
     static std::size_t slot(const tensor& t) noexcept { return static_cast<std::size_t>(t.index); }
 
     static const random_pairs& checked(const random_pairs& options) {
@@ -228,29 +211,19 @@ private:
             compressor_, {.step = round_, .epoch = epoch, .rank = through_->rank(), .share = 1.0});
         for (const tensor& t : tensors_)
             compressing::measured(compressor_, t, kernels::sum_of_squares(t.of(way)));
+        messages_.begin();
         for (const tensor& t : tensors_) {
-            bytes& message = messages_[slot(t)];
-            message.clear();
-            compressor_.encode(t, t.of(way), message);
-            tensor_bytes_[slot(t)] = std::ssize(message) + 4 * t.size;
-            const tag of = label(3 + static_cast<std::uint32_t>(t.index));
-            for (const auto& n : others) {
-                receives_.push(through_->receive(n.rank, of, arrived_[slot(t)].memory));
-                sends_.push(through_->send(n.rank, of, message));
-            }
+            messages_.send(t, label(3 + static_cast<std::uint32_t>(t.index)), others, others,
+                           [&](bytes& out) { compressor_.encode(t, t.of(way), out); });
+            tensor_bytes_[slot(t)] = std::ssize(messages_.own(t)) + 4 * t.size;
         }
-        next_ = 0;
     }
 
     void wait() {
         while (true) {
             const std::uint64_t seen = through_->activity();
-            bool all = exchange_.advance();
-            while (sends_.pop_complete()) {}
-            while (const auto ended = receives_.pop_complete())
-                arrived_[next_++].size = static_cast<std::size_t>(ended->bytes);
-            all = all && sends_.empty() && receives_.empty();
-            if (all) return;
+            const bool is_mixed = exchange_.advance();
+            if (messages_.advance() && is_mixed) return;
             through_->await(seen);
         }
     }
@@ -260,10 +233,8 @@ private:
         std::fill(way.begin(), way.end(), 0.0f);
         for (const tensor& t : tensors_) {
             const auto sum = t.of(way);
-            const arrival& came = arrived_[slot(t)];
-            if (!messages_[slot(t)].empty()) compressor_.decode_add(t, messages_[slot(t)], sum);
-            if (!others.empty() && came.size > 0)
-                compressor_.decode_add(t, byte_view(came.memory).first(came.size), sum);
+            for (const byte_view message : {messages_.own(t), messages_.from(t, 0)})
+                if (!message.empty()) compressor_.decode_add(t, message, sum);
             if (const auto i = kernels::first_non_finite(sum); i >= 0)
                 collectives::refuse_mixing(others.empty() ? through_->rank() : others.front().rank,
                                            "tensor '" + t.name + "', element " + std::to_string(i));
@@ -294,14 +265,11 @@ private:
     large_vector<float> both_;  // the pair's mean way, and where it began
     large_vector<float> step_;  // m
     std::vector<std::int64_t> tensor_bytes_;
-    std::vector<bytes> messages_;
-    std::vector<arrival> arrived_;
-    std::size_t next_ = 0;
     common_epochs<Transport> epochs_;
     std::int64_t round_ = 0;
     // Last: transfers end before the memory goes.
     collectives::neighbour_exchange<Transport> exchange_;
-    collectives::flight<Transport> receives_, sends_;
+    tensor_messages<Transport> messages_;
 };
 
 }  // namespace sotto

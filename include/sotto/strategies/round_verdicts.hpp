@@ -69,6 +69,7 @@ public:
             if (!awaits_one(s)) return std::nullopt;  // it may still come to it
             next.found.sums.change += s.own.change;
             next.found.sums.gradient += s.own.gradient;
+            next.found.sums.tells |= s.own.tells;
             ++next.found.ranks;
         }
         return next;

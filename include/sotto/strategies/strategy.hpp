@@ -94,6 +94,8 @@ using strategy_state = decltype(std::declval<const S&>().bind(std::declval<const
 ///   memory_of_server() -> std::optional<server_memory>, report_of_server() ->
 ///   std::optional<server_report>               where this rank serves others: for logs
 ///   graph() -> topologies::mixing_graph        where ranks mix with neighbours: for logs
+///   weight() -> double                         what this rank's parameters weigh in the mean that
+///                                              evaluations are of; all weigh alike
 ///   losses() -> range of rank_loss             ranks that went while others trained on
 ///   servers_forget() -> bool                   whether a server that fails begins anew
 /// `static constexpr bool synchronous` in the options says that after a round all ranks hold the
@@ -185,6 +187,25 @@ std::optional<topologies::mixing_graph> mixing_graph_of(State& state) {
         return state.outer().graph();
     else
         return std::nullopt;
+}
+
+template <class State>
+inline constexpr bool weighs_itself = requires(State& state) {
+    state.weight();
+}
+|| requires(State& state) {
+    state.outer().weight();
+};
+
+/// What this rank's parameters weigh in the mean: as it says, or the strategy inside it.
+template <class State>
+double weight(State& state) {
+    if constexpr (requires { state.weight(); })
+        return state.weight();
+    else if constexpr (requires { state.outer().weight(); })
+        return state.outer().weight();
+    else
+        return 1.0;
 }
 
 template <class State>

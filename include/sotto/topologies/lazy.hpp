@@ -22,6 +22,7 @@ struct lazy {
                                  "; it must be above 0 and at most 1");
         return {*this, size};
     }
+    std::string name() const { return "lazy " + name_for_logs(inner); }
     void describe(auto&& field) const {
         field("inner", inner);
         field("share", share);

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <string>
 #include <vector>
 
 #include "sotto/topologies/mixing_matrix.hpp"
@@ -29,6 +30,15 @@ struct mixing_graph {
     /// A round leaves at most this of differences; of matrices that take turns the geometric mean
     /// over their period. Not a number where that is not known.
     double second_singular_value = std::numeric_limits<double>::quiet_NaN();
+    /// A round leaves at most 1 - p of the square of the distance to the mean: 1 less the square of
+    /// that; in expectation where rounds are drawn anew. Not a number where that is not known.
+    double p = std::numeric_limits<double>::quiet_NaN();
+    std::string topology{};  // its name; empty: not known
+    int degree = 0;          // the most links out of a rank, or into one, in a round
+    /// What the rank with most links sends in a round, where messages are as long in all; 0: not
+    /// known.
+    std::int64_t bytes_a_round = 0;
+    bool ranks_may_go = false;  // all of this is of the ranks that were there at first
     std::int64_t link_count = 0;
     std::vector<mixing_link> links{};  // by `to`, then `from`; none where there are over links_max
 };
@@ -46,6 +56,7 @@ mixing_graph graph_of(int ranks, std::int64_t period, double second_singular_val
     mixing_matrix mean(ranks);
     for (std::int64_t round = 0; round < rounds; ++round) {
         const mixing_matrix& w = matrix(round);
+        graph.degree = std::max({graph.degree, w.degree(), w.degree_in()});
         for (int to = 0; to < ranks; ++to)
             for (const neighbour& n : w.into(to))
                 mean.link(to, n.rank, n.weight / static_cast<double>(rounds));

@@ -4,9 +4,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "sotto/core/describe.hpp"
 #include "sotto/topologies/mixing_matrix.hpp"
 
 namespace sotto {
@@ -20,6 +23,7 @@ namespace sotto {
 ///   mean_contraction() -> double   where each is drawn anew: what a round leaves of the distance
 ///                        to the mean, in the root of the mean of squares over what may be drawn,
 ///                        at most; not known
+/// Options may have name(), see topologies::name_for_logs.
 /// It throws invalid_option where so many ranks cannot be joined so.
 template <class T>
 concept topology = requires(const T& options, int size) {
@@ -34,6 +38,19 @@ template <class T>
 using topology_state = decltype(std::declval<const T&>().bind(1));
 
 namespace topologies {
+
+/// What people call a topology, for logs: by `name()`, which options may have, or by the last part
+/// of their type's.
+template <class T>
+std::string name_for_logs(const T& options) {
+    if constexpr (requires { std::string(options.name()); }) {
+        return options.name();
+    } else {
+        std::string_view name = local_name<T>();
+        name = name.substr(0, name.find('<'));
+        return std::string(name.substr(name.rfind(':') + 1));
+    }
+}
 
 template <class State>
 concept tells_mean_contraction = requires(const State& state) {

@@ -43,8 +43,13 @@ inline nlohmann::ordered_json fields_of_graph(const topologies::mixing_graph& gr
     for (const topologies::mixing_link& l : graph.links)
         links.push_back(nlohmann::ordered_json::array({l.from, l.to, l.weight}));
     nlohmann::ordered_json fields{{"ranks", graph.ranks}, {"period", graph.period}};
+    if (!graph.topology.empty()) fields["topology"] = graph.topology;
     if (std::isfinite(graph.second_singular_value))
         fields["second_singular_value"] = graph.second_singular_value;
+    if (std::isfinite(graph.p)) fields["p"] = graph.p;
+    fields["degree"] = graph.degree;
+    if (graph.bytes_a_round > 0) fields["bytes_a_round"] = graph.bytes_a_round;
+    if (graph.ranks_may_go) fields["ranks_may_go"] = true;
     fields["link_count"] = graph.link_count;
     fields["links"] = std::move(links);
     return fields;

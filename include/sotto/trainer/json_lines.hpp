@@ -43,8 +43,10 @@ struct json_lines_options {
 ///           simulated_network, its figures, where all seconds and clocks below are simulated
 ///           server_memory, the bytes that it takes, where this rank serves others
 ///           mixing, where ranks mix with neighbours: ranks, period (in rounds; 0: each is drawn
-///           anew), second_singular_value where it is known, link_count, and links, each [from, to,
-///           weight], none where there are over 16,384
+///           anew), topology, second_singular_value and p where they are known, degree,
+///           bytes_a_round of a rank where all rounds' are as many, ranks_may_go where all of this
+///           is of those that are there at first, link_count, and links, each [from, to, weight],
+///           none where there are over 16,384
 ///   step    step (counted from 1), epoch (passes over the data when it began, with their
 ///           fraction), rank_loss (mean over this rank's batch), costs of the step,
 ///           began_seconds by the transport's clock where the strategy tells,

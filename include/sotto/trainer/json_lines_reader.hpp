@@ -241,6 +241,13 @@ private:
             .link_count = count(fields, "link_count")};
         if (fields.contains("second_singular_value"))
             graph.second_singular_value = number(fields, "second_singular_value", 1e6);
+        if (fields.contains("p")) graph.p = number(fields, "p", 1.0);
+        if (fields.contains("topology")) graph.topology = text_of(fields, "topology");
+        if (fields.contains("degree"))
+            graph.degree = static_cast<int>(count(fields, "degree", 0, graph.ranks - 1));
+        if (fields.contains("bytes_a_round"))
+            graph.bytes_a_round = count(fields, "bytes_a_round", 0, bytes_max);
+        graph.ranks_may_go = fields.contains("ranks_may_go");
         const json& links = list(fields, "links");
         if (links.size() > topologies::mixing_graph::links_max)
             refuse("links of at most " + std::to_string(topologies::mixing_graph::links_max),

@@ -42,9 +42,11 @@ public:
     /// What the graph is, in words.
     std::string told() const {
         const auto& g = *graph_;
-        std::string out = counted(g.ranks) + (g.ranks == 1 ? " rank, " : " ranks, ") +
+        std::string out = (g.topology.empty() ? "" : g.topology + ": ") + counted(g.ranks) +
+                          (g.ranks == 1 ? " rank, " : " ranks, ") +
                           counted(static_cast<double>(g.link_count)) +
                           (g.link_count == 1 ? " link one way" : " links, each way counted");
+        if (g.degree > 0) out += ", at most " + counted(g.degree) + " of a rank in a round";
         if (g.period == 0)
             out += ", drawn anew for each round: these are the mean of " +
                    std::to_string(topologies::mixing_graph::rounds_seen_max) + " rounds";
@@ -52,7 +54,14 @@ public:
             out += ", which take turns over " + counted(static_cast<double>(g.period)) + " rounds";
         if (std::isfinite(g.second_singular_value))
             out += ". A round leaves at most " + percent(g.second_singular_value, 1) +
-                   " of the distance between ranks";
+                   " of the distance between ranks (λ)";
+        if (std::isfinite(g.p))
+            out += std::string(std::isfinite(g.second_singular_value) ? ", " : ". Expected is ") +
+                   "p = 1 − λ² = " + digits(g.p);
+        if (g.bytes_a_round > 0)
+            out +=
+                ". In a round a rank sends at most " + bytes(static_cast<double>(g.bytes_a_round));
+        if (g.ranks_may_go) out += ". This is of all ranks: where some were missing it was another";
         if (!is_drawn()) out += ". Too much to be drawn";
         return out;
     }

@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "sotto/checkpoint/file_system.hpp"
-#include "sotto/collectives/all_gather_values.hpp"
 #include "sotto/collectives/broadcast.hpp"
 #include "sotto/collectives/operation.hpp"
 #include "sotto/core/large_pages.hpp"
@@ -26,7 +25,7 @@
 #include "sotto/trainer/evaluator.hpp"
 #include "sotto/trainer/fit_progress.hpp"
 #include "sotto/trainer/fit_request.hpp"
-#include "sotto/trainer/mean_parameters.hpp"
+#include "sotto/trainer/learnt_by_all.hpp"
 #include "sotto/trainer/model_buffers.hpp"
 #include "sotto/trainer/options.hpp"
 #include "sotto/trainer/reports.hpp"
@@ -71,12 +70,10 @@ public:
           parameters_(static_cast<std::size_t>(model.layout().size())),
           state_(strategy.bind(model.layout(), transport)),
           chance_(options.seed, state_, transport),
-          evaluator_(options.checked().batch_size, transport),
           buffers_(model, transport),
-          learnt_of_ranks_(static_cast<std::size_t>(transport.size())),
+          all_(model, state_, parameters_, buffers_, options.checked().batch_size, transport),
           description_(detail::describe_run(options_, strategy, model)),
-          keeper_(model, state_, parameters_, learnt_, transport, description_, options.seed),
-          mean_(transport) {
+          keeper_(model, state_, parameters_, learnt_, transport, description_, options.seed) {
         const bool alone = conducting::introduce(state_, description_);
         if (!alone) require_agreement(transport, description_);
         model.initialise(parameters_, chance_.of_group("parameters"));
@@ -113,8 +110,9 @@ public:
         static_assert(saveable || !(saves<Extras> || ...),
                       "checkpoints: the strategy's ranks must train in step and its state must "
                       "have visit(field), which shows everything to be saved; so must a compressor "
-                      "with commit or rollback, and an optimizer that is not linear: what they "
-                      "remember would be lost");
+                      "with commit or rollback, a controller or mixing method of gossip with "
+                      "members, and an optimizer that is not linear: what they remember would be "
+                      "lost");
         static_assert((answers_no_step<Extras> && ...),
                       "fit: on_step, or a function of a step_report, must return nothing: what "
                       "stops training is the verdict of on_epoch");
@@ -191,16 +189,7 @@ public:
                       "evaluate: the data set's batch_type is not the one that the model reads");
         keeper_.require_whole_state();
         transport_.at({.round = step_, .phase = "evaluating"});
-        if constexpr (conducting::in_step<Strategy>) {
-            const std::uint64_t number = evaluations_++;
-            return buffers_.with_mean(number, [&] {
-                std::span<const float> all = parameters_;
-                if constexpr (!Strategy::synchronous) all = mean_.of(parameters_, number);
-                return evaluator_.shared(model_, all, data, transport_);
-            });
-        } else {
-            return evaluate_own(data);
-        }
+        return all_.evaluate(data);
     }
 
     /// How good this rank's own parameters are, with its own model's buffers. No other rank has
@@ -210,8 +199,7 @@ public:
         static_assert(measurable<Model> && dataset<Data> && reads<Data>,
                       "evaluate_own: the model and the data must be such that evaluate takes them");
         keeper_.require_whole_state();
-        buffers_.require_of_training(!state_.share().empty());
-        return evaluator_.alone(model_, parameters_, data);
+        return all_.evaluate_own(data);
     }
 
     std::span<const float> parameters() const noexcept { return parameters_; }
@@ -341,7 +329,8 @@ private:
             accumulate(whole.total, total);
             const bool last = fit_.ends(length);
             if (last) conducting::finish(state_, std::span<float>(parameters_));
-            epoch_report report = loss_of_all();
+            const detail::learnt_so_far learnt = all_.in_epoch(learnt_, step_);
+            epoch_report report{.loss = learnt.mean(), .examples = learnt.examples};
             report.epoch = number;
             report.complete = complete;
             report.step = step_;
@@ -402,7 +391,7 @@ private:
     evaluation evaluate_as(const Extra& asked) {
         evaluation found = evaluate(asked.data);
         if constexpr (in_step && !Strategy::synchronous)
-            if (asked.own) found.own = evaluator_.own(model_, parameters_, asked.data, transport_);
+            if (asked.own) found.own = all_.evaluate_each(asked.data);
         return found;
     }
 
@@ -412,8 +401,8 @@ private:
         static_assert(saveable,
                       "resume: the strategy's ranks must train in step and its state must have "
                       "visit(field), which shows everything to be saved; so must a compressor with "
-                      "commit or rollback, and an optimizer that is not linear: there is nothing "
-                      "to resume from");
+                      "commit or rollback, a controller or mixing method of gossip with members, "
+                      "and an optimizer that is not linear: there is nothing to resume from");
         resume_report report;
         if constexpr (saveable) {
             detail::run_place found = place();
@@ -438,20 +427,6 @@ private:
                 .examples = source_.examples,
                 .of_this_rank = source_.of_this_rank,
                 .own = source_.own ? 1 : 0};
-    }
-
-    /// The mean loss of what was learnt in an epoch: by everybody, where ranks learn in step.
-    epoch_report loss_of_all() {
-        detail::learnt_so_far all = learnt_;
-        if constexpr (in_step) {
-            collectives::all_gather_values(
-                transport_, learnt_, std::span(learnt_of_ranks_),
-                {channels::evaluation, 1, static_cast<std::uint64_t>(step_)});
-            all = {};
-            for (const detail::learnt_so_far& l : learnt_of_ranks_)
-                all.loss += l.loss, all.examples += l.examples;
-        }
-        return {.loss = all.mean(), .examples = all.examples};
     }
 
     /// An epoch that an earlier call left in the middle goes on only over the same data: ranks that
@@ -481,20 +456,17 @@ private:
     large_vector<float> parameters_;
     state_type state_;
     detail::run_chance<state_type, Transport> chance_;
-    evaluator<Model, Transport> evaluator_;
     detail::model_buffers<Model, Transport> buffers_;
+    detail::learnt_by_all<Model, Strategy, Transport> all_;
     typename Model::batch_type batch_;
     detail::learnt_so_far learnt_;  // in the epoch after those completed
-    std::vector<detail::learnt_so_far> learnt_of_ranks_;
     std::string description_;
-    std::uint64_t evaluations_ = 0;
     std::int64_t step_ = 0;       // rounds completed in all
     std::int64_t epoch_ = 0;      // epochs completed
     std::int64_t round_ = 0;      // rounds completed of the epoch after these
     detail::data_source source_;  // of those rounds
     detail::fit_progress fit_;    // the one under way
     detail::run_keeper<Model, state_type, Transport, Strategy::synchronous> keeper_;
-    detail::mean_parameters<Transport> mean_;
 };
 
 }  // namespace sotto

@@ -38,6 +38,7 @@ struct gossip_place {
 struct gossip_sums {
     double change = 0.0;    // ||sum over j of w_ij x_j - x_i||^2
     double gradient = 0.0;  // ||g_i||^2
+    bool tells = false;     // a rank has mixed: else changes of 0 say nothing
 
     friend bool operator==(const gossip_sums&, const gossip_sums&) = default;
 };
@@ -86,7 +87,8 @@ inline namespace SOTTO_UNIT {
 ///   wire    | bytes | content, little endian                                          |
 ///           | 4     | kind, 0 to 7                                                    |
 ///           | 4     | 1 it has trained, 2 takes part, 4 waits, 8 is done, 16 another   |
-///           |       | round, 32 none in the next step, added up                       |
+///           |       | round, 32 none in the next step, 64 what it adds tells of a      |
+///           |       | change, 128 the verdict's sums do, added up                      |
 ///           | 8     | calls of `fit`                                                  |
 ///           | 8     | rounds of this call                                             |
 ///           | 8     | the step from which on it takes part                            |
@@ -107,7 +109,8 @@ inline void write_gossip_word(const gossip_word& w, std::byte* to) noexcept {
     };
     put(0, static_cast<std::uint32_t>(w.kind));
     put(4, (w.has_trained ? 1u : 0u) + (w.takes_part ? 2u : 0u) + (w.waits ? 4u : 0u) +
-               (w.is_done ? 8u : 0u) + (w.another ? 16u : 0u) + (w.skips_next ? 32u : 0u));
+               (w.is_done ? 8u : 0u) + (w.another ? 16u : 0u) + (w.skips_next ? 32u : 0u) +
+               (w.own.tells ? 64u : 0u) + (w.of_ranks.tells ? 128u : 0u));
     put(8, w.fit);
     put(16, w.rounds);
     put(24, w.since);
@@ -143,7 +146,7 @@ inline result<gossip_word> read_gossip_word(byte_view in) noexcept {
         return load_little_endian<std::uint64_t>(in.data() + at);
     };
     if (small(0) > 7) return refused(0, "a kind of word, 0 to 7", small(0));
-    if (small(4) > 63) return refused(4, "0 to 63 for what is so of a rank", small(4));
+    if (small(4) > 255) return refused(4, "0 to 255 for what is so of a rank", small(4));
     for (const std::size_t at : {48u, 56u, 80u, 88u, 96u, 120u, 128u})
         if (const auto real = std::bit_cast<double>(large(at)); !(real >= 0.0) || std::isinf(real))
             return refused(at, "a number of at least 0", large(at));
@@ -161,10 +164,10 @@ inline result<gossip_word> read_gossip_word(byte_view in) noexcept {
                        .at = {large(32), small(40)},
                        .links = small(76),
                        .lost = real(96),
-                       .own = {real(48), real(56)},
+                       .own = {real(48), real(56), (small(4) & 64u) != 0},
                        .decided = {large(64), small(72)},
                        .ranks = small(44),
-                       .of_ranks = {real(80), real(88)},
+                       .of_ranks = {real(80), real(88), (small(4) & 128u) != 0},
                        .clock = {large(104), large(112), real(120), real(128)},
                        .configuration = large(136)};
 }

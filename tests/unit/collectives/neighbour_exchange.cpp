@@ -306,7 +306,37 @@ TEST_CASE("what is not finite is refused by the rank that gets it, with who sent
     CHECK(said.front() == "what rank 1 sent to be mixed is not finite: element 7777");
 }
 
-TEST_CASE("more values or neighbours than bound, and another number of them, are refused") {
+TEST_CASE("rounds may have more neighbours than were expected, and other ones on each rank") {
+    constexpr int ranks = 6;
+    constexpr std::int64_t size = 9000;  // three segments
+    run_in_process(ranks, [](auto& transport) {
+        neighbour_exchange exchange(transport, size, 1);
+        const auto me = static_cast<float>(transport.rank());
+        std::vector<float> values(size, me);
+        // A pair, then a star, so that one rank grows alone, then all with all.
+        topologies::mixing_matrix pair(ranks), star(ranks), all(ranks);
+        pair.link_both(0, 1, 0.5);
+        for (int rank = 1; rank < ranks; ++rank) star.link_both(0, rank, 0.125);
+        for (int a = 0; a < ranks; ++a)
+            for (int b = 0; b < a; ++b) all.link_both(a, b, 0.125);
+        std::uint64_t round = 0;
+        std::vector<double> expected{0, 1, 2, 3, 4, 5};
+        for (const auto* matrix : {&pair, &star, &all, &star}) {
+            exchange.start(values, *matrix, {channels::gossip, 0, round++});
+            exchange.release(0);
+            collectives::run(transport, exchange);
+            const auto before = expected;
+            for (std::size_t i = 0; i < ranks; ++i)
+                for (const auto& n : matrix->into(static_cast<int>(i)))
+                    expected[i] +=
+                        n.weight * (before[static_cast<std::size_t>(n.rank)] - before[i]);
+        }
+        for (const float value : values)
+            CHECK(value == doctest::Approx(expected[static_cast<std::size_t>(transport.rank())]));
+    });
+}
+
+TEST_CASE("more values than bound, and another number of them, are refused") {
     run_in_process(1, [](auto& transport) {
         CHECK_THROWS_AS((neighbour_exchange(transport, -1, 2)), invalid_option);
         neighbour_exchange exchange(transport, 3, 1);

@@ -116,7 +116,7 @@ TEST_CASE("the gradient norm is a running mean over steps, not over rounds") {
     auto control = consensus_control{.rho = 1.0, .average = 0.75}.bind();
     rounds_of(control, 100.0, 0.5, 0, 0.0, 1.0, 8.0);
     rounds_of(control, 100.0, 0.5, 1, 0.0, 1.0, 4.0);
-    CHECK(control.target({.learning_rate = 1.0}) == 7.0);
+    CHECK(control.target({.where = {.step = 1}, .learning_rate = 1.0}) == 7.0);
 }
 
 TEST_CASE("rounds are bounded by what mixing alone would need, and by the most that is allowed") {
@@ -186,21 +186,49 @@ TEST_CASE("a band takes ranks for close only by a whole period of rounds") {
         CHECK_FALSE(more);
     };
     step(0, {0.6, 0.1});
-    CHECK(band.wants_one({.step = 1}));
+    CHECK(band.wants_one({.step = 1}, 1.0));
     step(1, {0.1, 0.1});
-    CHECK_FALSE(band.wants_one({.step = 2}));
+    CHECK_FALSE(band.wants_one({.step = 2}, 1.0));
 }
 
 TEST_CASE("a band does without mixing once ranks are close, and measures again after it") {
     auto band = consensus_band{.low = 0.5, .high = 2.0, .average = 0.0}.bind();
-    CHECK(band.wants_one({.step = 0}));
+    CHECK(band.wants_one({.step = 0}, 0.1));
     CHECK(rounds_of(band, 0.19, 0.5, 0) == 1);
-    CHECK(band.wants_one({.step = 1}));
+    CHECK(band.wants_one({.step = 1}, 0.1));
     CHECK(rounds_of(band, 0.81, 0.5, 1) == 4);
     CHECK(rounds_of(band, 0.04, 0.5, 2) == 1);
-    CHECK_FALSE(band.wants_one({.step = 3}));
-    CHECK(band.wants_one({.step = 4}));
+    CHECK_FALSE(band.wants_one({.step = 3}, 0.1));
+    CHECK(band.wants_one({.step = 4}, 0.1));
     CHECK_THROWS_AS((consensus_band{.low = 2.0, .high = 1.0}.bind()), invalid_option);
+}
+
+TEST_CASE("a band mixes where ranks were above it before rounds, or are by a rate that fell") {
+    auto band = consensus_band{.low = 0.5, .high = 2.0, .average = 0.0}.bind();
+    // Rounds bring ranks from 0.3, above 2 x 0.1, to 0.03, below 0.5 x 0.1: but the next step would
+    // carry them as far again.
+    CHECK(rounds_of(band, 0.3, 0.1, 0) == 2);
+    CHECK(band.wants_one({.step = 1}, 0.1));
+    CHECK(rounds_of(band, 0.04, 0.1, 1) == 1);
+    CHECK_FALSE(band.wants_one({.step = 2}, 0.1));
+    CHECK(band.wants_one({.step = 2}, 0.01));  // above 2 x 0.01
+    CHECK(band.wants_one({.step = 2}, 0.05));  // above 0.5 x 0.05
+}
+
+TEST_CASE(
+    "of a mean of steps each counts once, and the target that is told is that with this one") {
+    auto control = consensus_control{.rho = 1.0, .average = 0.75}.bind();
+    consensus_reading now{
+        .where = {.step = 0}, .learning_rate = 1.0, .gradient_norm = 8.0, .rounds = 1};
+    CHECK(control.target(now) == 8.0);
+    control.wants_another(now);
+    CHECK(control.target(now) == 8.0);
+    now.where.step = 1;
+    now.gradient_norm = 4.0;
+    CHECK(control.target(now) == 7.0);
+    control.wants_another(now);
+    now.rounds = 2;
+    CHECK(control.target(now) == 7.0);
 }
 
 TEST_CASE("a fraction of the maximum is of the phase that the step is in") {

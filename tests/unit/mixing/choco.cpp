@@ -13,10 +13,13 @@
 #include "sotto/compressors/chunked_top_k.hpp"
 #include "sotto/compressors/contractive.hpp"
 #include "sotto/compressors/none.hpp"
+#include "sotto/compressors/qsgd.hpp"
 #include "sotto/compressors/random_k.hpp"
 #include "sotto/compressors/sampled_top_k.hpp"
+#include "sotto/compressors/scaled_down.hpp"
 #include "sotto/compressors/scaled_sign.hpp"
 #include "sotto/compressors/sparsified.hpp"
+#include "sotto/compressors/terngrad.hpp"
 #include "sotto/compressors/threshold.hpp"
 #include "sotto/compressors/top_k.hpp"
 #include "sotto/consensus/fixed_rounds.hpp"
@@ -37,7 +40,8 @@ namespace {
 /// Those whose messages CHOCO can be built on: every one that is contractive.
 using contractive_compressors =
     std::tuple<none, fp16, bf16, top_k, sampled_top_k, random_k, threshold, scaled_sign,
-               chunked_top_k, sparsified<top_k, no_memory>, sparsified<random_k, no_memory>>;
+               chunked_top_k, sparsified<top_k, no_memory>, sparsified<random_k, no_memory>,
+               scaled_down<qsgd>, scaled_down<terngrad>>;
 
 template <class Compressor>
 Compressor sensible_options() {

@@ -96,3 +96,46 @@ TEST_CASE("what a rank has must come to all others over links of one way") {
     CHECK_THROWS_WITH(testing::train(4, by({{{0, 1}, {1, 2}, {2, 0}, {3, 1}}, true})),
                       doctest::Contains("topology: what rank 0 has never comes to rank 3"));
 }
+
+TEST_CASE("the mean that is evaluated, and distances are from, is what all have over all weights") {
+    constexpr int ranks = 4;
+    std::vector<double> weight(ranks), x(ranks), found(ranks);
+    std::vector<std::vector<float>> all(ranks);
+    double distance = 0.0;
+    run_in_process(ranks, [&](auto& transport) {
+        const auto me = static_cast<std::size_t>(transport.rank());
+        testing::tug_of_war model(transport.rank(), {.ranks = ranks});
+        trainer trainer{model,
+                        gossip{sgd{.learning_rate = 0.25},
+                               one_way(),
+                               no_control{},
+                               none{},
+                               mixing::push_sum{},
+                               {.measure_every = 1}},
+                        transport,
+                        {.batch_size = 1}};
+        trainer.fit(testing::numbered{ranks}, epochs{5}, [&](const step_report& step) {
+            if (me == 0) distance = step.round.consensus.distance;
+        });
+        weight[me] = trainer.state().weight();
+        x[me] = trainer.parameters()[0];
+        all[me].assign(trainer.parameters().begin(), trainer.parameters().end());
+        found[me] = trainer.evaluate(testing::numbered{ranks}).loss;  // the first of the mean
+    });
+    double shared_out = 0.0, weights = 0.0, plain = 0.0;
+    for (std::size_t i = 0; i < ranks; ++i) {
+        shared_out += weight[i] * x[i];
+        weights += weight[i];
+        plain += x[i] / ranks;
+    }
+    CHECK(weights == doctest::Approx(ranks).epsilon(1e-6));
+    for (const double mean : found) CHECK(mean == doctest::Approx(shared_out / weights));
+    CHECK(std::abs(shared_out / weights - plain) > 0.01);  // weights differ
+    double squares = 0.0;
+    for (std::size_t k = 0; k < all[0].size(); ++k) {
+        double mean = 0.0;
+        for (std::size_t i = 0; i < ranks; ++i) mean += weight[i] * all[i][k] / weights;
+        for (const auto& of_rank : all) squares += (of_rank[k] - mean) * (of_rank[k] - mean);
+    }
+    CHECK(distance == doctest::Approx(std::sqrt(squares / ranks)).epsilon(1e-5));
+}

@@ -11,10 +11,12 @@
 #include <span>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "sotto/compressors/scaled_sign.hpp"
 #include "sotto/compressors/top_k.hpp"
+#include "sotto/consensus/consensus_band.hpp"
 #include "sotto/consensus/consensus_control.hpp"
 #include "sotto/consensus/control_phases.hpp"
 #include "sotto/consensus/exact_mean.hpp"
@@ -81,6 +83,28 @@ struct leans_later {
         std::int64_t period() const { return 0; }
     };
     state bind(int size) const { return {topologies::mixing_matrix(size)}; }
+    void describe(auto&&) const {}
+};
+
+/// Drawn anew in each round, always without a link.
+struct never_meets {
+    struct state {
+        topologies::mixing_matrix matrix_;
+
+        const topologies::mixing_matrix& matrix(std::int64_t) const { return matrix_; }
+        std::int64_t period() const { return 0; }
+    };
+    state bind(int size) const { return {topologies::mixing_matrix(size)}; }
+    void describe(auto&&) const {}
+};
+
+/// Two ranks, each with a quarter of the other.
+struct loose_pair {
+    auto bind(int size) const {
+        topologies::mixing_matrix w(size);
+        w.link_both(0, 1, 0.25);
+        return topologies::repeated(std::move(w));
+    }
     void describe(auto&&) const {}
 };
 
@@ -226,11 +250,11 @@ TEST_CASE(
 TEST_CASE("noise alone keeps ranks apart by the closed form, within 3 %") {
     constexpr std::int64_t d = testing::tries(4000, 1000), steps = testing::tries(400, 120);
     constexpr double rate = 0.5, noise = 0.25;
-    const auto formula = [&](int n, bool adapts_first) {
+    const auto formula = [&](int n) {
         double sum = 0.0;
         for (int k = 1; k < n; ++k) {
             const double lambda = 1.0 / 3 + 2.0 / 3 * std::cos(2.0 * M_PI * k / n);
-            sum += (adapts_first ? lambda * lambda : 1.0) / (1.0 - lambda * lambda);
+            sum += lambda * lambda / (1.0 - lambda * lambda);
         }
         return rate * rate * noise * noise * 1.5 * d / n * sum;  // with the shifts
     };
@@ -253,13 +277,12 @@ TEST_CASE("noise alone keeps ranks apart by the closed form, within 3 %") {
     };
     const mixing::adapt_then_combine adapts;
     const mixing::combine_then_adapt combines;
-    CHECK(measured(by_noise(adapts, rate), 8, steps) ==
-          doctest::Approx(formula(8, true)).epsilon(0.03));
+    CHECK(measured(by_noise(adapts, rate), 8, steps) == doctest::Approx(formula(8)).epsilon(0.03));
     CHECK(measured(by_noise(combines, rate), 8, steps) ==
-          doctest::Approx(formula(8, false)).epsilon(0.03));
+          doctest::Approx(formula(8)).epsilon(0.03));
     CHECK(measured(by_noise(adapts, rate), 16, steps) ==
-          doctest::Approx(formula(16, true)).epsilon(0.03));
-    CHECK(formula(16, true) / formula(8, true) == doctest::Approx(29.4 / 10.22).epsilon(1e-2));
+          doctest::Approx(formula(16)).epsilon(0.03));
+    CHECK(formula(16) / formula(8) == doctest::Approx(29.4 / 10.22).epsilon(1e-2));
     // It is proportional to the rate: by the same noise exactly.
     CHECK(measured(by_noise(adapts, 0.125), 8, 40) ==
           doctest::Approx(measured(by_noise(adapts, rate), 8, 40) / 16.0).epsilon(1e-5));
@@ -274,6 +297,11 @@ TEST_CASE("a controller ends below its target, and never without a round") {
         CHECK(found.target == doctest::Approx(0.1 * 0.1 * found.gradient_norm).epsilon(0.05));
         CHECK(found.estimate == left.last[0].estimate);  // all decide alike
     }
+    // The target of the very first step, too, is the one that decided: by that step's gradients.
+    const auto first = tug_by(gossip{plain(0.1), topologies::ring{}, consensus_control{.rho = 0.1}},
+                              {.ranks = 8, .rounds = 1, .size = 60});
+    for (const consensus_report& found : first.last)
+        CHECK(found.target == doctest::Approx(0.1 * 0.1 * found.gradient_norm));
     const auto loose = tug_by(
         gossip{plain(0.1), topologies::ring{}, consensus_control{.rho = 100.0}}, {.ranks = 8});
     CHECK(loose.last[3].rounds == 1);
@@ -305,6 +333,27 @@ TEST_CASE(
     ends_below(topologies::lazy{topologies::one_peer_exponential{}}, 8, 3);
 }
 
+TEST_CASE(
+    "an exact mean, and a round that links nobody, estimate nothing: that is no distance of 0") {
+    const auto is_unknown = [](const auto& strategy, int ranks, std::int64_t rounds) {
+        const auto left = tug_by(strategy, {.ranks = ranks, .rounds = 6});
+        for (const consensus_report& found : left.last) {
+            CHECK(std::isnan(found.estimate));
+            CHECK(found.rounds == rounds);
+            CHECK((ranks == 1 || found.target > 0.0));  // it pulls to where it is
+        }
+    };
+    const consensus_control near{.rho = 0.1};
+    const consensus_band band{};
+    for (const int ranks : {1, 4}) {
+        is_unknown(gossip{plain(0.1), topologies::complete{}, near}, ranks, 1);
+        is_unknown(gossip{plain(0.1), topologies::complete{}, band}, ranks, 1);  // in every step
+    }
+    // By chance nobody meets; the band must not take that for being close.
+    is_unknown(gossip{plain(0.1), never_meets{}, near}, 4, 2);
+    is_unknown(gossip{plain(0.1), never_meets{}, band}, 4, 2);
+}
+
 TEST_CASE("the exact distance is what ranks' parameters say, and is kept below a recorded one") {
     const gossip strategy{plain(0.1), topologies::ring{},
                           fraction_of_maximum{.fraction = 0.5, .maxima = {{0.0, 0.2}}}};
@@ -313,6 +362,40 @@ TEST_CASE("the exact distance is what ranks' parameters say, and is kept below a
           doctest::Approx(std::sqrt(left.squared_distance())).epsilon(1e-4));
     CHECK(left.last[0].distance <= 0.1);
     CHECK(left.last[0].target == doctest::Approx(0.1));
+}
+
+TEST_CASE("a distance is of what was mixed, after the last round, whatever follows it") {
+    // Two ranks pull towards 0 and 1 by half a step; a link of weight 1/4 halves their difference.
+    const auto of_steps = [](const auto& control, auto method, std::int64_t every) {
+        return tug_by(
+            gossip{plain(0.5), loose_pair{}, control, none{}, method, {.measure_every = every}},
+            {.ranks = 2, .rounds = 3});
+    };
+    // Of 6 values pulled to 1, 6 to 2 and 6 to 3 by rank 1: half the difference of ranks, squared.
+    const auto squared = [](double difference) {
+        return 6.0 * (1 + 4 + 9) * difference * difference / 4.0;
+    };
+    // With d the difference in the first value: d = (d + (1 - d) / 2) / 2 from 0: 1/4, 5/16, 21/64.
+    // The other way round d becomes d / 2 + (1 - d) / 2, ranks hold 1/2 after every step, and what
+    // was mixed before it is half of what they had.
+    const mixing::adapt_then_combine adapts;
+    const mixing::combine_then_adapt combines;
+    const fraction_of_maximum loose{.fraction = 1.0, .maxima = {{0.0, 1e3}}};
+    for (const auto& left : {of_steps(no_control{}, adapts, 1), of_steps(loose, adapts, 0)}) {
+        REQUIRE(left.squares.size() == 3);
+        CHECK(left.squares[0] == doctest::Approx(squared(1.0 / 4)));
+        CHECK(left.squares[1] == doctest::Approx(squared(5.0 / 16)));
+        CHECK(left.squares[2] == doctest::Approx(squared(21.0 / 64)));
+        CHECK(left.squared_distance() == doctest::Approx(left.squares[2]));
+    }
+    for (const auto& left : {of_steps(no_control{}, combines, 1), of_steps(loose, combines, 0),
+                             of_steps(loose, combines, 1)}) {
+        REQUIRE(left.squares.size() == 3);
+        CHECK(left.squares[0] == 0.0);
+        CHECK(left.squares[1] == doctest::Approx(squared(1.0 / 4)));
+        CHECK(left.squares[2] == doctest::Approx(squared(1.0 / 4)));
+        CHECK(left.squared_distance() == doctest::Approx(squared(1.0 / 2)));
+    }
 }
 
 TEST_CASE("distances are told by tensor, over any links and by any method, and in steps") {
@@ -362,7 +445,6 @@ TEST_CASE("distances are told by tensor, over any links and by any method, and i
     measured(topologies::complete{}, no_control{}, none{}, plainly, 1);
     measured(ring, exact_mean{}, none{}, plainly, 1);
     measured(ring, no_control{}, top_k{.density = 0.5}, mixing::choco{.step = 0.2}, 1);
-    measured(ring, no_control{}, none{}, mixing::combine_then_adapt{}, 1);
     measured(ring, fraction_of_maximum{.fraction = 1.0, .maxima = {{0.0, 1.0}}}, none{}, plainly,
              0);
 }

@@ -8,6 +8,7 @@
 
 #include "sotto/topologies/complete.hpp"
 #include "sotto/topologies/exponential.hpp"
+#include "sotto/topologies/lazy.hpp"
 #include "sotto/topologies/random_matching.hpp"
 #include "sotto/topologies/ring.hpp"
 #include "sotto/topologies/spectrum.hpp"
@@ -34,6 +35,7 @@ TEST_CASE("a graph has the links of its matrix, with their weights") {
     CHECK(ring.period == 1);
     CHECK(ring.second_singular_value == doctest::Approx(0.8047).epsilon(1e-4));
     CHECK(ring.link_count == 16);
+    CHECK(ring.degree == 2);
     REQUIRE(ring.links.size() == 16);
     CHECK(ring.links[0] == topologies::mixing_link{1, 0, 1.0 / 3.0});
     CHECK(ring.links[1] == topologies::mixing_link{7, 0, 1.0 / 3.0});
@@ -60,4 +62,11 @@ TEST_CASE("links of a graph that has very many are counted, and not listed") {
     const mixing_graph all = graph_of(topologies::complete{}, 150);
     CHECK(all.link_count == 150 * 149);
     CHECK(all.links.empty());
+}
+
+TEST_CASE("topologies are called by the last part of their name, or as they say") {
+    CHECK(topologies::name_for_logs(topologies::one_peer_exponential{}) == "one_peer_exponential");
+    CHECK(topologies::name_for_logs(topologies::lazy{topologies::ring{}}) == "lazy ring");
+    struct of_mine {};
+    CHECK(topologies::name_for_logs(of_mine{}) == "of_mine");
 }

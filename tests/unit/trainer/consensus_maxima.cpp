@@ -198,6 +198,13 @@ TEST_CASE("what is read of a run's distances is what a recorder kept") {
     CHECK(read.about.mixing->links.size() == 8);
     CHECK(read.about.mixing->second_singular_value ==
           found.recorded.about.mixing->second_singular_value);
+    const topologies::mixing_graph& graph = *read.about.mixing;
+    CHECK(graph.p == found.recorded.about.mixing->p);
+    CHECK(graph.p == doctest::Approx(1.0 - std::pow(graph.second_singular_value, 2.0)));
+    CHECK(graph.topology == "ring");
+    CHECK(graph.degree == 2);
+    CHECK(graph.bytes_a_round == 2 * 4 * testing::number_model{}.layout().size());
+    CHECK_FALSE(graph.ranks_may_go);
 }
 
 TEST_CASE("a step's line has what was measured, and nothing that was not") {
@@ -241,6 +248,9 @@ TEST_CASE("a step's line has what was measured, and nothing that was not") {
         sgd{}, gossip{sgd{.learning_rate = 1.0}, topologies::random_matching{}}, {.every = 2}};
     run(rarely, path, 1);
     CHECK(lines_of(path, "run")[0]["mixing"]["period"] == 0);
+    CHECK(lines_of(path, "run")[0]["mixing"]["topology"] == "random_matching");
+    CHECK(lines_of(path, "run")[0]["mixing"]["degree"] == 1);
+    CHECK(lines_of(path, "run")[0]["mixing"]["p"].get<double>() > 0.5);  // of four ranks 2/3
     CHECK_FALSE(lines_of(path, "run")[0]["mixing"].contains("second_singular_value"));
     CHECK_FALSE(lines_of(path, "step")[0].contains("consensus"));
     CHECK(lines_of(path, "step")[1]["consensus"]["rounds"] == 1);

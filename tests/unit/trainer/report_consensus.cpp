@@ -168,6 +168,24 @@ TEST_CASE("graphs that are too large are told, not drawn, and those of one rank 
     CHECK_FALSE(has(page({log}), "<circle class=\"node\""));
 }
 
+TEST_CASE("what a graph is called, how it mixes and what a round sends is told where it is known") {
+    mixing_graph graph = ring_of(8);
+    const auto told = [&] { return reporting::mixing_circle(graph).told(); };
+    CHECK_FALSE(has(told(), "p ="));
+    graph.topology = "lazy ring";
+    graph.p = 0.3524;
+    graph.degree = 2;
+    graph.bytes_a_round = 2048;
+    CHECK(has(told(), "lazy ring: 8 ranks, 16 links, each way counted, at most 2 of a rank in a "));
+    CHECK(has(told(), " of the distance between ranks (λ), p = 1 − λ² = 0.352."));
+    CHECK(has(told(), "In a round a rank sends at most 2"));
+    CHECK_FALSE(has(told(), "missing"));
+    graph.ranks_may_go = true;
+    CHECK(has(told(), "This is of all ranks: where some were missing it was another"));
+    graph.second_singular_value = std::nan("");
+    CHECK(has(told(), ". Expected is p = 1 − λ² = 0.352"));
+}
+
 TEST_CASE("a run of 100,000 steps makes no large page, and names stay text") {
     run_log long_run = gossiping(100'000);
     long_run.about.mixing = ring_of(512);

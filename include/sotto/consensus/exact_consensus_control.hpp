@@ -1,0 +1,33 @@
+#pragma once
+
+#include "sotto/consensus/consensus_control.hpp"
+#include "sotto/consensus/consensus_controller.hpp"
+
+namespace sotto {
+
+/// consensus_control by the exact distance in place of its estimate: what the estimate is held
+/// against, in studies.
+///   math    another round while Xi > rho * rate * phi, with phi as in consensus_control. Xi is of
+///           what the last round left, Theta of what it found: by the same rho it is one round less
+///   wire    two numbers and the parameters summed over all ranks for each round
+///   errors  as consensus_control
+struct exact_consensus_control {
+    double rho = 0.25;
+    double average = 0.9;
+    int rounds_max = 64;
+
+    static constexpr bool measures_exactly = true;
+    static constexpr bool estimates = false;
+    using state = consensus_control::state;
+    state bind() const {
+        return state({rho, average, rounds_max}, "exact_consensus_control",
+                     consensus_measure::exact);
+    }
+    void describe(auto&& field) const {
+        field("rho", rho);
+        field("average", average);
+        field("rounds_max", rounds_max);
+    }
+};
+
+}  // namespace sotto

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <chrono>
+#include <string>
+
+#include "sotto/core/clock.hpp"
+#include "sotto/core/errors.hpp"
+#include "sotto/strategies/gossip_peers.hpp"
+
+namespace sotto {
+
+/// Whether gossip goes on when ranks are lost.
+template <class Options>
+inline constexpr bool survives_losses = requires(const Options& o) {
+    o.options.patience;
+};
+
+/// For gossip that ends when a rank is lost.
+struct no_peers {};
+template <class Options, class Transport>
+struct peers_of_gossip {
+    using type = no_peers;
+    static type made_for(const Options&, Transport&) { return {}; }
+};
+template <class Options, class Transport>
+    requires survives_losses<Options>
+struct peers_of_gossip<Options, Transport> {
+    using type = gossip_peers<Transport>;
+    ///   errors  invalid_option: patience not above 0
+    static type made_for(const Options& options, Transport& through) {
+        const double patience = options.options.patience;
+        if (!(patience > 0.0 && patience <= 1e9))
+            throw invalid_option("gossip: patience is " + std::to_string(patience) +
+                                 " s; it must be above 0, and at most 1e9");
+        return type(through,
+                    std::chrono::duration_cast<duration>(std::chrono::duration<double>(patience)));
+    }
+};
+
+}  // namespace sotto

@@ -1,0 +1,23 @@
+// expect-error: checkpoints: .*a controller or mixing method of gossip with members
+// What a mixing method remembers and does not show would be lost by a crash.
+#include "sotto/data/digits.hpp"
+#include "sotto/models/mlp.hpp"
+#include "sotto/strategies/gossip.hpp"
+#include "sotto/trainer/trainer.hpp"
+#include "sotto/transports/in_process.hpp"
+
+struct forgetful {
+    struct state {
+        std::vector<float> velocity;
+    };
+    state bind(const sotto::layout&) const;
+};
+
+void misuse(sotto::models::mlp<>& model, sotto::in_process& transport) {
+    sotto::trainer trainer{model,
+                           sotto::gossip{sotto::sgd{}, sotto::topologies::ring{},
+                                         sotto::no_control{}, sotto::none{}, forgetful{}},
+                           transport};
+    trainer.fit(sotto::data::digits(10, sotto::random_stream{1}), sotto::epochs{1},
+                sotto::checkpoints{"run"});
+}

@@ -1,0 +1,59 @@
+#include "sotto/strategies/state_snapshot.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sotto/core/visit.hpp"
+
+using namespace sotto;
+
+namespace {
+
+struct state {
+    std::vector<float> values{1.0f, 2.0f};
+    std::int64_t count = (std::int64_t{1} << 53) + 1;  // that no double has
+    double distance = std::numeric_limits<double>::infinity();
+
+    void visit(auto&& field) {
+        field("values", std::span<float>(values));
+        field("count", count, kept::own);
+        field("distance", distance);
+    }
+    bool operator==(const state&) const = default;
+};
+
+}  // namespace
+
+TEST_CASE("what is shown is put back to the last bit, as often as it is taken") {
+    state one;
+    const auto show = [&](auto&& field) { one.visit(field); };
+    state_snapshot snapshot;
+    snapshot.put_back(show);  // nothing was taken
+    CHECK(one == state{});
+    for (int time = 0; time < 2; ++time) {
+        snapshot.take(show);
+        one = {{7.0f, 8.0f}, 3, 0.5};
+        snapshot.put_back(show);
+        CHECK(one == state{});
+    }
+    const state other{{7.0f, 8.0f}, 3, 0.5};
+    one = other;
+    snapshot.drop();  // the step took place
+    snapshot.put_back(show);
+    CHECK(one == other);
+}
+
+TEST_CASE("names are joined, short and very long ones") {
+    const std::string long_name(200, 'x');
+    CHECK(std::string_view(joined_name("control/", "norm")) == "control/norm");
+    CHECK(std::string_view(joined_name("", "")).empty());
+    CHECK(std::string_view(joined_name("a/", long_name)) == "a/" + long_name);
+    const std::string just(118, 'y');
+    CHECK(std::string_view(joined_name("a/", just)) == "a/" + just);
+}
