@@ -288,6 +288,7 @@ set(sotto_headers
     include/sotto/trainer/fit_request.hpp
     include/sotto/trainer/html_report.hpp
     include/sotto/trainer/joined_ranks.hpp
+    include/sotto/trainer/json_line_checks.hpp
     include/sotto/trainer/json_lines.hpp
     include/sotto/trainer/json_lines_reader.hpp
     include/sotto/trainer/learnt_by_all.hpp

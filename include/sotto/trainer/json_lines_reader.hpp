@@ -2,10 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,30 +12,15 @@
 
 #include <nlohmann/json.hpp>
 
-#include "sotto/core/errors.hpp"
 #include "sotto/strategies/consensus_report.hpp"
 #include "sotto/topologies/mixing_graph.hpp"
 #include "sotto/trainer/consensus_lines.hpp"
+#include "sotto/trainer/json_line_checks.hpp"
 #include "sotto/trainer/round_times.hpp"
 #include "sotto/trainer/run_log.hpp"
 #include "sotto/trainer/server_lines.hpp"
 
 namespace sotto {
-
-/// A line of a log that is not as json_lines writes it.
-class malformed_log : public error {
-public:
-    malformed_log(const std::string& file, std::int64_t line, const std::string& expected,
-                  const std::string& found)
-        : error(errc::malformed, "'" + file + "', line " + std::to_string(line) + ": expected " +
-                                     expected + ", found " + found),
-          line_(line) {}
-
-    std::int64_t line() const noexcept { return line_; }
-
-private:
-    std::int64_t line_;
-};
 
 /// Turns the lines of a log into a run, one by one and without files. What a line says is taken
 /// only if the whole line is as json_lines writes it; events of other names are left out, so that
@@ -45,24 +28,20 @@ private:
 ///   cost    memory: the line at hand, and the run
 ///   errors  line() throws malformed_log, naming the log, the line, what was expected and what
 ///           found; the run then stands as after the line before
-class json_lines_reader {
+class json_lines_reader : json_line_checks {
 public:
-    static constexpr std::size_t line_bytes_max = std::size_t{16} << 20;
-    static constexpr std::int64_t tensors_max = 1 << 20;
+    using json_line_checks::line_bytes_max, json_line_checks::lines, json_line_checks::tensors_max;
 
-    explicit json_lines_reader(std::string name) { log_.name = std::move(name); }
+    explicit json_lines_reader(const std::string& name) : json_line_checks(name) {
+        log_.name = name;
+    }
 
     const run_log& log() const noexcept { return log_; }
     run_log take() noexcept { return std::move(log_); }
-    std::int64_t lines() const noexcept { return lines_; }
 
     void line(std::string_view text) {
-        ++lines_;
-        if (text.size() > line_bytes_max)
-            refuse("a line of at most " + std::to_string(line_bytes_max) + " bytes",
-                   std::to_string(text.size()));
+        next_line();
         const json parsed = parse(text);
-        if (!parsed.is_object()) refuse("a JSON object", parsed.type_name());
         const std::string& event = text_of(parsed, "event");
         if (event == "run") return run(parsed);
         if (log_.fits == 0) refuse("an event \"run\" first", quoted(event));
@@ -77,42 +56,13 @@ public:
 
     /// The log ends inside a line: its program was ended while it wrote.
     void cut_line(std::size_t length) {
-        ++lines_;
+        next_line();
         log_.remarks.push_back({log_.last_step, "the log ends inside line " +
-                                                    std::to_string(lines_) + ", after " +
+                                                    std::to_string(lines()) + ", after " +
                                                     std::to_string(length) + " bytes of it"});
     }
 
 private:
-    using json = nlohmann::ordered_json;
-
-    static constexpr int depth_max = 4;  // a run's tensors' shapes
-    // To keep its members in order, an ordered_json looks through all of them for each new one.
-    static constexpr std::size_t members_max = 1 << 14;
-
-    // No sum of as many as a file holds leaves 63 bits, and all are exact as doubles.
-    static constexpr std::int64_t count_max = std::int64_t{1} << 40;
-    static constexpr std::int64_t bytes_max = std::int64_t{1} << 53;
-    static constexpr double seconds_max = 1e10;  // three centuries
-    static constexpr double distance_max = 1e300;
-
-    json parse(std::string_view text) {
-        std::array<std::size_t, depth_max + 2> keys{};  // of the object open at each depth
-        const auto bounded = [&](int depth, json::parse_event_t what, json&) {
-            if (depth > depth_max)
-                refuse("at most " + std::to_string(depth_max) + " levels", "more");
-            std::size_t& count = keys[static_cast<std::size_t>(depth)];
-            if (what == json::parse_event_t::key && ++count > members_max)
-                refuse("an object of at most " + std::to_string(members_max) + " members", "more");
-            if (what == json::parse_event_t::object_end)
-                keys[static_cast<std::size_t>(depth) + 1] = 0;
-            return true;
-        };
-        json parsed = json::parse(text.begin(), text.end(), bounded, false);
-        if (parsed.is_discarded()) refuse("JSON", quoted(text));
-        return parsed;
-    }
-
     void run(const json& line) {
         run_log::start start{
             .rank = rank_of(line),
@@ -386,117 +336,7 @@ private:
         return number(line, "seconds_since_start", seconds_max);
     }
 
-    const json& member(const json& object, const char* name) {
-        const auto found = object.find(name);
-        if (found == object.end()) refuse(std::string("a member \"") + name + "\"", "none");
-        return *found;
-    }
-
-    const json& object_of(const json& line, const char* name) {
-        const json& value = member(line, name);
-        if (!value.is_object()) refuse_member(name, "an object", value);
-        return value;
-    }
-
-    const std::string& text_of(const json& object, const char* name) {
-        const json& value = member(object, name);
-        if (!value.is_string()) refuse_member(name, "a string", value);
-        return value.get_ref<const std::string&>();
-    }
-
-    const json& list(const json& object, const char* name) {
-        const json& value = member(object, name);
-        if (!value.is_array()) refuse_member(name, "an array", value);
-        if (static_cast<std::int64_t>(value.size()) > tensors_max)
-            refuse(std::string(name) + " of at most " + std::to_string(tensors_max),
-                   std::to_string(value.size()));
-        return value;
-    }
-
-    int rank_of(const json& object) {
-        return static_cast<int>(count(object, "rank", 0, (1 << 24) - 1));
-    }
-
-    bool flag(const json& object, const char* name) {
-        const json& value = member(object, name);
-        if (!value.is_boolean()) refuse_member(name, "true or false", value);
-        return value.get<bool>();
-    }
-
-    std::int64_t whole(const json& value, const std::string& name, std::int64_t least,
-                       std::int64_t most) {
-        // An unsigned number above 2^63 is told apart by its type, not by what it wraps to.
-        const bool fits = value.is_number_integer() &&
-                          (!value.is_number_unsigned() ||
-                           value.get<std::uint64_t>() <= static_cast<std::uint64_t>(most));
-        if (!fits || value.get<std::int64_t>() < least || value.get<std::int64_t>() > most)
-            refuse_member(
-                name,
-                "a whole number from " + std::to_string(least) + " to " + std::to_string(most),
-                value);
-        return value.get<std::int64_t>();
-    }
-
-    std::int64_t count(const json& object, const char* name, std::int64_t least = 0,
-                       std::int64_t most = count_max) {
-        return whole(member(object, name), name, least, most);
-    }
-
-    double number(const json& object, const char* name, double most) {
-        return not_negative(member(object, name), name, most);
-    }
-    double not_negative(const json& value, const char* name, double most) {
-        if (!value.is_number() || !(value.get<double>() >= 0.0) || value.get<double>() > most)
-            refuse_member(name, "a number that is not negative", value);
-        return value.get<double>();
-    }
-    double number(const json& object, const char* name, std::int64_t most) {
-        return number(object, name, static_cast<double>(most));
-    }
-
-    /// Any number; null is one that was not finite.
-    double loss(const json& object, const char* name) {
-        const json& value = member(object, name);
-        if (value.is_null()) return std::numeric_limits<double>::quiet_NaN();
-        if (!value.is_number()) refuse_member(name, "a number or null", value);
-        return value.get<double>();
-    }
-
-    double share(const json& object, const char* name) {
-        const double value = loss(object, name);
-        if (value < 0.0 || value > 1.0)
-            refuse_member(name, "a number from 0 to 1", member(object, name));
-        return value;
-    }
-
-    static std::string quoted(std::string_view text) {
-        std::string out(1, '"');
-        out += shortened(text);
-        return out += '"';
-    }
-
-    static std::string shortened(std::string_view text) {
-        constexpr std::size_t longest = 40;
-        std::string out;
-        for (const char c : text.substr(0, longest))
-            out += static_cast<unsigned char>(c) < 0x20 || c == '\x7f' ? '?' : c;
-        return text.size() > longest ? out + "..." : out;
-    }
-
-    [[noreturn]] void refuse_member(const std::string& name, const std::string& expected,
-                                    const json& found) {
-        refuse(quoted(name) + " to be " + expected,
-               found.is_structured()
-                   ? std::string(found.type_name())
-                   : shortened(found.dump(-1, ' ', true, json::error_handler_t::replace)));
-    }
-
-    [[noreturn]] void refuse(const std::string& expected, const std::string& found) {
-        throw malformed_log(log_.name, lines_, expected, found);
-    }
-
     run_log log_;
-    std::int64_t lines_ = 0;
     std::vector<std::int64_t> tensor_bytes_;
     std::array<std::vector<double>, detail::consensus_tensor_members.size()> by_tensor_;
 };

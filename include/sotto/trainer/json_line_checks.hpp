@@ -1,0 +1,192 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "sotto/core/errors.hpp"
+
+namespace sotto {
+
+/// A line of a log that is not as json_lines writes it.
+class malformed_log : public error {
+public:
+    malformed_log(const std::string& file, std::int64_t line, const std::string& expected,
+                  const std::string& found)
+        : error(errc::malformed, "'" + file + "', line " + std::to_string(line) + ": expected " +
+                                     expected + ", found " + found),
+          line_(line) {}
+
+    std::int64_t line() const noexcept { return line_; }
+
+private:
+    std::int64_t line_;
+};
+
+/// One line of a log after the other, and what it may hold: each member is given only if it is
+/// there, of its type and within its bounds.
+///   errors  all throw malformed_log, naming the log, the line, what was expected and what found
+class json_line_checks {
+public:
+    using json = nlohmann::ordered_json;
+
+    static constexpr std::size_t line_bytes_max = std::size_t{16} << 20;
+    static constexpr std::int64_t tensors_max = 1 << 20;
+    // No sum of as many as a file holds leaves 63 bits, and all are exact as doubles.
+    static constexpr std::int64_t count_max = std::int64_t{1} << 40;
+    static constexpr std::int64_t bytes_max = std::int64_t{1} << 53;
+    static constexpr double seconds_max = 1e10;  // three centuries
+    static constexpr double distance_max = 1e300;
+
+    explicit json_line_checks(std::string file) : file_(std::move(file)) {}
+
+    std::int64_t lines() const noexcept { return line_; }
+
+    void next_line() noexcept { ++line_; }
+
+    json parse(std::string_view text) const {
+        if (text.size() > line_bytes_max)
+            refuse("a line of at most " + std::to_string(line_bytes_max) + " bytes",
+                   std::to_string(text.size()));
+        std::array<std::size_t, depth_max + 2> keys{};  // of the object open at each depth
+        const auto bounded = [&](int depth, json::parse_event_t what, json&) {
+            if (depth > depth_max)
+                refuse("at most " + std::to_string(depth_max) + " levels", "more");
+            std::size_t& count = keys[static_cast<std::size_t>(depth)];
+            if (what == json::parse_event_t::key && ++count > members_max)
+                refuse("an object of at most " + std::to_string(members_max) + " members", "more");
+            if (what == json::parse_event_t::object_end)
+                keys[static_cast<std::size_t>(depth) + 1] = 0;
+            return true;
+        };
+        json parsed = json::parse(text.begin(), text.end(), bounded, false);
+        if (parsed.is_discarded()) refuse("JSON", quoted(text));
+        if (!parsed.is_object()) refuse("a JSON object", parsed.type_name());
+        return parsed;
+    }
+
+    const json& member(const json& object, const char* name) const {
+        const auto found = object.find(name);
+        if (found == object.end()) refuse(std::string("a member \"") + name + "\"", "none");
+        return *found;
+    }
+
+    const json& object_of(const json& line, const char* name) const {
+        const json& value = member(line, name);
+        if (!value.is_object()) refuse_member(name, "an object", value);
+        return value;
+    }
+
+    const std::string& text_of(const json& object, const char* name) const {
+        const json& value = member(object, name);
+        if (!value.is_string()) refuse_member(name, "a string", value);
+        return value.get_ref<const std::string&>();
+    }
+
+    const json& list(const json& object, const char* name) const {
+        const json& value = member(object, name);
+        if (!value.is_array()) refuse_member(name, "an array", value);
+        if (static_cast<std::int64_t>(value.size()) > tensors_max)
+            refuse(std::string(name) + " of at most " + std::to_string(tensors_max),
+                   std::to_string(value.size()));
+        return value;
+    }
+
+    int rank_of(const json& object) const {
+        return static_cast<int>(count(object, "rank", 0, (1 << 24) - 1));
+    }
+
+    bool flag(const json& object, const char* name) const {
+        const json& value = member(object, name);
+        if (!value.is_boolean()) refuse_member(name, "true or false", value);
+        return value.get<bool>();
+    }
+
+    std::int64_t whole(const json& value, const std::string& name, std::int64_t least,
+                       std::int64_t most) const {
+        // An unsigned number above 2^63 is told apart by its type, not by what it wraps to.
+        const bool fits = value.is_number_integer() &&
+                          (!value.is_number_unsigned() ||
+                           value.get<std::uint64_t>() <= static_cast<std::uint64_t>(most));
+        if (!fits || value.get<std::int64_t>() < least || value.get<std::int64_t>() > most)
+            refuse_member(
+                name,
+                "a whole number from " + std::to_string(least) + " to " + std::to_string(most),
+                value);
+        return value.get<std::int64_t>();
+    }
+
+    std::int64_t count(const json& object, const char* name, std::int64_t least = 0,
+                       std::int64_t most = count_max) const {
+        return whole(member(object, name), name, least, most);
+    }
+
+    double number(const json& object, const char* name, double most) const {
+        return not_negative(member(object, name), name, most);
+    }
+    double not_negative(const json& value, const char* name, double most) const {
+        if (!value.is_number() || !(value.get<double>() >= 0.0) || value.get<double>() > most)
+            refuse_member(name, "a number that is not negative", value);
+        return value.get<double>();
+    }
+    double number(const json& object, const char* name, std::int64_t most) const {
+        return number(object, name, static_cast<double>(most));
+    }
+
+    /// Any number; null is one that was not finite.
+    double loss(const json& object, const char* name) const {
+        const json& value = member(object, name);
+        if (value.is_null()) return std::numeric_limits<double>::quiet_NaN();
+        if (!value.is_number()) refuse_member(name, "a number or null", value);
+        return value.get<double>();
+    }
+
+    double share(const json& object, const char* name) const {
+        const double value = loss(object, name);
+        if (value < 0.0 || value > 1.0)
+            refuse_member(name, "a number from 0 to 1", member(object, name));
+        return value;
+    }
+
+    static std::string quoted(std::string_view text) {
+        std::string out(1, '"');
+        out += shortened(text);
+        return out += '"';
+    }
+
+    static std::string shortened(std::string_view text) {
+        constexpr std::size_t longest = 40;
+        std::string out;
+        for (const char c : text.substr(0, longest))
+            out += static_cast<unsigned char>(c) < 0x20 || c == '\x7f' ? '?' : c;
+        return text.size() > longest ? out + "..." : out;
+    }
+
+    [[noreturn]] void refuse_member(const std::string& name, const std::string& expected,
+                                    const json& found) const {
+        refuse(quoted(name) + " to be " + expected,
+               found.is_structured()
+                   ? std::string(found.type_name())
+                   : shortened(found.dump(-1, ' ', true, json::error_handler_t::replace)));
+    }
+
+    [[noreturn]] void refuse(const std::string& expected, const std::string& found) const {
+        throw malformed_log(file_, line_, expected, found);
+    }
+
+private:
+    static constexpr int depth_max = 4;  // a run's tensors' shapes
+    // To keep its members in order, an ordered_json looks through all of them for each new one.
+    static constexpr std::size_t members_max = 1 << 14;
+
+    std::string file_;
+    std::int64_t line_ = 0;
+};
+
+}  // namespace sotto
