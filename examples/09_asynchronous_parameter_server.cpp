@@ -41,18 +41,17 @@ struct settings {
     bool quick = false;
 };
 
-/// What a server saved, by what it says of itself: the launcher says of which rank a line is.
-void tell_of_saves(const std::optional<sotto::server_report>& server) {
+/// What a server has seen and saved. Of rank 0 the progress bar tells it, unless the run failed.
+void tell_of_server(const std::optional<sotto::server_report>& server, bool failed,
+                    const char* beside_times) {
     if (!server) return;
-    const std::string rank = std::to_string(server->rank);
-    if (server->saves)
-        std::printf("the server on rank %s: %s\n", rank.c_str(),
-                    sotto::summary_of(*server->saves).c_str());
-    else
+    if (failed || server->rank > 0)
+        std::fputs(sotto::summary_of(*server, beside_times).c_str(), stdout);
+    if (!server->saves)
         std::printf(
-            "the server on rank %s: nothing of the model was saved; --checkpoints FOLDER "
-            "has servers save\n",
-            rank.c_str());
+            "the server on rank %d saved nothing of the model; --checkpoints FOLDER has servers "
+            "save\n",
+            server->rank);
 }
 
 void train(const settings& s, auto consistency, auto compensator, auto compressor) {
@@ -69,17 +68,21 @@ void train(const settings& s, auto consistency, auto compensator, auto compresso
             return trainer.fit(digits, epochs{s.passes}, progress_bar{},
                                json_lines{s.log, {.every_rank = true}}, more...);
         };
+        const bool simulated = !transport.simulated_network().empty();
+        const auto tell = [&](bool failed) {
+            tell_of_server(trainer.state().report_of_server(), failed,
+                           simulated ? " (simulated)" : "");
+        };
         try {
             s.trace.empty() ? fit() : fit(chrome_trace{s.trace});
         } catch (const std::exception&) {
-            tell_of_saves(trainer.state().report_of_server());
+            tell(true);
             throw;
         }
-        tell_of_saves(trainer.state().report_of_server());
+        tell(false);
         if (!s.servers.survives) transport.agree(true);  // all ranks have written their logs
         if (transport.rank() != 0) return;
         const evaluation found = trainer.evaluate(unseen);
-        const bool simulated = !transport.simulated_network().empty();
         std::printf("accuracy %.2f %% after %llu steps of the server, %.2f %s\n",
                     100.0 * found.accuracy,
                     static_cast<unsigned long long>(trainer.state().server()->version()),
@@ -158,10 +161,16 @@ void require_sensible(const CLI::App& app, const settings& s) {
         refuse("--record", s.record,
                "--replay is '" + s.replay + "', and both are of '" + shared->string() +
                    "', which would be emptied before it is read; another file was expected");
-    examples::require_readable("--replay", s.replay);
+    // What is written and read elsewhere need not be here.
+    const auto is_here = [&](int rank) { return examples::has_rank(s.transport, rank); };
+    for (int server = 0; server < servers && !s.replay.empty(); ++server)
+        if (is_here(server))
+            examples::require_readable("--replay", sotto::arrivals_path(s.replay, server).string());
     examples::require_folder("--checkpoints", s.checkpoints);
-    examples::require_writable(
-        {{"--log", s.log}, {"--report", s.report}, {"--trace", s.trace}, {"--record", s.record}});
+    examples::require_writable({{"--log", s.log},
+                                {"--report", is_here(0) ? s.report : ""},
+                                {"--trace", s.trace},
+                                {"--record", s.record}});
 }
 
 }  // namespace

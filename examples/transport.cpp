@@ -95,6 +95,11 @@ int ranks_of(const transport_options& chosen) {
     return chosen.kind == transport_kind::mpi ? 0 : chosen.workers;
 }
 
+bool has_rank(const transport_options& chosen, int rank) {
+    if (chosen.kind == transport_kind::tcp) return placed().rank == rank;
+    return rank < ranks_of(chosen);
+}
+
 void add_transport(CLI::App& app, transport_options& chosen) {
     const std::map<std::string, transport_kind> names{{"in-process", transport_kind::in_process},
                                                       {"tcp", transport_kind::tcp},

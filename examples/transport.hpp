@@ -40,6 +40,10 @@ void add_transport(CLI::App& app, transport_options& chosen);
 ///   errors  invalid_option: nobody says
 int ranks_of(const transport_options& chosen);
 
+/// Whether this process has that rank, whose files must then be here; only MPI knows its own.
+///   errors  as ranks_of
+bool has_rank(const transport_options& chosen, int rank);
+
 /// Calls f(transport) for each rank that this process has: all of them in-process, on a thread
 /// each, else one.
 ///   errors  invalid_option: what was chosen cannot be had; what f throws, and the transport

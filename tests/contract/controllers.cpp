@@ -181,6 +181,25 @@ TEST_CASE_TEMPLATE_DEFINE("what was not found is not near, but after an exact me
 }
 TEST_CASE_TEMPLATE_APPLY(knows_what_it_does_not_know, testing::every_controller);
 
+TEST_CASE_TEMPLATE_DEFINE("what is found late counts as if it had been found at once", C,
+                          judges_what_is_known) {
+    constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+    if constexpr (!is_fixed<C>)
+        for (std::int64_t step = 0; step < 20; ++step) {
+            auto at_once = bound<C>(), late = bound<C>();
+            consensus_reading now = reading_of(step, nan);
+            if (at_once.needs(now.where) == consensus_measure::nothing) continue;
+            const double far = 100.0 * controlling::target(at_once, now);
+            const int rounds = rounds_of(at_once, reading_of(step, far), 0.9);
+            CHECK(rounds > 5);
+            CHECK(late.wants_another(now));
+            now.rounds = 2;
+            now.distance = far;
+            CHECK(rounds_of(late, now, 0.9) == rounds + 1);
+        }
+}
+TEST_CASE_TEMPLATE_APPLY(judges_what_is_known, testing::every_controller);
+
 TEST_CASE_TEMPLATE_DEFINE("ranks that are further apart get no fewer rounds", C, is_monotonic) {
     for (const std::int64_t step : {0, 3, 5, 12}) {
         int last = 0;

@@ -37,6 +37,10 @@ struct scaled_down {
                   "scaled_down: the compressor inside must be unbiased and tell its variance, as "
                   "qsgd{} and terngrad{} do: others have nothing to be scaled down for");
 
+    static_assert(!remembers<Inner>,
+                  "scaled_down: the compressor inside must remember nothing: what is scaled down "
+                  "for a memory around it would be remembered twice");
+
     Inner inner{};
 
     class state;
@@ -76,6 +80,12 @@ public:
     }
     std::int64_t message_bytes_max(const tensor& t) const {
         return compressing::message_bytes_max(inner_, t);
+    }
+
+    void commit() noexcept { compressing::commit(inner_); }
+    void rollback() noexcept { compressing::rollback(inner_); }
+    void visit(auto&& field) requires compressing::can_be_saved<state_of<Inner>> {
+        compressing::visit(inner_, field);
     }
 
     /// What is sent of it, 1 / (1 + omega).

@@ -168,8 +168,9 @@ inline std::int64_t period_of(const consensus_reading& now) noexcept {
 /// Goes on until a distance is at or below its target, or rounds that should have sufficed are
 /// done. Estimates must be so in a whole period of rounds, the last ones of this step. After an
 /// exact mean nothing is left to be done; what was not found otherwise is not near.
-///   math    where n rounds are judged, up to n + rounds_to_reach(the largest of the first n), the
-///           latter as whole periods: what a part of a period does is not known
+///   math    where n rounds are judged, up to rounds_to_reach(the largest of the first n that are
+///           known) after these, as whole periods: what a part of a period does is not known. One
+///           period more than n while nothing is known
 class round_limit {
 public:
     explicit round_limit(int most,
@@ -179,9 +180,12 @@ public:
     bool wants_another(const consensus_reading& now, double target) noexcept {
         if (now.is_mean) return false;
         const std::int64_t judged = is_exact_ ? 1 : period_of(now);
-        if (now.rounds <= 1) largest_ = 0.0, allowed_ = most_;
-        if (now.rounds <= judged && now.distance > largest_) largest_ = now.distance;
-        if (now.rounds == judged) allowed_ = judged + in_periods(now, target);
+        if (now.rounds <= 1) largest_ = 0.0, known_ = 0, allowed_ = judged + period_of(now);
+        if (known_ < judged && !std::isnan(now.distance)) {
+            largest_ = std::max(largest_, now.distance);
+            allowed_ = ++known_ == judged ? now.rounds + in_periods(now, target)
+                                          : std::max(allowed_, now.rounds + judged);
+        }
         const bool is_near = near_.add(now, now.distance <= target, judged);
         return !is_near && now.rounds < std::min<std::int64_t>(allowed_, most_);
     }
@@ -195,7 +199,8 @@ private:
 
     int most_;
     bool is_exact_;
-    double largest_ = 0.0;
+    double largest_ = 0.0;    // of those known that are judged
+    std::int64_t known_ = 0;  // as many of them
     std::int64_t allowed_ = 1;
     rounds_in_a_row near_;
 };

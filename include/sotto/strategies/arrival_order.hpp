@@ -138,9 +138,10 @@ private:
         if (file_ && std::fflush(file_.get()) != 0) fail();
     }
     void fail() {
-        says_.say("parameter_server: '" + path_.string() + "' cannot be written: " + reason() +
-                  "; the order of arrivals ends there, training goes on");
+        const std::string why = reason();
         file_.reset();
+        says_.say("parameter_server: '" + path_.string() + "' cannot be written: " + why +
+                  "; the order of arrivals ends there, training goes on");
     }
     static std::string reason() { return std::generic_category().message(errno); }
 

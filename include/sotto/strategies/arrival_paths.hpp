@@ -4,8 +4,8 @@
 #include <filesystem>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <system_error>
+#include <vector>
 
 #include "sotto/core/errors.hpp"
 
@@ -36,17 +36,6 @@ inline std::string plain_path(const std::filesystem::path& path) {
     return (reason ? path : plain).string();
 }
 
-/// Whether a file is the order of some server that is recorded in, or followed from, `base`.
-inline bool is_arrivals_of(std::string_view file, std::string_view base) {
-    if (!file.starts_with(base)) return false;
-    file.remove_prefix(base.size());
-    if (file.empty()) return true;
-    constexpr std::string_view rank = ".rank";
-    if (!file.starts_with(rank) || file.size() == rank.size()) return false;
-    file.remove_prefix(rank.size());
-    return std::all_of(file.begin(), file.end(), [](char c) { return c >= '0' && c <= '9'; });
-}
-
 }  // namespace detail
 
 /// A file that both writing `record` and following `replay` would use, whichever server does either
@@ -56,17 +45,21 @@ inline std::optional<std::filesystem::path> shared_arrivals(const std::filesyste
                                                             const std::filesystem::path& replay,
                                                             int servers) {
     if (record.empty() || replay.empty()) return std::nullopt;
-    const std::string written = detail::plain_path(record), read = detail::plain_path(replay);
-    if (detail::is_arrivals_of(read, written) || detail::is_arrivals_of(written, read))
-        return replay;
-    for (int a = 0; a < servers; ++a)
-        for (int b = 0; b < servers; ++b) {
-            const std::filesystem::path out = arrivals_path(record, a),
-                                        in = arrivals_path(replay, b);
-            std::error_code reason;  // one that is not there is no other's
-            if (std::filesystem::equivalent(out, in, reason) && !reason) return in;
-            if (detail::plain_path(out) == detail::plain_path(in)) return in;
-        }
+    std::vector<std::filesystem::path> written;
+    std::vector<std::string> plain;
+    for (int server = 0; server < servers; ++server) {
+        written.push_back(arrivals_path(record, server));
+        plain.push_back(detail::plain_path(written.back()));
+    }
+    for (int server = 0; server < servers; ++server) {
+        const std::filesystem::path read = arrivals_path(replay, server);
+        std::error_code reason;  // one that is not there is linked to no other
+        const bool is_linked = std::filesystem::exists(read, reason) &&
+                               std::any_of(written.begin(), written.end(), [&](const auto& out) {
+                                   return std::filesystem::equivalent(out, read, reason);
+                               });
+        if (is_linked || std::ranges::count(plain, detail::plain_path(read)) > 0) return read;
+    }
     return std::nullopt;
 }
 

@@ -202,14 +202,13 @@ public:
     bool mixed_with(int rank) const noexcept { return exchange_.mixes_with(rank); }
     /// Where that was, where ranks may come and go.
     wire::gossip_place place() const noexcept requires survives { return peers_->place(); }
-    /// What a rank with so many links sends in a round; 0: messages are of other lengths each time.
-    /// Where all rounds are means of all it is an all-reduce.
+    /// What a rank with so many links sends in a round; 0: not as much in each. Where all rounds
+    /// are means of all it is an all-reduce.
     std::int64_t bytes_a_round(int degree) const noexcept {
-        if constexpr (by_copies) return 0;
-        const std::int64_t floats = size_, n = through_->size();
-        const std::int64_t mixed = 4 * floats * degree;
-        const bool sums = summary().period == 1 && has_means_;
-        return (sums ? 8 * floats * (n - 1) / n : mixed) + (has_companion ? mixed : 0);
+        const bool is_mean = summary().period == 1 && has_means_;
+        if (by_copies || wants_means || control_takes_means || (has_means_ && !is_mean)) return 0;
+        const std::int64_t n = through_->size(), mixed = 4 * size_ * degree;
+        return (is_mean ? 8 * size_ * (n - 1) / n : mixed) + (has_companion ? mixed : 0);
     }
     /// Of each tensor, sent to one neighbour in this step.
     std::span<const std::int64_t> bytes() const noexcept { return bytes_; }

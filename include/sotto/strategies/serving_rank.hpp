@@ -234,7 +234,8 @@ private:
         if (!replay.empty()) order_.emplace(arrivals_path(replay, server), roles_.workers());
         if (record.empty()) return;
         const std::filesystem::path path = arrivals_path(record, server);
-        recorder_.emplace(options.servers.survives ? free_arrivals_path(path) : path, says_);
+        recorder_.emplace(options.servers.survives ? free_arrivals_path(path) : path,
+                          remarks::of_files(*through_));
     }
 
     /// Takes and answers in the order that was recorded, as far as what has come allows.
@@ -378,8 +379,9 @@ private:
         }
         ++saves_->failed;
         saves_->failure = kept_->problem();
-        says_.say("what the server held after step " + std::to_string(step) +
-                  " was not saved: " + kept_->problem() + "; training goes on");
+        remarks::of_files(*through_).say("what the server held after step " + std::to_string(step) +
+                                         " was not saved: " + kept_->problem() +
+                                         "; training goes on");
     }
 
     void answer_all(time_point now) {

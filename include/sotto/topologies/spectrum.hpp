@@ -154,7 +154,10 @@ struct mixing_summary {
     double mean_contraction = 0.0;
 
     /// Of the squares: E ||x - mean||^2 shrinks to 1 - p of it a round, or further.
-    double p() const noexcept { return 1.0 - mean_contraction * mean_contraction; }
+    double p() const noexcept {
+        const double p = 1.0 - mean_contraction * mean_contraction;
+        return p < 0.0 ? 0.0 : p;  // by rounding
+    }
     /// What the rank with most links sends in a round in which so many floats go to each neighbour
     /// as they are. What gossip sends says its report: where a round is the mean of all it is an
     /// all-reduce, 2 (n - 1) / n times the floats; gradient tracking mixes twice as many as there

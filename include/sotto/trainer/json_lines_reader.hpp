@@ -197,7 +197,7 @@ private:
             graph.degree = static_cast<int>(count(fields, "degree", 0, graph.ranks - 1));
         if (fields.contains("bytes_a_round"))
             graph.bytes_a_round = count(fields, "bytes_a_round", 0, bytes_max);
-        graph.ranks_may_go = fields.contains("ranks_may_go");
+        if (fields.contains("ranks_may_go")) graph.ranks_may_go = flag(fields, "ranks_may_go");
         const json& links = list(fields, "links");
         if (links.size() > topologies::mixing_graph::links_max)
             refuse("links of at most " + std::to_string(topologies::mixing_graph::links_max),

@@ -46,7 +46,9 @@ public:
                           (g.ranks == 1 ? " rank, " : " ranks, ") +
                           counted(static_cast<double>(g.link_count)) +
                           (g.link_count == 1 ? " link one way" : " links, each way counted");
-        if (g.degree > 0) out += ", at most " + counted(g.degree) + " of a rank in a round";
+        if (g.degree > 0)
+            out += ", at most " + counted(g.degree) + " of a rank in a round" +
+                   (g.period == 0 ? " of those seen" : "");
         if (g.period == 0)
             out += ", drawn anew for each round: these are the mean of " +
                    std::to_string(topologies::mixing_graph::rounds_seen_max) + " rounds";

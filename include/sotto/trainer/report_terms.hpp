@@ -52,23 +52,24 @@ inline std::string said_of_times(std::span<const run_log> runs) {
 
 /// Which network runs went over that was none.
 inline std::string simulated_networks(std::span<const run_log> runs) {
-    std::string out, last;
-    for (const run_log& run : runs) {
-        if (!run.is_simulated() || run.about.simulated_network == last) continue;
-        last = run.about.simulated_network;
-        const std::string names = names_where(
-            runs, [&](const run_log& other) { return other.about.simulated_network == last; });
-        out += "<p class=\"soft\">All times of <b>" + names +
+    std::string out;
+    for (auto run = runs.begin(); run != runs.end(); ++run) {
+        const std::string& network = run->about.simulated_network;
+        const auto is_on_it = [&](const run_log& other) {
+            return other.about.simulated_network == network;
+        };
+        if (!run->is_simulated() || std::any_of(runs.begin(), run, is_on_it)) continue;
+        out += "<p class=\"soft\">All times of <b>" + names_where(runs, is_on_it) +
                "</b> are simulated seconds, which no machine took, on a network of " +
-               escaped(last, 300) + ".</p>";
+               escaped(network, 300) + ".</p>";
     }
     return out;
 }
 
 /// Whose a loss while training is: short, for beside it.
 inline std::string whose_loss(const run_log& run) {
-    return run.about.in_step ? "mean of all ranks"
-                             : "of rank " + std::to_string(run.about.rank) + " alone";
+    return run.in_step() ? "mean of all ranks"
+                         : "of rank " + std::to_string(run.about.rank) + " alone";
 }
 
 /// The same of several runs, for above a chart.
@@ -82,12 +83,12 @@ inline std::string whose_loss(std::span<const run_log> runs) {
 
 /// Whose an evaluation is, likewise.
 inline std::string whose_model(const run_log& run) {
-    return run.about.in_step ? "" : ", by rank " + std::to_string(run.about.rank) + " alone";
+    return run.in_step() ? "" : ", by rank " + std::to_string(run.about.rank) + " alone";
 }
 
 /// What curves of loss and accuracy show.
 inline std::string said_of_losses(std::span<const run_log> runs) {
-    const auto in_step = [](const run_log& run) { return run.about.in_step; };
+    const auto in_step = [](const run_log& run) { return run.in_step(); };
     std::string out = "<p class=\"soft\">";
     if (std::any_of(runs.begin(), runs.end(), in_step))
         out +=

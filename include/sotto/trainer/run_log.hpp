@@ -133,7 +133,7 @@ public:
         std::vector<run_tensor> tensors{};
         std::optional<server_memory> serves{};             // where this rank does
         std::optional<topologies::mixing_graph> mixing{};  // where ranks mix with neighbours
-        bool in_step = true;                               // as run_info has it
+        std::optional<bool> in_step{};                     // as run_info has it; not told
         std::string simulated_network{};                   // the same
     };
 
@@ -295,6 +295,9 @@ public:
                                         [](const served_worker& w) { return w.rounds > 0; });
         return static_cast<int>(came > 0 ? came : std::ssize(told));
     }
+
+    /// As run_info has it; logs that do not tell are of ranks in step, unless there is a server.
+    bool in_step() const noexcept { return about.in_step.value_or(!by_server()); }
 
     bool is_simulated() const noexcept { return !about.simulated_network.empty(); }
 

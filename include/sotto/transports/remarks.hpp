@@ -28,26 +28,32 @@ struct remark {
 };
 
 /// Says it on standard error, in a line of its own, on a terminal in place of one that is redrawn.
-inline void say_remark(const remark& said) {
+inline void say_remark(const remark& said) noexcept {
     std::fprintf(stderr, "%ssotto: rank %d: %s\n", ::isatty(2) == 1 ? "\r\033[K" : "", said.rank,
                  said.text.c_str());
 }
 
-/// Who is told of every remark of this process, at any time and by any thread; null: nobody.
-inline std::atomic<void (*)(const remark&)> on_remark{say_remark};
+/// Who is told of every remark of this process, at any time and by several threads at once; null:
+/// nobody. It is told in the midst of a round, which its exceptions would end: it throws none.
+inline std::atomic<void (*)(const remark&) noexcept> on_remark{say_remark};
 
-/// What one rank remarks. Ranks of a simulated network are silent: a search over seeds loses ranks
-/// by the thousand.
+/// What one rank remarks. Of other ranks those of a simulated network say nothing: a search over
+/// seeds loses them by the thousand.
 class remarks {
 public:
     template <class Transport>
     static remarks of(const Transport& through) {
         return remarks(through.rank(), !simulated_network_of(through).empty());
     }
+    /// On what is no part of any network, such as a disk.
+    template <class Transport>
+    static remarks of_files(const Transport& through) {
+        return remarks(through.rank(), false);
+    }
     remarks(int rank, bool silent) noexcept : rank_(rank), silent_(silent) {}
 
     void say(std::string text) const {
-        void (*const tell)(const remark&) = on_remark.load();
+        void (*const tell)(const remark&) noexcept = on_remark.load();
         if (silent_ || !tell) return;
         std::replace(text.begin(), text.end(), '\n', ' ');
         tell({rank_, std::move(text)});

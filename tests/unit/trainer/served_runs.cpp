@@ -36,6 +36,7 @@
 #include "sotto/transports/run_in_process.hpp"
 #include "sotto/transports/run_simulated.hpp"
 #include "support/folders.hpp"
+#include "support/listener.hpp"
 #include "support/made_up_run.hpp"
 #include "support/numbers.hpp"
 
@@ -489,10 +490,7 @@ TEST_CASE("what a server saved, and what it could not save, is told truthfully w
 
     const scratch_folder folder("served_saves");
     const auto path = folder.path() / "run.jsonl", kept = folder.path() / "kept";
-    static std::vector<remark>* heard = nullptr;
-    std::vector<remark> said;
-    heard = &said;
-    on_remark = [](const remark& r) { heard->push_back(r); };
+    const testing::listener heard;
     const auto saved = [&](bool possible) {
         std::optional<server_report> of_server;
         run_in_process(2, [&](in_process& transport) {
@@ -516,14 +514,14 @@ TEST_CASE("what a server saved, and what it could not save, is told truthfully w
     CHECK(worked.written == 2);
     CHECK(worked.failed == 0);
     CHECK(worked.last_step == 8);
-    CHECK(said.empty());
+    CHECK(heard.all().empty());
     std::filesystem::remove_all(kept);
     const server_saves failed = saved(false);
-    on_remark = say_remark;
     CHECK(failed.written == 0);
     CHECK(failed.last_step == 0);
     CHECK(failed.failed == 2);
     CHECK(has(failed.failure, kept.string()));
+    const auto said = heard.all();
     REQUIRE(said.size() == 2);  // the moment that they failed
     CHECK(said[0].rank == 0);
     CHECK(has(said[0].text, "what the server held after step 4 was not saved: parameter_server: "));
@@ -538,10 +536,7 @@ TEST_CASE("what a server saved, and what it could not save, is told truthfully w
 TEST_CASE("dropped gradients are remarked at once, a worker's first, 10th and 100th alone") {
     const parameter_server strategy{sgd{.learning_rate = 0.01}, bulk_synchronous{.backups = 1},
                                     no_compensation{}, none{}, serving{.dedicated = true}};
-    static std::vector<remark>* heard = nullptr;
-    std::vector<remark> said;
-    heard = &said;
-    on_remark = [](const remark& r) { heard->push_back(r); };
+    const testing::listener heard;
     std::int64_t dropped = 0;
     run_in_process(3, [&](in_process& transport) {
         number_model model;
@@ -549,18 +544,20 @@ TEST_CASE("dropped gradients are remarked at once, a worker's first, 10th and 10
         const fit_report report = trainer.fit(numbered{80}, epochs{1});
         if (transport.rank() == 0) dropped = report.served->dropped();
     });
-    on_remark = say_remark;
     CHECK(dropped > 0);
-    CHECK(!said.empty());
-    CHECK(said.size() <= 4);  // of 40 gradients of each of two
-    for (const remark& r : said) CHECK(has(r.text, "came too late for its round and was dropped"));
+    CHECK(!heard.all().empty());
+    CHECK(heard.all().size() <= 4);  // of 40 gradients of each of two
+    for (const remark& r : heard.all())
+        CHECK(has(r.text, "came too late for its round and was dropped"));
 
-    said.clear();  // on a simulated network nobody says a word
-    heard = &said;
-    on_remark = [](const remark& r) { heard->push_back(r); };
-    on_four_ranks(strategy, [&](auto& trainer, int) { trainer.fit(examples, epochs{2}); });
-    on_remark = say_remark;
-    CHECK(said.empty());
+    const testing::listener silence;  // on a simulated network nobody says a word
+    dropped = 0;
+    on_four_ranks(strategy, [&](auto& trainer, int rank) {
+        const fit_report report = trainer.fit(examples, epochs{2});
+        if (rank == 0) dropped = report.served->dropped();
+    });
+    CHECK(dropped > 0);
+    CHECK(silence.all().empty());
 }
 
 TEST_CASE("a log says whether ranks are in step and which network was simulated, a report too") {
@@ -576,7 +573,7 @@ TEST_CASE("a log says whether ranks are in step and which network was simulated,
     });
     const run_log read = read_json_lines(path.string() + ".rank1");
     for (const run_log* const log : {&read, &recorder.log()}) {
-        CHECK_FALSE(log->about.in_step);
+        CHECK_FALSE(log->in_step());
         CHECK(log->about.simulated_network ==
               "1000 Mbit/s of payload out and 1000 in, latency 0.05 ms, seed 0; each rank 0.001 "
               "Gflop/s and 10 GB/s of memory, rank 3 4 times slower");

@@ -10,38 +10,34 @@
 #include "sotto/transports/metered.hpp"
 #include "sotto/transports/run_in_process.hpp"
 #include "sotto/transports/run_simulated.hpp"
+#include "support/listener.hpp"
 
 using namespace sotto;
 
 namespace {
 
-std::vector<std::string> said;
-
-/// Hears all remarks while it lives.
-struct listener {
-    listener() {
-        said.clear();
-        on_remark = [](const remark& r) { said.push_back(std::to_string(r.rank) + " " + r.text); };
-    }
-    ~listener() { on_remark = say_remark; }
-};
+std::vector<std::string> said_to(const testing::listener& by) {
+    std::vector<std::string> lines;
+    for (const remark& r : by.all()) lines.push_back(std::to_string(r.rank) + " " + r.text);
+    return lines;
+}
 
 }  // namespace
 
 TEST_CASE("a remark is told at once, with its rank, as one line") {
-    const listener all;
+    const testing::listener all;
     const remarks of_two(2, false);
     of_two.say("rank 1 went");
-    CHECK(said == std::vector<std::string>{"2 rank 1 went"});
+    CHECK(said_to(all) == std::vector<std::string>{"2 rank 1 went"});
     of_two.say("no space\nleft");
-    CHECK(said.back() == "2 no space left");
+    CHECK(said_to(all).back() == "2 no space left");
     on_remark = nullptr;
     of_two.say("nobody is told");
-    CHECK(said.size() == 2);
+    CHECK(said_to(all).size() == 2);
 }
 
 TEST_CASE("ranks of a simulated network are silent, also through what wraps their transport") {
-    const listener all;
+    const testing::listener all;
     const auto speak = [](auto& transport) {
         remarks::of(transport).say("plain");
         metered counted(transport);
@@ -54,12 +50,15 @@ TEST_CASE("ranks of a simulated network are silent, also through what wraps thei
         metered counted(transport);
         CHECK(simulated_network_of(counted) == describe(simulated_options{.seed = 7}));
     });
-    CHECK(said.empty());
+    CHECK(said_to(all).empty());
+    run_simulated(1, {.seed = 7},
+                  [](simulated& transport) { remarks::of_files(transport).say("a disk"); });
+    CHECK(said_to(all) == std::vector<std::string>{"0 a disk"});
     run_in_process(1, [&](in_process& transport) {
         speak(transport);
         CHECK(simulated_network_of(transport).empty());
     });
-    CHECK(said == std::vector<std::string>{"0 plain", "0 metered", "0 group"});
+    CHECK(said_to(all) == std::vector<std::string>{"0 a disk", "0 plain", "0 metered", "0 group"});
 }
 
 TEST_CASE("a simulated network is told by its figures") {
