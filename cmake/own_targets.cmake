@@ -9,9 +9,8 @@ else()
     set(sotto_needs_kernels
         "^(unit_(kernels|wire|compressors|nn|models|threads)|golden|system_selection_beyond_32_bits|example_quickstart)$")
 endif()
-# What takes longest to compile and seconds to run. The tests of single parts, which are many more,
-# are optimised all the same.
-set(sotto_needs_no_speed "^(contract_strategies|system_(allocations|failures|launched_training|resume_exactly)|example_(compare_runs|deep_gradient_compression))$")
+# What takes longer to compile than to run; whole runs are optimised all the same.
+set(sotto_needs_no_speed "^(unit_.*|contract_.*|example_(compare_runs|deep_gradient_compression))$")
 include("${CMAKE_CURRENT_LIST_DIR}/together.cmake")
 set(SOTTO_SANITIZE "" CACHE STRING "Sanitizers of our tests: address,undefined or thread")
 
