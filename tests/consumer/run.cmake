@@ -3,7 +3,7 @@
 file(REMOVE_RECURSE "${binary}")
 execute_process(
     COMMAND "${CMAKE_COMMAND}" -S "${source}" -B "${binary}" -G "${generator}"
-        -D CMAKE_BUILD_TYPE=Release "-DCMAKE_CXX_COMPILER=${compiler}"
+        "-DCMAKE_BUILD_TYPE=${build_type}" "-DCMAKE_CXX_COMPILER=${compiler}"
         "-DCMAKE_CXX_COMPILER_LAUNCHER=${launcher}" "-DCMAKE_PREFIX_PATH=${prefix}"
         "-DSOTTO_SOURCE_DIR=${sotto}"
     COMMAND_ERROR_IS_FATAL ANY)
