@@ -111,7 +111,7 @@ TEST_CASE("the mean that is evaluated, and distances are from, is what all have 
                                no_control{},
                                none{},
                                mixing::push_sum{},
-                               {.measure_every = 1}},
+                               gossip_options{.measure_every = 1}},
                         transport,
                         {.batch_size = 1}};
         trainer.fit(testing::numbered{ranks}, epochs{5}, [&](const step_report& step) {
