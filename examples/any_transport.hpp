@@ -3,7 +3,6 @@
 #include <sotto/core/bytes.hpp>
 #include <sotto/core/clock.hpp>
 #include <sotto/core/errors.hpp>
-#include <sotto/transports/remarks.hpp>
 #include <sotto/transports/tolerant_transport.hpp>
 #include <sotto/transports/transport.hpp>
 

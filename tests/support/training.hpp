@@ -71,6 +71,15 @@ std::vector<trained> train(int world, const Strategy& strategy, const exercise& 
     return left;
 }
 
+/// The mean of all ranks' parameters, in double.
+inline std::vector<double> mean(const std::vector<trained>& ranks) {
+    std::vector<double> m(ranks.front().parameters.size());
+    for (const trained& rank : ranks)
+        for (std::size_t i = 0; i < m.size(); ++i)
+            m[i] += double{rank.parameters[i]} / static_cast<double>(ranks.size());
+    return m;
+}
+
 /// Whether all ranks hold the same parameters, bit for bit.
 inline bool agree(const std::vector<trained>& ranks) {
     for (const trained& rank : ranks)

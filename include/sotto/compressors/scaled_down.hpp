@@ -10,7 +10,6 @@
 #include "sotto/compressors/compressor.hpp"
 #include "sotto/compressors/contractive.hpp"
 #include "sotto/core/layout.hpp"
-#include "sotto/kernels/arithmetic.hpp"
 
 namespace sotto {
 
@@ -71,8 +70,8 @@ public:
 
     void encode(const tensor& t, std::span<const float> gradient, bytes& out) {
         const auto less = std::span(less_).first(gradient.size());
-        std::ranges::copy(gradient, less.begin());
-        kernels::scale(less, share(t));
+        std::ranges::transform(gradient, less.begin(),
+                               [s = share(t)](float value) { return s * value; });
         inner_.encode(t, less, out);
     }
     void decode_add(const tensor& t, byte_view message, std::span<float> sum) {

@@ -55,6 +55,7 @@ class gossip_peers {
 public:
     gossip_peers(Transport& through, duration patience)
         : through_(&through),
+          says_(remarks::of(through)),
           patience_(patience),
           peers_(through.size(), through.rank()),
           verdicts_(through.size()),
@@ -332,8 +333,8 @@ private:
     void note(const rank_change& change) {
         peer& p = of(change.rank);
         if (!change.left && !p.is_done)
-            remarks::of(*through_).say("rank " + std::to_string(change.rank) +
-                                       (change.is_here ? " is there" : " went: " + change.cause));
+            says_.say("rank " + std::to_string(change.rank) +
+                      (change.is_here ? " is there" : " went: " + change.cause));
         if (!change.is_here) {
             went_.push_back(change.rank);
             handover_.forget(change.rank);
@@ -417,6 +418,7 @@ private:
     }
 
     Transport* through_;
+    remarks says_;
     duration patience_;
     peer_table peers_;
     std::uint64_t configuration_ = 0;

@@ -67,10 +67,9 @@ struct serving {
 ///           parameters; server_memory says how much in all. A worker: 8 bytes a parameter, its
 ///           pushes, which are 4 more where they are dense, and the compressor's
 ///   errors  non_finite, on the rank whose gradient it is; malformed; peer_failure;
-///           invalid_option, when it is bound: servers below 1 or beyond the ranks, no worker, or
-///           backup workers with several servers, or one file
-///           to record and to replay; mismatch: an order of arrivals that cannot be
-///           followed
+///           invalid_option, when it is bound: servers below 1 or beyond the ranks, no worker,
+///           backup workers with several servers, or one file to record and to replay;
+///           mismatch: an order of arrivals that cannot be followed
 ///   source  Li et al. 2014, Scaling Distributed Machine Learning with the Parameter Server, OSDI
 template <class Optimizer = sgd, class Consistency = asynchronous,
           class Compensator = no_compensation, class Compressor = none>

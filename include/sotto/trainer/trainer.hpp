@@ -35,7 +35,6 @@
 #include "sotto/trainer/run_keeper.hpp"
 #include "sotto/trainer/run_place.hpp"
 #include "sotto/trainer/saved_state.hpp"
-#include "sotto/transports/remarks.hpp"
 #include "sotto/transports/transport.hpp"
 
 namespace sotto {

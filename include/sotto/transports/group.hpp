@@ -14,7 +14,6 @@
 #include "sotto/core/clock.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/transports/ballot_transport.hpp"
-#include "sotto/transports/remarks.hpp"
 #include "sotto/transports/transport.hpp"
 
 namespace sotto {

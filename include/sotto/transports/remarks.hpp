@@ -8,17 +8,9 @@
 #include <string>
 #include <utility>
 
-namespace sotto {
+#include "sotto/transports/transport.hpp"
 
-/// The network that a transport's ranks talk over, in words with its figures, where it exists only
-/// in simulated time: then all times are simulated, too. Empty on a real one.
-template <class Transport>
-std::string simulated_network_of(const Transport& transport) {
-    if constexpr (requires { transport.simulated_network(); })
-        return transport.simulated_network();
-    else
-        return {};
-}
+namespace sotto {
 
 /// What somebody who looks on should know the moment it happens: a rank that went or came again, a
 /// gradient that was dropped, a save that failed.

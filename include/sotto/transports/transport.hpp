@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "sotto/core/bytes.hpp"
@@ -124,5 +125,15 @@ concept transport = requires(T& t, const T& c, int peer, tag label, byte_view ou
     t.charge(amount);
     { c.counters() } -> std::convertible_to<traffic>;
 };
+
+/// The figures of a network that exists only in simulated time, as all times then do; empty on a
+/// real one.
+template <class Transport>
+std::string simulated_network_of(const Transport& transport) {
+    if constexpr (requires { transport.simulated_network(); })
+        return transport.simulated_network();
+    else
+        return {};
+}
 
 }  // namespace sotto

@@ -54,15 +54,6 @@ sgd plain(double rate = 0.0625) {
     return {.learning_rate = rate};
 }
 
-/// The mean over the ranks, in double.
-std::vector<double> mean(const std::vector<trained>& ranks) {
-    std::vector<double> m(ranks.front().parameters.size());
-    for (const trained& rank : ranks)
-        for (std::size_t i = 0; i < m.size(); ++i)
-            m[i] += double{rank.parameters[i]} / static_cast<double>(ranks.size());
-    return m;
-}
-
 double largest_difference(const std::vector<double>& a, const std::vector<double>& b) {
     double largest = 0.0;
     for (std::size_t i = 0; i < a.size(); ++i) largest = std::max(largest, std::abs(a[i] - b[i]));

@@ -38,14 +38,6 @@ struct grows {
     void describe(auto&&) const {}
 };
 
-std::vector<double> mean(const std::vector<trained>& ranks) {
-    std::vector<double> m(ranks.front().parameters.size());
-    for (const trained& rank : ranks)
-        for (std::size_t i = 0; i < m.size(); ++i)
-            m[i] += double{rank.parameters[i]} / static_cast<double>(ranks.size());
-    return m;
-}
-
 }  // namespace
 
 TEST_CASE("rounds that are drawn anew may have more links than the first, by every way to mix") {

@@ -9,8 +9,8 @@
 
 #include "sotto/compressors/random_k.hpp"
 #include "sotto/trainer/trainer.hpp"
-#include "support/all_gossip_policies.hpp"
 #include "sotto/transports/run_in_process.hpp"
+#include "support/all_gossip_policies.hpp"
 #include "support/numbers.hpp"
 #include "support/snapshot.hpp"
 

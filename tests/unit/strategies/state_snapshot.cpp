@@ -5,8 +5,6 @@
 #include <cstdint>
 #include <limits>
 #include <span>
-#include <string>
-#include <string_view>
 #include <vector>
 
 #include "sotto/core/visit.hpp"
@@ -47,13 +45,4 @@ TEST_CASE("what is shown is put back to the last bit, as often as it is taken") 
     snapshot.drop();  // the step took place
     snapshot.put_back(show);
     CHECK(one == other);
-}
-
-TEST_CASE("names are joined, short and very long ones") {
-    const std::string long_name(200, 'x');
-    CHECK(std::string_view(joined_name("control/", "norm")) == "control/norm");
-    CHECK(std::string_view(joined_name("", "")).empty());
-    CHECK(std::string_view(joined_name("a/", long_name)) == "a/" + long_name);
-    const std::string just(118, 'y');
-    CHECK(std::string_view(joined_name("a/", just)) == "a/" + just);
 }

@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <latch>
 #include <memory>
 #include <set>
 #include <string>
@@ -538,10 +539,14 @@ TEST_CASE("dropped gradients are remarked at once, a worker's first, 10th and 10
                                     no_compensation{}, none{}, serving{.dedicated = true}};
     const testing::listener heard;
     std::int64_t dropped = 0;
+    std::latch first_steps(2);
     run_in_process(3, [&](in_process& transport) {
         number_model model;
         trainer trainer{model, strategy, transport, {.batch_size = 1}};
-        const fit_report report = trainer.fit(numbered{80}, epochs{1});
+        const auto both = [&](const step_report& step) {  // none is done before the other begins
+            if (step.step == 1) first_steps.arrive_and_wait();
+        };
+        const fit_report report = trainer.fit(numbered{80}, epochs{1}, both);
         if (transport.rank() == 0) dropped = report.served->dropped();
     });
     CHECK(dropped > 0);
