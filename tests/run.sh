@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # tests/run.sh [-q]
-# Builds and runs all tests from a fresh clone on: with g++ and everything about headers and package,
+# Builds and runs all tests from a fresh clone on: with g++ whole runs, and everything about headers and package,
 # with clang what optimisation may change, with clang everything under the sanitizers, and a minute of fuzzing for
 # each decoder. -q: with g++ alone, without consumers.
 #   SOTTO_DATA           folder with data sets; tests that need one say that they skip without it
@@ -79,7 +79,8 @@ if [ "$quick" = yes ]; then
     stage "g++" release -LE consumer
     finish
 fi
-configure=(-D SOTTO_QUICK=ON)
+# Tests of single parts and contracts are run under the sanitizers that follow.
+configure=(-D SOTTO_QUICK=ON -D SOTTO_CHECK_PARTS=ON)
 stage "g++, headers, floors, misuse, consumers, examples" release
 configure=()
 stage "address and undefined-behaviour sanitizers" sanitize

@@ -2,6 +2,7 @@
 
 #include <sys/wait.h>
 
+#include <csignal>
 #include <cstring>
 #include <string>
 
@@ -14,6 +15,9 @@ struct ending {
 
     bool failed() const noexcept { return status != 0; }
     bool by_signal() const noexcept { return WIFSIGNALED(status); }
+
+    /// By its own decision, perhaps because of others: with a status or by std::abort.
+    bool by_itself() const noexcept { return !by_signal() || WTERMSIG(status) == SIGABRT; }
 
     /// What a shell makes of it: 128 and the signal's number, where a signal ended it.
     int exit_status() const noexcept {

@@ -208,9 +208,9 @@ private:
             process.end = -1;
             ended_.push_back({static_cast<int>(i), status});
         }
-        const bool had_failed = ranks.first_failure().has_value();
+        const std::optional<ending> had = ranks.first_failure();
         ranks.ended(ended_, now());
-        if (had_failed || !ranks.first_failure()) return;
+        if (!ranks.first_failure() || (had && had->rank == ranks.first_failure()->rank)) return;
         std::string text = ranks.first_failure()->text();
         if (ranks.running() > 0) text += "; waiting for " + running();
         if (ranks.running() > 0 && ranks.next())

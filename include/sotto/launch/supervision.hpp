@@ -33,19 +33,26 @@ public:
     int running() const noexcept { return running_; }
     const std::optional<ending>& first_failure() const noexcept { return first_; }
 
-    /// These ended since the last time. A rank that a signal ended did not end because of others,
-    /// so it counts as the first of them; else it is the lowest that failed.
+    /// These ended since the last time; the lowest that failed counts as the first.
+    ///
+    /// A rank that a signal ended did not end because of others. Its connections are closed before
+    /// it is told of, so that others may have noticed, and failed by it, sooner: one that a signal
+    /// ended so little later counts as the first in place of one that ended by itself.
     void ended(std::span<const ending> together, time_point now) {
         running_ -= static_cast<int>(together.size());
-        if (first_) return;
+        const bool first_of_all = !first_;
+        if (first_of_all) failed_ = now;
+        const bool may_be_the_cause = !sent_ && now - failed_ <= until_told_of;
         for (const ending& one : together)
-            if (one.failed() && (!first_ || (one.by_signal() && !first_->by_signal())))
+            if (one.failed() &&
+                (!first_ || (may_be_the_cause && first_->by_itself() && !one.by_itself())))
                 first_ = one;
-        if (first_ && !was_told_) plan(SIGTERM, now + patience_.until_terminate);
+        if (first_of_all && first_ && !was_told_) plan(SIGTERM, now + patience_.until_terminate);
     }
 
     /// A signal came: which one to send to all ranks now.
     int told(int signal) {
+        sent_ = true;
         if (!std::exchange(was_told_, true)) return signal;
         planned_.reset();
         return SIGKILL;
@@ -61,6 +68,7 @@ public:
         if (running_ == 0 || !planned_ || now < planned_->at) return std::nullopt;
         const int signal = planned_->signal;
         planned_.reset();
+        sent_ = true;
         if (signal == SIGTERM) plan(SIGKILL, now + patience_.until_kill);
         return signal;
     }
@@ -71,13 +79,18 @@ private:
         time_point at;
     };
 
+    // From a process's closed connections to its end, on a busy machine.
+    static constexpr duration until_told_of = std::chrono::seconds(1);
+
     void plan(int signal, time_point at) { planned_ = plan_of{signal, at}; }
 
     int running_;
     patience patience_;
     std::optional<ending> first_;
     std::optional<plan_of> planned_;
+    time_point failed_{};  // when the first did
     bool was_told_ = false;
+    bool sent_ = false;  // a signal to all of them
 };
 
 }  // namespace sotto::launch

@@ -9,6 +9,7 @@
 
 using namespace sotto;
 using namespace sotto::launch;
+using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 namespace {
@@ -83,6 +84,32 @@ TEST_CASE("of those that ended together the one that a signal ended was first") 
     supervision others(3, three_and_four);
     others.ended(std::array{exited(0, 0), exited(1, 1), exited(2, 3)}, start);
     CHECK(others.first_failure()->rank == 1);
+}
+
+TEST_CASE("a rank that a signal ended is the first also where another's end was told sooner") {
+    supervision ranks(4, three_and_four);
+    end(ranks, exited(1, 1), start);
+    end(ranks, killed(3, SIGABRT), start + milliseconds(5));  // as std::terminate does of a failure
+    CHECK(ranks.first_failure()->rank == 1);
+    end(ranks, killed(2, SIGKILL), start + milliseconds(20));
+    CHECK(ranks.first_failure()->text() == "rank 2 was ended by signal 9 (Killed)");
+    end(ranks, killed(0, SIGSEGV), start + milliseconds(30));
+    CHECK(ranks.first_failure()->rank == 2);
+    CHECK(ranks.next() == start + seconds(3));  // from when the first end was told
+}
+
+TEST_CASE("a rank that is ended by the signal it was sent is no cause") {
+    const patience none{.until_terminate = seconds(0), .until_kill = seconds(0)};
+    supervision ranks(2, none);
+    end(ranks, exited(1, 1), start);
+    CHECK(ranks.due(start) == SIGTERM);
+    end(ranks, killed(0, SIGTERM), start);
+    CHECK(ranks.first_failure()->rank == 1);
+    supervision told(2, three_and_four);
+    end(told, exited(1, 1), start);
+    CHECK(told.told(SIGINT) == SIGINT);
+    end(told, killed(0, SIGINT), start);
+    CHECK(told.first_failure()->rank == 1);
 }
 
 TEST_CASE("a signal is passed on and waited for; the second one kills") {
