@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # tests/run.sh [-q]
 # Builds and runs all tests from a fresh clone on: with g++ whole runs, and everything about headers and package,
-# with clang what optimisation may change, with clang everything under the sanitizers, and a minute of fuzzing for
+# with clang what optimisation may change, with clang the parts under the sanitizers, and a minute of fuzzing for
 # each decoder. -q: with g++ alone, without consumers.
 #   SOTTO_DATA           folder with data sets; tests that need one say that they skip without it
 #   SOTTO_FUZZ_SECONDS   seconds of fuzzing for each decoder; by default 60
@@ -79,10 +79,11 @@ if [ "$quick" = yes ]; then
     stage "g++" release -LE consumer
     finish
 fi
-# Tests of single parts and contracts are run under the sanitizers that follow.
+# Tests of single parts and contracts are run under the sanitizers that follow, which leave out whole runs in turn;
+# `cmake --workflow --preset` release or sanitize does all with either.
 configure=(-D SOTTO_QUICK=ON -D SOTTO_CHECK_PARTS=ON)
 stage "g++, headers, floors, misuse, consumers, examples" release
-configure=()
+configure=(-D SOTTO_WHOLE_RUNS=OFF)
 stage "address and undefined-behaviour sanitizers" sanitize
 # That builds everything with clang. Without a sanitizer it needs only what optimisation may change, and under
 # the other one only what threads share; `cmake --workflow --preset` thread or clang does all of it.
