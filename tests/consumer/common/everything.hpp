@@ -1,7 +1,7 @@
 #pragma once
-// All of sotto as one include.
+// All of sotto as one include, for one consumer; what finds sotto in another way is content with less.
 
-#if __has_include(<sotto/sotto.hpp>)
+#ifndef CONSUMER_OF_CORE
 #include <sotto/sotto.hpp>
 #else
 #include <sotto/core/bytes.hpp>

@@ -2,6 +2,9 @@
 # processors at once. Nothing that sotto brings may have changed the project around it.
 
 set(common "${CMAKE_CURRENT_LIST_DIR}")
+if(NOT consumer_of_all)
+    add_compile_definitions(CONSUMER_OF_CORE)
+endif()
 set(consumer_sources "${common}/main.cpp" "${common}/strict.cpp" "${common}/wide.cpp")
 
 set_source_files_properties("${common}/strict.cpp" PROPERTIES
