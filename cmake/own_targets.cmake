@@ -1,7 +1,7 @@
 # For our own programs, tests, examples and benchmarks only: nothing here reaches a consumer.
 
 option(SOTTO_WERROR "Warnings in our tests and examples are errors" OFF)
-option(SOTTO_QUICK "Optimise our tests, examples and benchmarks less: they compile in half the time" OFF)
+option(SOTTO_QUICK "Build fewer variants of kernels into our tests, examples and benchmarks, and optimise them less" OFF)
 # What tests kernels needs all of their variants, as fast as they are; in a quick build only what is nearest to them.
 if(SOTTO_QUICK)
     set(sotto_needs_kernels "^(unit_(kernels|nn)|golden|system_selection_beyond_32_bits|example_quickstart)$")
@@ -56,7 +56,9 @@ function(sotto_add_own_executable name)
     sotto_own_target(${name})
     if(SOTTO_QUICK AND NOT name MATCHES "${sotto_needs_kernels}")
         target_compile_definitions(${name} PRIVATE SOTTO_BASELINE_ONLY)
-        if(name MATCHES "${sotto_needs_no_speed}")
+        if(SOTTO_SANITIZE)
+            # Their presets say how much is optimised, and precompile headers for that.
+        elseif(name MATCHES "${sotto_needs_no_speed}")
             target_compile_options(${name} PRIVATE -O0)
         else()
             target_compile_options(${name} PRIVATE -Og)

@@ -83,7 +83,7 @@ fi
 # `cmake --workflow --preset` release or sanitize does all with either.
 configure=(-D SOTTO_QUICK=ON -D SOTTO_CHECK_PARTS=ON)
 stage "g++, headers, floors, misuse, consumers, examples" release
-configure=(-D SOTTO_WHOLE_RUNS=OFF)
+configure=(-D SOTTO_QUICK=ON -D SOTTO_WHOLE_RUNS=OFF)
 stage "address and undefined-behaviour sanitizers" sanitize
 # That builds everything with clang. Without a sanitizer it needs only what optimisation may change, and under
 # the other one only what threads share; `cmake --workflow --preset` thread or clang does all of it.

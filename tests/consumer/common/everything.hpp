@@ -1,5 +1,5 @@
 #pragma once
-// All of sotto as one include, for one consumer; what finds sotto in another way is content with less.
+// All of sotto as one include for one consumer; the others show how sotto is found, with its core.
 
 #ifndef CONSUMER_OF_CORE
 #include <sotto/sotto.hpp>

@@ -10,6 +10,7 @@
 
 #include "sotto/core/large_pages.hpp"
 #include "sotto/core/random.hpp"
+#include "support/effort.hpp"
 
 using namespace sotto;
 
@@ -135,7 +136,7 @@ TEST_CASE("a step is bit for bit its parts, for every length up to four register
 TEST_CASE("random steps are bit for bit their parts") {
     random_stream random(6);
     kernels::top_k_scratch scratch;
-    for (int trial = 0; trial < 20000; ++trial) {
+    for (int trial = 0; trial < testing::tries(20000, 5000); ++trial) {
         const bool large = trial % 400 == 0;
         const auto n =
             static_cast<std::size_t>(large ? 17000 + random.below(60000) : random.below(100));
@@ -150,7 +151,7 @@ TEST_CASE("steps written past the caches are bit for bit their parts, wherever a
     random_stream random(10);
     kernels::top_k_scratch scratch;
     kernels::carried_threshold carried;
-    for (int trial = 0; trial < 400; ++trial) {
+    for (int trial = 0; trial < testing::tries(400, 100); ++trial) {
         const auto n = static_cast<std::size_t>(16384 + random.below(20000));
         const arrays in = make(n, random.below(5), random);
         auto k = static_cast<std::int64_t>(random.below(n + 1));
