@@ -11,6 +11,7 @@ set(sotto_headers
     include/sotto/checkpoint/json_cursor.hpp
     include/sotto/checkpoint/own_state.hpp
     include/sotto/checkpoint/parse_header.hpp
+    include/sotto/checkpoint/published_model.hpp
     include/sotto/checkpoint/saved_fields.hpp
     include/sotto/checkpoint/sections.hpp
     include/sotto/collectives/all_gather_parts.hpp
@@ -99,6 +100,14 @@ set(sotto_headers
     include/sotto/core/unwinding.hpp
     include/sotto/core/visit.hpp
     include/sotto/core/xxhash.hpp
+    include/sotto/distillation/covering.hpp
+    include/sotto/distillation/distillation_loss.hpp
+    include/sotto/distillation/distillation_weight.hpp
+    include/sotto/distillation/forward_kl.hpp
+    include/sotto/distillation/reverse_kl.hpp
+    include/sotto/distillation/soft_cross_entropy.hpp
+    include/sotto/distillation/softened.hpp
+    include/sotto/distillation/squared_logit_error.hpp
     include/sotto/kernels/arithmetic.hpp
     include/sotto/kernels/averaging.hpp
     include/sotto/kernels/bit_places.hpp
@@ -251,6 +260,7 @@ set(sotto_headers
     include/sotto/strategies/stopwatch.hpp
     include/sotto/strategies/strategy.hpp
     include/sotto/strategies/task.hpp
+    include/sotto/strategies/taught.hpp
     include/sotto/strategies/tensor_messages.hpp
     include/sotto/strategies/under_way.hpp
     include/sotto/strategies/work_of_gradient.hpp

@@ -2,7 +2,9 @@
 
 #include <array>
 #include <cstddef>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/xxhash.hpp"
@@ -20,6 +22,18 @@ inline std::string hex(const digest& value) {
         text += digits[std::to_integer<unsigned>(b & std::byte{15})];
     }
     return text;
+}
+
+/// What hex() wrote; nothing for other texts.
+inline std::optional<digest> digest_of_hex(std::string_view text) noexcept {
+    digest value{};
+    if (text.size() != 2 * value.size()) return std::nullopt;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        const std::size_t digit = std::string_view("0123456789abcdef").find(text[i]);
+        if (digit == text.npos) return std::nullopt;
+        value[i / 2] = value[i / 2] << 4 | std::byte(digit);
+    }
+    return value;
 }
 
 /// The digest of bytes that come piece by piece: the same as of all of them at once.

@@ -1,0 +1,199 @@
+#pragma once
+
+#include <algorithm>
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "sotto/checkpoint/digest.hpp"
+#include "sotto/checkpoint/file_header.hpp"
+#include "sotto/checkpoint/file_reader.hpp"
+#include "sotto/checkpoint/file_system.hpp"
+#include "sotto/checkpoint/file_writer.hpp"
+#include "sotto/checkpoint/format_header.hpp"
+#include "sotto/checkpoint/generations.hpp"
+#include "sotto/checkpoint/saved_fields.hpp"
+#include "sotto/checkpoint/sections.hpp"
+#include "sotto/core/bytes.hpp"
+#include "sotto/core/errors.hpp"
+#include "sotto/core/layout.hpp"
+
+namespace sotto::checkpoint {
+
+/// What a model consists of, so that one may stand for another: names and shapes of its parameters
+/// and of what it keeps besides, and whatever else its maker says of it.
+struct architecture {
+    layout parameters, buffers;
+    std::string description{};  // of what names and shapes do not say: activations, classes
+
+    /// Two that differ in anything have different ones.
+    digest identity() const {
+        std::string text = description;
+        for (const layout* tensors : {&parameters, &buffers}) {
+            text += '\f';
+            for (const tensor& t : *tensors) {
+                text.append(t.name);
+                for (const std::int64_t extent : t.shape) (text += ' ') += std::to_string(extent);
+                text += '\n';
+            }
+        }
+        return digest_of(std::as_bytes(std::span(text)));
+    }
+};
+
+/// What is known of a published model without reading its weights.
+struct published_facts {
+    std::int64_t step = 0;    // of those who trained it
+    double label_loss = 0.0;  // lately, on what it trains on; not finite where that is not known
+    std::string group{};      // who they are
+    digest architecture{};
+};
+
+/// A model as it was at some step, for others to read: all of its function and nothing of how it is
+/// trained. Beside it in the folder are its predecessors, of which all but the newest `keep` go.
+///   wire    a safetensors file as file_writer writes it: parameters/NAME, then buffers/rank0/NAME;
+///           metadata format = sotto.model, format.version = 1, step, label_loss, group,
+///           architecture, digests. It appears whole or not at all
+///   cost    the model once, synced; nothing is read
+///   errors  the answer says what failed, and is empty where nothing did; what was there still is
+template <file_system Files>
+std::string publish_model(Files& files, const std::filesystem::path& folder,
+                          const architecture& kind, const published_facts& facts,
+                          std::span<const float> parameters, std::span<const float> buffers,
+                          std::int64_t keep = 2) {
+    // Fields are for reading into as well, and only read here.
+    const auto fields_of = [](const layout& tensors, std::span<const float> values) {
+        std::vector<sotto::detail::saved_field> fields;
+        const std::span<float> memory(const_cast<float*>(values.data()), values.size());
+        for (const tensor& t : tensors)
+            fields.push_back({t.name, t.shape, dtype::f32, std::as_writable_bytes(t.of(memory))});
+        return fields;
+    };
+    const auto of_parameters = fields_of(kind.parameters, parameters);
+    const auto of_buffers = fields_of(kind.buffers, buffers);
+    char loss[40];
+    std::snprintf(loss, sizeof loss, "%.17g", facts.label_loss);
+    sotto::detail::file_plan plan;
+    plan.note("format", "sotto.model");
+    plan.note("format.version", "1");
+    plan.note("step", std::to_string(facts.step));
+    plan.note("label_loss", loss);
+    plan.note("group", facts.group);
+    plan.note("architecture", hex(facts.architecture));
+    plan.add("parameters", of_parameters, sotto::detail::digest_of(of_parameters));
+    plan.add(buffers_section(0), of_buffers, sotto::detail::digest_of(of_buffers));
+    file_writer<Files> file(files, folder, facts.step, keep);
+    file.write_header(format_header(plan.finish()));
+    for (const auto* part : {&of_parameters, &of_buffers})
+        for (const auto& field : *part) file.write(field.memory);
+    file.finish();
+    return file.problem();
+}
+
+/// What a reader found in a folder of published models.
+struct published_model {
+    published_facts facts;
+    std::vector<float> parameters, buffers;
+};
+
+namespace detail {
+
+template <class Number>
+bool read_number(const std::string* text, Number& into) {
+    if (!text) return false;
+    const auto [end, why] = std::from_chars(text->data(), text->data() + text->size(), into);
+    return why == std::errc{} && end == text->data() + text->size();
+}
+
+/// What a whole file says it is.
+///   errors  mismatch: it is no published model, or of a version that is not known here
+template <file_system Files>
+published_facts facts_of(const file_reader<Files>& file) {
+    const file_header& header = file.header();
+    const auto refuse = [&](const char* name, const char* expected) {
+        const std::string* found = header.metadata_named(name);
+        throw mismatch("'" + file.path().string() + "' is no published model: " + name + " is " +
+                       (found ? "'" + *found + "'" : "missing") + "; expected " + expected);
+    };
+    const auto is = [&](const char* name, const char* expected) {
+        const std::string* found = header.metadata_named(name);
+        if (!found || *found != expected) refuse(name, (std::string("'") + expected + "'").c_str());
+    };
+    is("format", "sotto.model");
+    is("format.version", "1");
+    published_facts facts;
+    if (!read_number(header.metadata_named("step"), facts.step)) refuse("step", "a number");
+    if (!read_number(header.metadata_named("label_loss"), facts.label_loss))
+        refuse("label_loss", "a number");
+    if (const std::string* group = header.metadata_named("group")) facts.group = *group;
+    const std::string* identity = header.metadata_named("architecture");
+    const auto read = identity ? digest_of_hex(*identity) : std::nullopt;
+    if (!read) refuse("architecture", "32 hexadecimal digits");
+    facts.architecture = *read;
+    return facts;
+}
+
+}  // namespace detail
+
+/// Reads the newest whole model of a folder that is newer than step `after`; nothing where there is
+/// none. Never waits for who writes there: files that are not whole count as not there, and one
+/// that is removed meanwhile has a newer one beside it.
+///   cost    the file is read twice, once to be checked
+///   errors  mismatch: it is no published model, or of another architecture, naming both;
+///           io_failure: the system would not list, open or read
+template <file_system Files>
+std::optional<published_model> read_published(Files& files, const std::filesystem::path& folder,
+                                              const architecture& kind, std::int64_t after = -1) {
+    constexpr int tries_max = 8;
+    for (int tries = 1; true; ++tries) {
+        bool is_outrun = false;  // by who removes old ones
+        std::error_code why;
+        const auto steps = generations(files, folder, why);
+        if (why) throw io_failure("cannot list '" + folder.string() + "': " + why.message());
+        for (const std::int64_t step : steps) {
+            if (step <= after) return std::nullopt;
+            try {
+                file_reader<Files> file(files, folder / file_name(step));
+                published_model found;
+                found.facts = detail::facts_of(file);
+                if (const digest own = kind.identity(); found.facts.architecture != own)
+                    throw mismatch("'" + file.path().string() + "' is a model of architecture " +
+                                   hex(found.facts.architecture) + "; expected " + hex(own));
+                found.parameters.resize(static_cast<std::size_t>(kind.parameters.size()));
+                found.buffers.resize(static_cast<std::size_t>(kind.buffers.size()));
+                const auto take = [&](const std::string& section, const layout& tensors,
+                                      std::span<float> values) {
+                    for (const tensor& t : tensors) {
+                        const auto which = file.find(section + "/" + t.name);
+                        if (!which)
+                            throw mismatch("'" + file.path().string() + "' lacks " + section + "/" +
+                                           t.name);
+                        file.read(*which, std::as_writable_bytes(t.of(values)));
+                    }
+                };
+                take("parameters", kind.parameters, found.parameters);
+                take(buffers_section(0), kind.buffers, found.buffers);
+                return found;
+            } catch (const damaged&) {
+                continue;  // an older one is better than none
+            } catch (const io_failure&) {
+                const auto now = generations(files, folder, why);
+                is_outrun = !why && std::ranges::count(now, step) == 0;
+                if (!is_outrun || tries == tries_max) throw;
+                break;
+            }
+        }
+        if (!is_outrun) return std::nullopt;
+    }
+}
+
+}  // namespace sotto::checkpoint

@@ -1,0 +1,86 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <concepts>
+#include <cstdint>
+#include <string>
+
+#include "sotto/core/errors.hpp"
+
+namespace sotto {
+
+/// What the distillation loss weighs beside the labels' own, which weighs 1.
+///   at(step) -> double   after so many steps with teachers: finite and at least 0
+///   check()              throws invalid_option where the options cannot be
+template <class W>
+concept distillation_weight = std::copy_constructible<W> &&
+    requires(const W& options, std::int64_t step) {
+    { options.at(step) } -> std::convertible_to<double>;
+    options.check();
+};
+
+namespace detail {
+inline void check_weight(const char* where, double weight) {
+    if (!(weight >= 0.0 && std::isfinite(weight)))
+        throw invalid_option(std::string(where) + " is " + std::to_string(weight) +
+                             "; expected at least 0 and finite");
+}
+inline void check_steps(const char* where, std::int64_t steps) {
+    if (steps < 1)
+        throw invalid_option(std::string(where) + " is " + std::to_string(steps) +
+                             "; expected at least 1");
+}
+}  // namespace detail
+
+/// Always the same.
+///   source  Anil et al. 2018, arXiv:1804.03235: 1
+struct constant_weight {
+    double weight = 1.0;
+
+    double at(std::int64_t) const noexcept { return weight; }
+    void check() const { detail::check_weight("constant_weight: weight", weight); }
+    void describe(auto&& field) const { field("weight", weight); }
+};
+
+/// Grows from 0 in a line, while teachers know little.
+///   math    weight x min(1, (t + 1) / steps)
+struct ramped_weight {
+    double weight = 1.0;
+    std::int64_t steps = 1000;
+
+    double at(std::int64_t step) const noexcept {
+        return weight * std::min(1.0, static_cast<double>(step + 1) / static_cast<double>(steps));
+    }
+    void check() const {
+        detail::check_weight("ramped_weight: weight", weight);
+        detail::check_steps("ramped_weight: steps", steps);
+    }
+    void describe(auto&& field) const {
+        field("weight", weight);
+        field("steps", steps);
+    }
+};
+
+/// Halves over and over, as a regulariser that is wanted early and in the way late.
+///   math    weight x 2^(-t / half_life)
+///   source  that regularisation is to be reduced as training goes on: Sodhani et al. 2020, A
+///           closer look at codistillation, arXiv:2010.02838
+struct decayed_weight {
+    double weight = 1.0;
+    std::int64_t half_life = 1000;  // steps
+
+    double at(std::int64_t step) const noexcept {
+        return weight * std::exp2(-static_cast<double>(step) / static_cast<double>(half_life));
+    }
+    void check() const {
+        detail::check_weight("decayed_weight: weight", weight);
+        detail::check_steps("decayed_weight: half_life", half_life);
+    }
+    void describe(auto&& field) const {
+        field("weight", weight);
+        field("half_life", half_life);
+    }
+};
+
+}  // namespace sotto

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <span>
+
+#include "sotto/distillation/covering.hpp"
+
+namespace sotto {
+
+/// What the teachers' mean distribution knows beyond the student's, which is to cover all that they
+/// think possible. 0 where both agree.
+///   math    p = softmax(z / T), q the mean over the teachers of softmax of their logits over T
+///           loss = T^2 x mean of sum q (log q - log p);  gradient = T (p - q) / rows
+///   errors  invalid_option: a temperature that is not above 0; else as every distillation_loss
+///   source  Hinton et al. 2015, Distilling the knowledge in a neural network, arXiv:1503.02531,
+///           T^2 as there; Anil et al. 2018, arXiv:1804.03235
+struct forward_kl {
+    double temperature = 1.0;
+
+    void add(std::span<const float> teacher, std::size_t outputs, double share,
+             std::span<float> targets) const {
+        detail::add_softened(name, teacher, outputs, temperature, share, targets);
+    }
+
+    double value(std::span<const float> logits, std::size_t outputs,
+                 std::span<const float> targets) const {
+        return of_all().value(logits, outputs, targets);
+    }
+
+    double gradient(std::span<const float> logits, std::size_t outputs,
+                    std::span<const float> targets, double weight, std::span<float> out) const {
+        return of_all().gradient(logits, outputs, targets, weight, out);
+    }
+
+    void describe(auto&& field) const { field("temperature", temperature); }
+
+private:
+    static constexpr const char* name = "forward_kl";
+
+    detail::covering of_all() const {
+        return {name, temperature, [](double q) { return std::log(q); }};
+    }
+};
+
+}  // namespace sotto

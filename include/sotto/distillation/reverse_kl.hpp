@@ -1,0 +1,88 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <span>
+#include <string>
+
+#include "sotto/distillation/softened.hpp"
+
+namespace sotto {
+
+/// What the student thinks possible and the teachers do not: it may keep to some of what they know,
+/// and is drawn away from all that they rule out.
+///   math    p = softmax(z / T), q the mean over the teachers of softmax of their logits over T,
+///           but at least `floor`;  k = sum p (log p - log q)
+///           loss = T^2 x mean of k;  gradient = T p (log p - log q - k) / rows
+///   errors  invalid_option: a temperature that is not above 0, a floor outside (0, 1); else as
+///           every distillation_loss
+///   source  the divergence of Zhang et al. 2018, Deep mutual learning, arXiv:1706.00384, read from
+///           the student's side
+struct reverse_kl {
+    double temperature = 1.0;
+    double floor = 1e-6;  // what a teacher rules out altogether would count infinitely
+
+    void add(std::span<const float> teacher, std::size_t outputs, double share,
+             std::span<float> targets) const {
+        detail::add_softened(name, teacher, outputs, temperature, share, targets);
+    }
+
+    double value(std::span<const float> logits, std::size_t outputs,
+                 std::span<const float> targets) const {
+        const double t = checked();
+        return t * t *
+               detail::mean_over_rows(name, logits, outputs, targets,
+                                      [&](auto row, auto q, std::size_t) {
+                                          return of_row(detail::softened(row, t), row, q);
+                                      });
+    }
+
+    double gradient(std::span<const float> logits, std::size_t outputs,
+                    std::span<const float> targets, double weight, std::span<float> out) const {
+        const double t = checked();
+        detail::checked_rows(name, logits.size(), outputs, out.size());
+        const double step = t * detail::weight_of_row(logits.size(), outputs, weight);
+        return t * t *
+               detail::mean_over_rows(
+                   name, logits, outputs, targets, [&](auto row, auto q, std::size_t first) {
+                       const detail::softened p(row, t);
+                       const double k = of_row(p, row, q);
+                       for (std::size_t j = 0; j < outputs; ++j) {
+                           const double log_p = p.log(row[j]);
+                           out[first + j] += static_cast<float>(step * std::exp(log_p) *
+                                                                (log_p - log_target(q[j]) - k));
+                       }
+                       return k;
+                   });
+    }
+
+    void describe(auto&& field) const {
+        field("temperature", temperature);
+        field("floor", floor);
+    }
+
+private:
+    static constexpr const char* name = "reverse_kl";
+
+    double checked() const {
+        if (!(floor > 0.0 && floor < 1.0))
+            throw invalid_option("reverse_kl: floor is " + std::to_string(floor) +
+                                 "; expected above 0 and below 1");
+        return detail::checked_temperature(name, temperature);
+    }
+
+    double log_target(float q) const { return std::log(std::max(double{q}, floor)); }
+
+    double of_row(const detail::softened& p, std::span<const float> row,
+                  std::span<const float> q) const {
+        double sum = 0.0;
+        for (std::size_t j = 0; j < row.size(); ++j) {
+            const double log_p = p.log(row[j]);
+            sum += std::exp(log_p) * (log_p - log_target(q[j]));
+        }
+        return sum;
+    }
+};
+
+}  // namespace sotto

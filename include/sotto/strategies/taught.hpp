@@ -1,0 +1,146 @@
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "sotto/core/clock.hpp"
+#include "sotto/core/large_pages.hpp"
+#include "sotto/core/layout.hpp"
+#include "sotto/core/random.hpp"
+#include "sotto/distillation/distillation_loss.hpp"
+#include "sotto/losses/cross_entropy.hpp"
+#include "sotto/models/gradient_source.hpp"
+
+namespace sotto {
+
+/// A model of the same kind as the student, as it stood at some step: all of its function, with
+/// what it keeps besides parameters.
+struct teacher_view {
+    std::span<const float> parameters;
+    std::span<const float> buffers;
+};
+
+/// What a round with teachers was like, for the student that had it.
+struct lesson {
+    double label_loss = 0.0;
+    double distillation_loss = 0.0;  // before its weight
+    double agreement =
+        0.0;  // the part of all labels for which the likeliest output is the teachers'
+    duration of_teachers{};  // computing what they say
+};
+
+namespace detail {
+
+/// Memory that lessons share.
+struct lesson_memory {
+    large_vector<float> targets, gradient;
+};
+
+/// What the model says as in an evaluation, with a teacher's parameters and buffers. A model whose
+/// predict takes no buffers lends its own place.
+template <predictor Model>
+std::span<const float> predict_as(Model& model, const teacher_view& teacher,
+                                  const typename Model::batch_type& batch) {
+    if constexpr (requires { model.predict(teacher.parameters, teacher.buffers, batch); }) {
+        return model.predict(teacher.parameters, teacher.buffers, batch);
+    } else if constexpr (with_buffers<Model>) {
+        const std::vector<float> own(model.buffers().begin(), model.buffers().end());
+        std::ranges::copy(teacher.buffers, model.buffers().begin());
+        const auto said = model.predict(teacher.parameters, batch);
+        std::ranges::copy(own, model.buffers().begin());
+        return said;
+    } else {
+        return model.predict(teacher.parameters, batch);
+    }
+}
+
+/// The gradient of the loss that a model learns by, with respect to its logits.
+template <class Model>
+double label_gradient(const Model& model, std::span<const float> logits,
+                      std::span<const std::int32_t> labels, std::span<float> out) {
+    if constexpr (requires { model.loss().gradient(logits, labels, out); })
+        return model.loss().gradient(logits, labels, out);
+    else
+        return cross_entropy{}.gradient(logits, labels, out);
+}
+
+/// The part of the rows whose largest entries are in the same place.
+inline double agreement(std::span<const float> a, std::span<const float> b, std::size_t outputs) {
+    std::size_t rows = 0, same = 0;
+    for (std::size_t i = 0; i + outputs <= a.size(); i += outputs, ++rows) {
+        const auto first = a.subspan(i, outputs), second = b.subspan(i, outputs);
+        same += std::ranges::max_element(first) - first.begin() ==
+                std::ranges::max_element(second) - second.begin();
+    }
+    return rows == 0 ? 0.0 : static_cast<double>(same) / static_cast<double>(rows);
+}
+
+}  // namespace detail
+
+/// A model that learns by its labels and by what teachers say of the same batch: a gradient_source,
+/// so that any strategy trains it unchanged. It lives for one round.
+///   math    gradient of phi(labels, logits) + weight x psi(targets, logits), the targets being the
+///           mean of what the teachers' logits mean to psi. No gradient reaches a teacher
+///   cost    a pass forward for each teacher, as in evaluation: without dropout, with its own
+///           running statistics
+///   source  Anil et al. 2018, arXiv:1804.03235
+/// Without teachers, or with weight 0, it is the model's own gradient to the last bit. The loss
+/// that it returns is that of the labels alone.
+template <predictor Model, distillation_loss Loss>
+class taught {
+public:
+    using batch_type = typename Model::batch_type;
+
+    taught(Model& model, const Loss& loss, std::span<const teacher_view> teachers, double weight,
+           detail::lesson_memory& memory)
+        : model_(model), loss_(loss), teachers_(teachers), weight_(weight), memory_(memory) {}
+
+    const sotto::layout& layout() const { return model_.layout(); }
+    void initialise(std::span<float> parameters, random_stream random) const {
+        model_.initialise(parameters, random);
+    }
+
+    double gradient(std::span<const float> parameters, const batch_type& batch,
+                    std::span<float> out, auto&& on_ready) {
+        if (teachers_.empty() || weight_ == 0.0)
+            return had_.label_loss = model_.gradient(parameters, batch, out, on_ready);
+        const auto outputs = static_cast<std::size_t>(model_.outputs());
+        const auto began = std::chrono::steady_clock::now();
+        memory_.targets.assign(batch.labels().size() * outputs, 0.0f);
+        const double share = 1.0 / static_cast<double>(teachers_.size());
+        for (const teacher_view& teacher : teachers_)
+            loss_.add(detail::predict_as(model_, teacher, batch), outputs, share, memory_.targets);
+        had_.of_teachers = std::chrono::steady_clock::now() - began;
+
+        const std::span<const float> logits = model_.forward(parameters, batch);
+        memory_.gradient.resize(logits.size());
+        had_.label_loss = detail::label_gradient(model_, logits, batch.labels(), memory_.gradient);
+        had_.distillation_loss =
+            loss_.gradient(logits, outputs, memory_.targets, weight_, memory_.gradient);
+        had_.agreement = detail::agreement(logits, memory_.targets, outputs);
+        model_.backward(parameters, batch, memory_.gradient, out, on_ready);
+        return had_.label_loss;
+    }
+
+    auto work_of(const batch_type& batch) const requires requires(const Model& m) {
+        m.work_of(batch);
+    }
+    { return model_.work_of(batch); }
+
+    /// That of the last gradient.
+    const lesson& had() const noexcept { return had_; }
+
+private:
+    Model& model_;
+    const Loss& loss_;
+    std::span<const teacher_view> teachers_;
+    double weight_;
+    detail::lesson_memory& memory_;
+    lesson had_;
+};
+
+}  // namespace sotto

@@ -1,0 +1,139 @@
+#include "sotto/strategies/taught.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "sotto/core/random.hpp"
+#include "sotto/data/labelled_batch.hpp"
+#include "sotto/distillation/forward_kl.hpp"
+#include "sotto/distillation/soft_cross_entropy.hpp"
+#include "sotto/models/mlp.hpp"
+#include "sotto/models/sequential.hpp"
+#include "sotto/nn/batch_norm.hpp"
+#include "sotto/nn/chain.hpp"
+#include "sotto/nn/dense.hpp"
+
+using namespace sotto;
+
+static_assert(gradient_source<taught<models::mlp<>, forward_kl>>);
+
+namespace {
+
+const auto ignore = [](const tensor&) {};
+
+data::labelled_batch batch_of(std::int64_t examples, std::int64_t width, std::int64_t outputs) {
+    random_stream random{5};
+    data::labelled_batch batch(examples, width);
+    for (float& value : batch.inputs()) value = random.uniform(-1.0f, 1.0f);
+    for (std::int32_t& label : batch.labels())
+        label = static_cast<std::int32_t>(random.below(static_cast<std::uint64_t>(outputs)));
+    return batch;
+}
+
+template <class Model>
+std::vector<float> start_of(const Model& model, std::uint64_t seed) {
+    std::vector<float> parameters(static_cast<std::size_t>(model.layout().size()));
+    model.initialise(parameters, random_stream{seed});
+    return parameters;
+}
+
+}  // namespace
+
+TEST_CASE("without teachers, or with weight 0, it is the model's own gradient to the last bit") {
+    models::mlp model{6, 8, 4};
+    const auto batch = batch_of(12, 6, 4);
+    const auto parameters = start_of(model, 1), other = start_of(model, 2);
+    std::vector<float> plain(parameters.size());
+    const double loss = model.gradient(parameters, batch, plain, ignore);
+    const std::vector<teacher_view> one{{other, {}}};
+    detail::lesson_memory memory;
+    const forward_kl kl;
+    for (const auto& [teachers, weight] :
+         {std::pair(std::span<const teacher_view>(), 1.0), std::pair(std::span(one), 0.0)}) {
+        taught lessons(model, kl, teachers, weight, memory);
+        std::vector<float> gradient(parameters.size());
+        CHECK(lessons.gradient(parameters, batch, gradient, ignore) == loss);
+        CHECK(gradient == plain);
+        CHECK(lessons.had().label_loss == loss);
+        CHECK(lessons.had().distillation_loss == 0.0);
+    }
+}
+
+TEST_CASE("a teacher that is the student changes no more than rounding") {
+    models::mlp model{6, 8, 4};
+    const auto batch = batch_of(12, 6, 4);
+    const auto parameters = start_of(model, 1);
+    std::vector<float> plain(parameters.size()), gradient(parameters.size());
+    const double loss = model.gradient(parameters, batch, plain, ignore);
+    const std::vector<teacher_view> itself{{parameters, {}}};
+    detail::lesson_memory memory;
+    const soft_cross_entropy loss_of_teachers;
+    taught lessons(model, loss_of_teachers, std::span(itself), 10.0, memory);
+    CHECK(lessons.gradient(parameters, batch, gradient, ignore) == loss);
+    for (std::size_t i = 0; i < gradient.size(); ++i)
+        CHECK(std::abs(gradient[i] - plain[i]) < 1e-6f);
+    CHECK(lessons.had().agreement == 1.0);
+    CHECK(lessons.had().distillation_loss > 0.1);  // the entropy of what both say
+}
+
+TEST_CASE("the gradient is the slope of both losses, with the teachers held") {
+    models::mlp model{5, 6, 3};
+    const auto batch = batch_of(7, 5, 3);
+    auto parameters = start_of(model, 1);
+    const auto first = start_of(model, 2), second = start_of(model, 3);
+    const std::vector<teacher_view> teachers{{first, {}}, {second, {}}};
+    const forward_kl kl{.temperature = 2.0};
+    constexpr double weight = 0.7;
+    detail::lesson_memory memory;
+    taught lessons(model, kl, std::span(teachers), weight, memory);
+    std::vector<float> gradient(parameters.size()), scratch(parameters.size());
+    lessons.gradient(parameters, batch, gradient, ignore);
+    const auto value = [&] {
+        lessons.gradient(parameters, batch, scratch, ignore);
+        return lessons.had().label_loss + weight * lessons.had().distillation_loss;
+    };
+    for (std::size_t i = 0; i < parameters.size(); i += 3) {
+        const float at = parameters[i];
+        parameters[i] = at + 0.0078125f;
+        const double up = value();
+        parameters[i] = at - 0.0078125f;
+        const double down = value();
+        parameters[i] = at;
+        CHECK(double{gradient[i]} ==
+              doctest::Approx((up - down) / 0.015625).epsilon(0.01).scale(0.02));
+    }
+}
+
+TEST_CASE("a teacher speaks with its own running statistics, and leaves the student's alone") {
+    models::sequential model{nn::shape{4, 1, 1},
+                             nn::chain{nn::dense{6}, nn::batch_norm{}, nn::dense{3}}};
+    const auto batch = batch_of(16, 4, 3);
+    const auto parameters = start_of(model, 1), other = start_of(model, 2);
+    std::vector<float> gradient(parameters.size());
+    // The teacher has learnt statistics of its own.
+    std::vector<float> student(model.buffers().begin(), model.buffers().end());
+    for (int i = 0; i < 5; ++i) model.gradient(other, batch, gradient, ignore);
+    const std::vector<float> learnt(model.buffers().begin(), model.buffers().end());
+    REQUIRE(learnt != student);
+    const auto said = model.predict(other, batch);
+    const std::vector<float> expected(said.begin(), said.end());
+    std::ranges::copy(student, model.buffers().begin());
+
+    const teacher_view teacher{other, learnt};
+    const auto heard = detail::predict_as(model, teacher, batch);
+    CHECK(std::ranges::equal(heard, expected));
+    CHECK(std::ranges::equal(model.buffers(), student));
+}
+
+TEST_CASE("agreement is the part of rows whose largest entry is in the same place") {
+    const std::vector<float> a{1, 0, 0, 0, 2, 0, 0, 0, 3}, b{5, 1, 1, 9, 2, 1, 0, 1, 2};
+    CHECK(detail::agreement(a, b, 3) == doctest::Approx(2.0 / 3.0));
+    CHECK(detail::agreement({}, {}, 3) == 0.0);
+}
