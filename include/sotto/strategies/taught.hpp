@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "sotto/core/clock.hpp"
@@ -27,9 +28,9 @@ struct teacher_view {
 /// What a round with teachers was like, for the student that had it.
 struct lesson {
     double label_loss = 0.0;
+    int heard = 0;                   // teachers; with none the rest is 0
     double distillation_loss = 0.0;  // before its weight
-    double agreement =
-        0.0;  // the part of all labels for which the likeliest output is the teachers'
+    double agreement = 0.0;  // the part of the labels for which its likeliest output is theirs
     duration of_teachers{};  // computing what they say
 };
 
@@ -58,7 +59,17 @@ std::span<const float> predict_as(Model& model, const teacher_view& teacher,
     }
 }
 
-/// The gradient of the loss that a model learns by, with respect to its logits.
+/// The loss that a model learns by, of somebody's logits.
+template <class Model>
+double label_loss(const Model& model, std::span<const float> logits,
+                  std::span<const std::int32_t> labels) {
+    if constexpr (requires { model.loss().value(logits, labels); })
+        return model.loss().value(logits, labels);
+    else
+        return cross_entropy{}.value(logits, labels);
+}
+
+/// The gradient of it with respect to the logits.
 template <class Model>
 double label_gradient(const Model& model, std::span<const float> logits,
                       std::span<const std::int32_t> labels, std::span<float> out) {
@@ -81,6 +92,11 @@ inline double agreement(std::span<const float> a, std::span<const float> b, std:
 
 }  // namespace detail
 
+/// Every teacher is heard.
+struct hear_all {
+    bool operator()(std::size_t, double) const noexcept { return true; }
+};
+
 /// A model that learns by its labels and by what teachers say of the same batch: a gradient_source,
 /// so that any strategy trains it unchanged. It lives for one round.
 ///   math    gradient of phi(labels, logits) + weight x psi(targets, logits), the targets being the
@@ -88,16 +104,22 @@ inline double agreement(std::span<const float> a, std::span<const float> b, std:
 ///   cost    a pass forward for each teacher, as in evaluation: without dropout, with its own
 ///           running statistics
 ///   source  Anil et al. 2018, arXiv:1804.03235
-/// Without teachers, or with weight 0, it is the model's own gradient to the last bit. The loss
-/// that it returns is that of the labels alone.
-template <predictor Model, distillation_loss Loss>
+/// `judge(i, loss)` is asked whether teacher i is heard, whose loss by the labels this is. Where
+/// none is, or the weight is 0, it is the model's own gradient to the last bit. The loss that it
+/// returns is that of the labels alone.
+template <predictor Model, distillation_loss Loss, class Judge = hear_all>
 class taught {
 public:
     using batch_type = typename Model::batch_type;
 
     taught(Model& model, const Loss& loss, std::span<const teacher_view> teachers, double weight,
-           detail::lesson_memory& memory)
-        : model_(model), loss_(loss), teachers_(teachers), weight_(weight), memory_(memory) {}
+           detail::lesson_memory& memory, Judge judge = {})
+        : model_(model),
+          loss_(loss),
+          teachers_(teachers),
+          weight_(weight),
+          memory_(memory),
+          judge_(std::move(judge)) {}
 
     const sotto::layout& layout() const { return model_.layout(); }
     void initialise(std::span<float> parameters, random_stream random) const {
@@ -106,16 +128,11 @@ public:
 
     double gradient(std::span<const float> parameters, const batch_type& batch,
                     std::span<float> out, auto&& on_ready) {
-        if (teachers_.empty() || weight_ == 0.0)
+        had_ = {};
+        if (weight_ != 0.0) listen(batch);
+        if (had_.heard == 0)
             return had_.label_loss = model_.gradient(parameters, batch, out, on_ready);
         const auto outputs = static_cast<std::size_t>(model_.outputs());
-        const auto began = std::chrono::steady_clock::now();
-        memory_.targets.assign(batch.labels().size() * outputs, 0.0f);
-        const double share = 1.0 / static_cast<double>(teachers_.size());
-        for (const teacher_view& teacher : teachers_)
-            loss_.add(detail::predict_as(model_, teacher, batch), outputs, share, memory_.targets);
-        had_.of_teachers = std::chrono::steady_clock::now() - began;
-
         const std::span<const float> logits = model_.forward(parameters, batch);
         memory_.gradient.resize(logits.size());
         had_.label_loss = detail::label_gradient(model_, logits, batch.labels(), memory_.gradient);
@@ -135,11 +152,29 @@ public:
     const lesson& had() const noexcept { return had_; }
 
 private:
+    /// What the teachers say of a batch, and which of them are heard.
+    void listen(const batch_type& batch) {
+        if (teachers_.empty()) return;
+        const auto outputs = static_cast<std::size_t>(model_.outputs());
+        const auto began = std::chrono::steady_clock::now();
+        memory_.targets.assign(batch.labels().size() * outputs, 0.0f);
+        for (std::size_t i = 0; i < teachers_.size(); ++i) {
+            const auto said = detail::predict_as(model_, teachers_[i], batch);
+            if (!judge_(i, detail::label_loss(model_, said, batch.labels()))) continue;
+            loss_.add(said, outputs, 1.0, memory_.targets);
+            ++had_.heard;
+        }
+        if (had_.heard > 1)
+            for (float& target : memory_.targets) target /= static_cast<float>(had_.heard);
+        had_.of_teachers = std::chrono::steady_clock::now() - began;
+    }
+
     Model& model_;
     const Loss& loss_;
     std::span<const teacher_view> teachers_;
     double weight_;
     detail::lesson_memory& memory_;
+    Judge judge_;
     lesson had_;
 };
 

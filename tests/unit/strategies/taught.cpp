@@ -62,8 +62,37 @@ TEST_CASE("without teachers, or with weight 0, it is the model's own gradient to
         CHECK(lessons.gradient(parameters, batch, gradient, ignore) == loss);
         CHECK(gradient == plain);
         CHECK(lessons.had().label_loss == loss);
-        CHECK(lessons.had().distillation_loss == 0.0);
+        CHECK(lessons.had().heard == 0);
     }
+}
+
+TEST_CASE("who is not heard changes nothing; the others count alike") {
+    models::mlp model{6, 8, 4};
+    const auto batch = batch_of(12, 6, 4);
+    const auto parameters = start_of(model, 1), first = start_of(model, 2),
+               second = start_of(model, 3);
+    const std::vector<teacher_view> both{{first, {}}, {second, {}}}, one{{second, {}}};
+    detail::lesson_memory memory;
+    const forward_kl kl;
+    const auto gradient_by = [&](std::span<const teacher_view> teachers, auto judge) {
+        taught lessons(model, kl, teachers, 1.0, memory, judge);
+        std::vector<float> gradient(parameters.size());
+        lessons.gradient(parameters, batch, gradient, ignore);
+        return gradient;
+    };
+    std::vector<float> plain(parameters.size());
+    model.gradient(parameters, batch, plain, ignore);
+    std::vector<double> losses;
+    CHECK(gradient_by(both, [&](std::size_t, double loss) {
+              losses.push_back(loss);
+              return false;
+          }) == plain);
+    const auto said = model.predict(first, batch);
+    REQUIRE(losses.size() == 2);
+    CHECK(losses[0] == model.loss().value(said, batch.labels()));
+    CHECK(gradient_by(both, [](std::size_t i, double) { return i == 1; }) ==
+          gradient_by(one, hear_all{}));
+    CHECK(gradient_by(both, hear_all{}) != gradient_by(one, hear_all{}));
 }
 
 TEST_CASE("a teacher that is the student changes no more than rounding") {
