@@ -211,6 +211,7 @@ set(sotto_headers
     include/sotto/strategies/arrival_paths.hpp
     include/sotto/strategies/attendance.hpp
     include/sotto/strategies/changed_entries.hpp
+    include/sotto/strategies/checkpoint_exchange.hpp
     include/sotto/strategies/common_control.hpp
     include/sotto/strategies/common_epochs.hpp
     include/sotto/strategies/consensus_report.hpp
@@ -261,6 +262,9 @@ set(sotto_headers
     include/sotto/strategies/strategy.hpp
     include/sotto/strategies/task.hpp
     include/sotto/strategies/taught.hpp
+    include/sotto/strategies/teacher_desk.hpp
+    include/sotto/strategies/teacher_exchange.hpp
+    include/sotto/strategies/teacher_standing.hpp
     include/sotto/strategies/tensor_messages.hpp
     include/sotto/strategies/under_way.hpp
     include/sotto/strategies/work_of_gradient.hpp

@@ -1,0 +1,148 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sotto/checkpoint/published_model.hpp"
+#include "sotto/core/errors.hpp"
+#include "sotto/strategies/taught.hpp"
+#include "sotto/strategies/teacher_standing.hpp"
+
+namespace sotto::detail {
+
+/// The teachers that a rank has, and what it thinks of each. It keeps the newest model of every
+/// other group, whoever brings it.
+class teacher_desk {
+public:
+    /// Of these groups.
+    teacher_desk(std::vector<int> groups, const teacher_rules& rules)
+        : rules_(rules), held_(groups.size()) {
+        rules.check();
+        for (std::size_t i = 0; i < groups.size(); ++i) held_[i].standing.group = groups[i];
+    }
+
+    std::size_t size() const noexcept { return held_.size(); }
+    int group(std::size_t i) const noexcept { return held_[i].standing.group; }
+    std::int64_t step(std::size_t i) const noexcept { return held_[i].standing.step; }
+    const checkpoint::published_model& model(std::size_t i) const noexcept {
+        return held_[i].model;
+    }
+
+    /// Looks for a newer model: look(group, after) -> std::optional<published_model>. Whether there
+    /// is one. A teacher whose newest cannot be used is left out until there is another.
+    template <class Look>
+    bool renew(std::size_t i, Look&& look) {
+        one& held = held_[i];
+        held.refusal = left_out::no;
+        held.standing.details.clear();
+        try {
+            if (auto found = look(held.standing.group, held.standing.step)) {
+                take(i, std::move(*found));
+                return true;
+            }
+        } catch (const mismatch& e) {
+            refuse(i, left_out::other_architecture, e.what());
+        } catch (const io_failure& e) {
+            refuse(i, left_out::unreadable, e.what());
+        }
+        return false;
+    }
+
+    void take(std::size_t i, checkpoint::published_model found) {
+        one& held = held_[i];
+        held.model = std::move(found);
+        held.standing.step = held.model.facts.step;
+        held.refusal = left_out::no;
+        const auto finite = [](float value) { return std::isfinite(value); };
+        held.is_finite = std::ranges::all_of(held.model.parameters, finite) &&
+                         std::ranges::all_of(held.model.buffers, finite);
+    }
+
+    void refuse(std::size_t i, left_out why, std::string details) {
+        held_[i].refusal = why;
+        held_[i].standing.details = std::move(details);
+    }
+
+    /// An interval begins, after so many steps of the student. Who was worse has a new chance.
+    void begin_interval(std::int64_t student) {
+        listened_.clear();
+        views_.clear();
+        for (std::size_t i = 0; i < held_.size(); ++i) {
+            one& held = held_[i];
+            teacher_standing& standing = held.standing;
+            standing.why = held.refusal;
+            if (standing.why != left_out::no) continue;
+            if (standing.step < 0)
+                standing.why = left_out::absent;
+            else if (!held.is_finite)
+                standing.why = left_out::not_finite;
+            else if (rules_.age_max > 0 && student - standing.step > rules_.age_max)
+                standing.why = left_out::too_old;
+            if (standing.why != left_out::no) continue;
+            held.loss.forget();
+            listened_.push_back(i);
+            views_.push_back({held.model.parameters, held.model.buffers});
+        }
+    }
+
+    /// Those of the interval.
+    std::span<const teacher_view> views() const noexcept { return views_; }
+
+    /// Whether the i-th of these is heard in a round, now that it is known how it does on the
+    /// labels. One that is worse is not, for the rest of the interval.
+    bool judge(std::size_t i, double label_loss) {
+        one& held = held_[listened_[i]];
+        held.loss.add(label_loss);
+        teacher_standing& standing = held.standing;
+        standing.label_loss = held.loss.value();
+        const bool is_worse = !own_.empty() && standing.label_loss > own_.value() + rules_.margin;
+        if (is_worse || !std::isfinite(standing.label_loss)) standing.why = left_out::worse;
+        return standing.why == left_out::no;
+    }
+
+    /// How the student itself did in a round.
+    void student(double label_loss) noexcept {
+        if (std::isfinite(label_loss)) own_.add(label_loss);
+    }
+    double student() const noexcept { return own_.value(); }
+
+    std::vector<teacher_standing> standings() const {
+        std::vector<teacher_standing> all;
+        for (const one& held : held_) all.push_back(held.standing);
+        return all;
+    }
+
+    /// Steps since the oldest model that is listened to; -1: there is none.
+    std::int64_t oldest(std::int64_t student) const noexcept {
+        std::int64_t age = -1;
+        for (const std::size_t i : listened_)
+            if (held_[i].standing.why == left_out::no)
+                age = std::max(age, student - held_[i].standing.step);
+        return age;
+    }
+
+private:
+    struct one {
+        teacher_standing standing;
+        checkpoint::published_model model;
+        bool is_finite = false;
+        left_out refusal = left_out::no;  // of what was found last
+        recent_mean loss;
+    };
+
+    teacher_rules rules_;
+    std::vector<one> held_;
+    std::vector<std::size_t> listened_;  // in this interval, by their places in held_
+    std::vector<teacher_view> views_;    // the same
+    recent_mean own_;
+};
+
+}  // namespace sotto::detail

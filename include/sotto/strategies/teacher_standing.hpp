@@ -1,0 +1,81 @@
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <string>
+
+#include "sotto/core/errors.hpp"
+
+namespace sotto {
+
+/// Why a teacher is not listened to.
+enum class left_out {
+    no,                  // it is
+    absent,              // there is nothing of it yet
+    unreadable,          // what there is cannot be read
+    other_architecture,  // it is no model of this kind
+    not_finite,          // a weight is infinite or no number
+    too_old,             // it was published too many steps ago
+    worse                // it knows the labels worse than its student does, by more than the margin
+};
+
+inline const char* name_of(left_out why) noexcept {
+    constexpr const char* names[] = {"listened to", "absent",  "unreadable", "other architecture",
+                                     "not finite",  "too old", "worse"};
+    return names[static_cast<int>(why)];
+}
+
+/// Which teachers are listened to. Whoever is left out is so for the interval, and looked at again
+/// after it.
+struct teacher_rules {
+    std::int64_t age_max = 0;  // steps of the student since those of the teacher's model; 0: any
+    double margin = 1.0;       // of label loss, by which a teacher may be worse than its student
+
+    void check() const {
+        if (age_max < 0)
+            throw invalid_option("teacher_rules: age_max is " + std::to_string(age_max) +
+                                 "; expected at least 0");
+        if (!(margin >= 0.0))
+            throw invalid_option("teacher_rules: margin is " + std::to_string(margin) +
+                                 "; expected at least 0");
+    }
+
+    void describe(auto&& field) const {
+        field("age_max", age_max);
+        field("margin", margin);
+    }
+};
+
+namespace detail {
+
+/// A mean in which the newest of some twenty values count.
+class recent_mean {
+public:
+    void add(double value) noexcept {
+        share_ = share_ * keeps + (1.0 - keeps);
+        sum_ = sum_ * keeps + (1.0 - keeps) * value;
+    }
+    void forget() noexcept { share_ = sum_ = 0.0; }
+    bool empty() const noexcept { return share_ == 0.0; }
+    double value() const noexcept {
+        return empty() ? std::numeric_limits<double>::quiet_NaN() : sum_ / share_;
+    }
+
+private:
+    static constexpr double keeps = 0.9;
+    double share_ = 0.0, sum_ = 0.0;
+};
+
+}  // namespace detail
+
+/// What a rank thinks of one teacher.
+struct teacher_standing {
+    int group = 0;
+    std::int64_t step = -1;  // of the model that is there; -1: none
+    left_out why = left_out::absent;
+    std::string details{};                                         // of what cannot be read
+    double label_loss = std::numeric_limits<double>::quiet_NaN();  // lately, on this rank's data
+};
+
+}  // namespace sotto

@@ -1,0 +1,133 @@
+#include "sotto/strategies/teacher_desk.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sotto/checkpoint/published_model.hpp"
+#include "sotto/core/errors.hpp"
+
+using namespace sotto;
+using checkpoint::published_model;
+using detail::teacher_desk;
+
+namespace {
+
+published_model model_of(std::int64_t step, std::vector<float> parameters = {1.0f, 2.0f}) {
+    published_model found;
+    found.facts.step = step;
+    found.parameters = std::move(parameters);
+    return found;
+}
+
+// What a look finds: the newest of a group that is newer.
+auto finds(std::int64_t newest) {
+    return [newest](int, std::int64_t after) {
+        return newest > after ? std::optional(model_of(newest)) : std::nullopt;
+    };
+}
+
+left_out standing_of(const teacher_desk& desk) {
+    return desk.standings().front().why;
+}
+
+}  // namespace
+
+TEST_CASE("a teacher is absent until its first model, then listened to") {
+    teacher_desk desk({3}, {});
+    CHECK_FALSE(desk.renew(0, finds(-1)));
+    desk.begin_interval(50);
+    CHECK(standing_of(desk) == left_out::absent);
+    CHECK(desk.views().empty());
+    CHECK(desk.oldest(50) == -1);
+    CHECK(desk.renew(0, finds(40)));
+    desk.begin_interval(50);
+    CHECK(standing_of(desk) == left_out::no);
+    REQUIRE(desk.views().size() == 1);
+    CHECK(desk.views()[0].parameters[1] == 2.0f);
+    CHECK(desk.oldest(57) == 17);
+    CHECK_FALSE(desk.renew(0, finds(40)));
+    desk.begin_interval(100);
+    CHECK(standing_of(desk) == left_out::no);  // the one before is better than none
+}
+
+TEST_CASE("a teacher whose model is too old, or has no finite weights, is left out") {
+    teacher_desk desk({0}, {.age_max = 100});
+    desk.renew(0, finds(40));
+    desk.begin_interval(140);
+    CHECK(standing_of(desk) == left_out::no);
+    desk.begin_interval(141);
+    CHECK(standing_of(desk) == left_out::too_old);
+    CHECK(desk.views().empty());
+    for (const float bad : {std::nanf(""), std::numeric_limits<float>::infinity()}) {
+        desk.take(0, model_of(150, {1.0f, bad}));
+        desk.begin_interval(150);
+        CHECK(standing_of(desk) == left_out::not_finite);
+    }
+}
+
+TEST_CASE("what cannot be used leaves a teacher out until there is something else") {
+    teacher_desk desk({0}, {});
+    desk.renew(0, finds(40));
+    const auto other = [](int, std::int64_t) -> std::optional<published_model> {
+        throw mismatch("another kind");
+    };
+    const auto broken = [](int, std::int64_t) -> std::optional<published_model> {
+        throw io_failure("no such disk");
+    };
+    CHECK_FALSE(desk.renew(0, other));
+    desk.begin_interval(50);
+    CHECK(standing_of(desk) == left_out::other_architecture);
+    CHECK(desk.standings()[0].details == "another kind");
+    CHECK_FALSE(desk.renew(0, broken));
+    desk.begin_interval(100);
+    CHECK(standing_of(desk) == left_out::unreadable);
+    CHECK(desk.standings()[0].details == "no such disk");
+    CHECK(desk.renew(0, finds(90)));
+    desk.begin_interval(150);
+    CHECK(standing_of(desk) == left_out::no);
+    CHECK(desk.standings()[0].details == "");
+}
+
+TEST_CASE("a teacher that is worse than its student by the margin is not heard in the interval") {
+    teacher_desk desk({0, 1}, {.margin = 0.5});
+    for (const std::size_t i : {0u, 1u}) desk.renew(i, finds(40));
+    desk.begin_interval(50);
+    CHECK(desk.judge(0, 100.0));  // the student does not know itself yet
+    desk.begin_interval(50);
+    for (int i = 0; i < 20; ++i) desk.student(1.0);
+    CHECK(desk.student() == doctest::Approx(1.0));
+    CHECK(desk.judge(0, 1.4));
+    CHECK_FALSE(desk.judge(1, 1.6));
+    CHECK_FALSE(desk.judge(1, 0.1));  // for the rest of it
+    CHECK(desk.standings()[0].why == left_out::no);
+    CHECK(desk.standings()[1].why == left_out::worse);
+    CHECK(desk.standings()[0].label_loss == doctest::Approx(1.4));
+    CHECK_FALSE(desk.judge(0, std::nan("")));
+    desk.begin_interval(100);
+    CHECK(desk.judge(1, 0.1));
+    CHECK(desk.judge(0, 1.0));
+}
+
+TEST_CASE("the newest of some twenty losses count") {
+    detail::recent_mean mean;
+    CHECK(mean.empty());
+    CHECK(std::isnan(mean.value()));
+    mean.add(4.0);
+    CHECK(mean.value() == doctest::Approx(4.0));
+    for (int i = 0; i < 60; ++i) mean.add(1.0);
+    CHECK(mean.value() == doctest::Approx(1.0).epsilon(0.01));
+    mean.forget();
+    CHECK(mean.empty());
+}
+
+TEST_CASE("rules that cannot be are refused by name") {
+    CHECK_THROWS_WITH_AS((teacher_desk{{0}, {.age_max = -1}}),
+                         "teacher_rules: age_max is -1; expected at least 0", invalid_option);
+    CHECK_THROWS_AS((teacher_desk{{0}, {.margin = std::nan("")}}), invalid_option);
+}
