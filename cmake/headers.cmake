@@ -212,6 +212,8 @@ set(sotto_headers
     include/sotto/strategies/attendance.hpp
     include/sotto/strategies/changed_entries.hpp
     include/sotto/strategies/checkpoint_exchange.hpp
+    include/sotto/strategies/codistillation.hpp
+    include/sotto/strategies/codistillation_state.hpp
     include/sotto/strategies/common_control.hpp
     include/sotto/strategies/common_epochs.hpp
     include/sotto/strategies/consensus_report.hpp

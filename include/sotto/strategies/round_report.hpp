@@ -16,6 +16,16 @@ struct tensor_times {
     duration decoded{};  // added up
 };
 
+/// What other models taught in a round.
+struct taught_report {
+    int teachers = 0;                // that were heard; with none the rest says nothing
+    std::int64_t age = 0;            // steps since the oldest of their models, less than 0: ahead
+    double weight = 0.0;             // of what they say
+    double distillation_loss = 0.0;  // before its weight
+    double agreement = 0.0;          // the part of the labels for which the likeliest is theirs
+    duration listening{};            // their passes forward; part of the time in the model
+};
+
 /// What one round cost this rank and what came of it. Seconds add up to the round's: computing
 /// stops while a finished tensor is compressed and sent.
 struct round_report {
@@ -34,6 +44,7 @@ struct round_report {
     std::int64_t staleness = -1;   // steps of a server between reading and this gradient; -1: none
     bool dropped = false;          // a server did without this gradient
     consensus_report consensus{};  // where ranks mix with neighbours
+    taught_report taught{};        // where other models teach
 
     std::int64_t dense_bytes = 0;    // the gradient as 4-byte floats
     std::int64_t message_bytes = 0;  // what this rank's gradient became, once

@@ -98,6 +98,12 @@ using strategy_state = decltype(std::declval<const S&>().bind(std::declval<const
 ///                                              evaluations are of; all weigh alike
 ///   losses() -> range of rank_loss             ranks that went while others trained on
 ///   servers_forget() -> bool                   whether a server that fails begins anew
+///   together() -> a transport                  of the ranks that train one model with this one,
+///                                              where that is not all: they are in step, evaluate
+///                                              and write checkpoints among themselves
+///   shard() -> data::shard                     which examples they read at all; all
+///   model_name() -> std::string                what theirs is called: checkpoints of several
+///                                              models lie in folders of their own
 /// `static constexpr bool synchronous` in the options says that after a round all ranks hold the
 /// same parameters: an evaluation is then shared out among them. Otherwise a rank may be without
 /// data and rounds of its own, a server that only serves: its `fit` goes straight to `finish`.
@@ -212,6 +218,35 @@ template <class State>
 std::vector<rank_loss> losses(const State& state) {
     if constexpr (requires { state.losses(); })
         return {state.losses().begin(), state.losses().end()};
+    else
+        return {};
+}
+
+/// The ranks that train one model: these, or all.
+template <class State, class Transport>
+auto& together(State& state, Transport& all) {
+    if constexpr (requires { state.together(); })
+        return state.together();
+    else
+        return all;
+}
+
+template <class State, class Transport>
+using together_type =
+    std::remove_reference_t<decltype(together(std::declval<State&>(), std::declval<Transport&>()))>;
+
+template <class State>
+data::shard shard(const State& state) {
+    if constexpr (requires { state.shard(); })
+        return state.shard();
+    else
+        return {};
+}
+
+template <class State>
+std::string model_name(const State& state) {
+    if constexpr (requires { state.model_name(); })
+        return state.model_name();
     else
         return {};
 }

@@ -114,18 +114,20 @@ public:
     }
     double student() const noexcept { return own_.value(); }
 
+    const teacher_standing& standing(std::size_t i) const noexcept { return held_[i].standing; }
+    left_out refusal(std::size_t i) const noexcept { return held_[i].refusal; }
     std::vector<teacher_standing> standings() const {
         std::vector<teacher_standing> all;
         for (const one& held : held_) all.push_back(held.standing);
         return all;
     }
 
-    /// Steps since the oldest model that is listened to; -1: there is none.
-    std::int64_t oldest(std::int64_t student) const noexcept {
-        std::int64_t age = -1;
+    /// Steps since the oldest model that is listened to, less than 0 where it is ahead; none.
+    std::optional<std::int64_t> oldest(std::int64_t student) const noexcept {
+        std::optional<std::int64_t> age;
         for (const std::size_t i : listened_)
             if (held_[i].standing.why == left_out::no)
-                age = std::max(age, student - held_[i].standing.step);
+                age = std::max(age.value_or(INT64_MIN), student - held_[i].standing.step);
         return age;
     }
 

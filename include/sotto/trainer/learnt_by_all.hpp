@@ -21,16 +21,15 @@ namespace sotto::detail {
 /// of another strategy each is by itself.
 ///   math    where ranks' parameters differ, of their mean: sum of w_i x_i over sum of w_i, with
 ///           the weights that the strategy gives them. Of models' buffers it is the plain mean
-template <class Model, class Strategy, class Transport>
+template <class Model, class Strategy, class State, class Transport>
 class learnt_by_all {
-    using state_type = strategy_state<Strategy, Transport>;
     using buffers_type = model_buffers<Model, Transport>;
 
     static constexpr bool in_step = conducting::in_step<Strategy>;
 
 public:
     /// All but the batch size stay the caller's.
-    learnt_by_all(Model& model, state_type& state, std::span<const float> parameters,
+    learnt_by_all(Model& model, State& state, std::span<const float> parameters,
                   buffers_type& buffers, std::int64_t batch_size, Transport& through)
         : model_(model),
           state_(state),
@@ -38,7 +37,7 @@ public:
           buffers_(buffers),
           transport_(through),
           evaluator_(batch_size, through),
-          mean_(through, conducting::weighs_itself<state_type>),
+          mean_(through, conducting::weighs_itself<State>),
           learnt_of_ranks_(static_cast<std::size_t>(through.size())) {}
 
     /// How good the model is that all have together.
@@ -83,7 +82,7 @@ public:
 
 private:
     Model& model_;
-    state_type& state_;
+    State& state_;
     std::span<const float> parameters_;
     buffers_type& buffers_;
     Transport& transport_;

@@ -22,6 +22,9 @@ public:
     run_chance(std::uint64_t seed, const State& state, Transport& through)
         : random_(seed), state_(state), through_(through) {}
 
+    /// What all ranks have in common.
+    random_stream of_all(std::string_view name) const { return random_.split(name); }
+
     /// What ranks of one start group have in common: with several groups the start comes from them
     /// alone, as a model's `initialise` gives the same for the same stream.
     random_stream of_group(std::string_view name) const {

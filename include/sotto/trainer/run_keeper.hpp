@@ -69,10 +69,11 @@ public:
             through_.at({.round = place.step, .phase = "preparing checkpoints"});
             const auto fields = fields_of(model_, state_, parameters_, Alike, learnt_);
             auto files = extra.files();
-            const auto name = full_name(extra.folder());
+            const auto folder = folder_in(extra.folder());
+            const auto name = full_name(folder);
             const bool is_ours = std::ranges::count(ours_, name) != 0;
             run_writer(through_, fields, place)
-                .require_place_for_it(files, extra.folder(), is_ours, configuration_, seed_);
+                .require_place_for_it(files, folder, is_ours, configuration_, seed_);
             if (!is_ours) ours_.push_back(name);
         }
     }
@@ -83,15 +84,15 @@ public:
     void save_if_due(Extra& extra, const run_place& place, std::optional<std::int64_t> completed,
                      bool last, fit_report& whole, const Seconds& seconds, Told&... told) {
         if constexpr (saves<Extra>) {
-            if (last ? is_saved(extra.folder(), place.step) : !extra.due(place.step, completed))
-                return;
+            const auto folder = folder_in(extra.folder());
+            if (last ? is_saved(folder, place.step) : !extra.due(place.step, completed)) return;
             through_.at({.round = place.step, .phase = "saving a checkpoint"});
             const auto fields = fields_of(model_, state_, parameters_, Alike, learnt_);
             auto files = extra.files();
-            const auto name = full_name(extra.folder());
+            const auto name = full_name(folder);
             checkpoint_report report =
                 run_writer(through_, fields, place)
-                    .write(files, extra.folder(), extra.options().keep, configuration_, seed_,
+                    .write(files, folder, extra.options().keep, configuration_, seed_,
                            name == damaged_in_ ? damaged_ : std::vector<std::int64_t>());
             report.seconds = seconds();
             if (report.failure.empty()) {
@@ -110,8 +111,9 @@ public:
     }
 
     template <checkpoint::file_system Files>
-    resume_report restore(const std::filesystem::path& folder, bool required,
+    resume_report restore(const std::filesystem::path& where, bool required,
                           const resume_options& options, Files& files, run_place& place) {
+        const auto folder = folder_in(where);
         through_.at({.round = place.step, .phase = "resuming"});
         const auto fields = fields_of(model_, state_, parameters_, Alike, learnt_);
         std::vector<int> senders;
@@ -147,6 +149,12 @@ public:
 private:
     template <class Extra>
     static constexpr bool saves = is_checkpoints<std::remove_cvref_t<Extra>>;
+
+    /// Where several models are trained each has a folder of its own.
+    std::filesystem::path folder_in(const std::filesystem::path& folder) const {
+        const std::string name = conducting::model_name(state_);
+        return name.empty() ? folder : folder / name;
+    }
 
     /// The same for all ways to write a folder's path.
     static std::filesystem::path full_name(const std::filesystem::path& folder) {

@@ -69,10 +69,11 @@ public:
           parameters_(static_cast<std::size_t>(model.layout().size())),
           state_(strategy.bind(model.layout(), transport)),
           chance_(options.seed, state_, transport),
-          buffers_(model, transport),
-          all_(model, state_, parameters_, buffers_, options.checked().batch_size, transport),
+          together_(conducting::together(state_, transport)),
+          buffers_(model, together_),
+          all_(model, state_, parameters_, buffers_, options.checked().batch_size, together_),
           description_(detail::describe_run(options_, strategy, model)),
-          keeper_(model, state_, parameters_, learnt_, transport, description_, options.seed) {
+          keeper_(model, state_, parameters_, learnt_, together_, description_, options.seed) {
         const bool alone = conducting::introduce(state_, description_);
         if (!alone) require_agreement(transport, description_);
         model.initialise(parameters_, chance_.of_group("parameters"));
@@ -209,6 +210,7 @@ public:
 
 private:
     using state_type = sotto::strategy_state<Strategy, Transport>;
+    using together_type = conducting::together_type<state_type, Transport>;
     static constexpr bool in_step = conducting::in_step<Strategy>;
 
     template <class Extra>
@@ -244,7 +246,8 @@ private:
         const std::string request = detail::fit_request(data, own, length, extras...);
         if constexpr (in_step) require_agreement(transport_, request);
         data::sampler sampler(data.size(), share, options_.batch_size, chance_.of_group("order"),
-                              options_.shuffle);
+                              options_.shuffle, own ? data::shard{} : conducting::shard(state_),
+                              chance_.of_all("shards"));
         const bool resumed = keeper_.resumes();
         fit_ = keeper_.next_fit();
         if constexpr (saveable)
@@ -434,7 +437,7 @@ private:
         bool goes_on = true;
         if (round_ > 0) {
             goes_on = source_.is(now);
-            if constexpr (in_step) goes_on = transport_.agree(goes_on);
+            if constexpr (in_step) goes_on = together_.agree(goes_on);
             if (!goes_on) ++epoch_, round_ = 0, learnt_ = {};
         }
         source_ = now;
@@ -455,8 +458,9 @@ private:
     large_vector<float> parameters_;
     state_type state_;
     detail::run_chance<state_type, Transport> chance_;
-    detail::model_buffers<Model, Transport> buffers_;
-    detail::learnt_by_all<Model, Strategy, Transport> all_;
+    together_type& together_;  // the ranks that train this model
+    detail::model_buffers<Model, together_type> buffers_;
+    detail::learnt_by_all<Model, Strategy, state_type, together_type> all_;
     typename Model::batch_type batch_;
     detail::learnt_so_far learnt_;  // in the epoch after those completed
     std::string description_;
@@ -465,7 +469,7 @@ private:
     std::int64_t round_ = 0;      // rounds completed of the epoch after these
     detail::data_source source_;  // of those rounds
     detail::fit_progress fit_;    // the one under way
-    detail::run_keeper<Model, state_type, Transport, Strategy::synchronous> keeper_;
+    detail::run_keeper<Model, state_type, together_type, Strategy::synchronous> keeper_;
 };
 
 }  // namespace sotto

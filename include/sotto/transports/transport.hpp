@@ -35,6 +35,7 @@ inline constexpr std::uint32_t checkpoint = 5;
 inline constexpr std::uint32_t pushes = 6;      // of gradients to a server
 inline constexpr std::uint32_t parameters = 7;  // from a server
 inline constexpr std::uint32_t gossip = 8;      // between neighbours
+inline constexpr std::uint32_t teachers = 9;    // models that others learn from
 }  // namespace channels
 
 /// Receive from whoever sends first.

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <map>
+#include <set>
 #include <vector>
 
 #include "sotto/core/errors.hpp"
@@ -117,10 +119,66 @@ TEST_CASE("an empty share has no examples and no batches, whatever there is") {
     }
 }
 
+TEST_CASE("shards are disjoint but for what is everybody's, and stay the same") {
+    constexpr std::int64_t size = 101;
+    for (const double common : {0.0, 0.25, 1.0}) {
+        CAPTURE(common);
+        std::vector<std::set<std::int64_t>> shards;
+        for (std::int64_t index = 0; index < 3; ++index) {
+            // Each shuffles by a stream of its own; all are dealt by one.
+            sampler s(size, {}, 8, random_stream{static_cast<std::uint64_t>(index)}, true,
+                      {index, 3, common}, random_stream{9});
+            std::set<std::int64_t> seen[2];
+            std::vector<std::int64_t> orders[2];
+            for (const std::int64_t epoch : {0, 1}) {
+                s.begin_epoch(epoch);
+                for (std::int64_t i = 0; i < s.batches(); ++i)
+                    for (const std::int64_t example : s.batch(i)) {
+                        seen[epoch].insert(example);
+                        orders[epoch].push_back(example);
+                    }
+                CHECK(std::ssize(orders[epoch]) == s.examples());
+                CHECK(std::ssize(seen[epoch]) == s.examples());
+            }
+            CHECK(seen[0] == seen[1]);
+            CHECK(orders[0] != orders[1]);
+            shards.push_back(seen[0]);
+        }
+        const auto everybodys = std::llround(common * size);
+        std::map<std::int64_t, int> readers;
+        for (const auto& shard : shards)
+            for (const std::int64_t example : shard) ++readers[example];
+        CHECK(std::ssize(readers) == size);  // nothing is lost
+        std::int64_t read_by_all = 0;
+        for (const auto& [example, count] : readers) {
+            CHECK((count == 1 || count == 3));
+            read_by_all += count == 3;
+        }
+        CHECK(read_by_all == everybodys);
+    }
+}
+
+TEST_CASE("the shares of a shard are all of it") {
+    std::set<std::int64_t> all;
+    std::int64_t count = 0;
+    for (std::int64_t rank = 0; rank < 2; ++rank) {
+        sampler s(50, {rank, 2}, 4, random_stream{3}, true, {1, 2, 0.0}, random_stream{9});
+        count += s.examples();
+        for (std::int64_t i = 0; i < s.batches(); ++i)
+            for (const std::int64_t example : s.batch(i)) all.insert(example);
+    }
+    CHECK(count == 25);
+    CHECK(std::ssize(all) == 25);
+}
+
 TEST_CASE("a new epoch takes no memory") {
     sampler s(1000, {1, 2}, 32, random_stream{4});
+    sampler of_a_shard(1000, {1, 2}, 32, random_stream{4}, true, {0, 2, 0.5});
     const support::allocation_count allocations;
-    for (int epoch = 0; epoch < 3; ++epoch) s.begin_epoch(epoch);
+    for (int epoch = 0; epoch < 3; ++epoch) {
+        s.begin_epoch(epoch);
+        of_a_shard.begin_epoch(epoch);
+    }
     CHECK(allocations.on_this_thread() == 0);
 }
 
@@ -136,6 +194,13 @@ TEST_CASE("a sampler refuses what cannot work") {
                          sotto::invalid_option);
     CHECK_THROWS_AS(sampler(10, {}, 0, random), sotto::invalid_option);
     CHECK_THROWS_AS(sampler(-1, {}, 1, random), sotto::invalid_option);
+    CHECK_THROWS_WITH_AS(sampler(10, {}, 1, random, true, {2, 2}),
+                         "sampler: shard.index is 2; expected 0 to 2 exclusive",
+                         sotto::invalid_option);
+    CHECK_THROWS_AS(sampler(10, {}, 1, random, true, {0, 0}), sotto::invalid_option);
+    CHECK_THROWS_WITH_AS(sampler(10, {}, 1, random, true, {0, 2, 1.5}),
+                         "sampler: shard.common is 1.500000; expected 0 to 1",
+                         sotto::invalid_option);
     sampler s(10, {}, 1, random);
     CHECK_THROWS_AS(s.begin_epoch(-1), sotto::invalid_option);
 }

@@ -44,13 +44,14 @@ TEST_CASE("a teacher is absent until its first model, then listened to") {
     desk.begin_interval(50);
     CHECK(standing_of(desk) == left_out::absent);
     CHECK(desk.views().empty());
-    CHECK(desk.oldest(50) == -1);
+    CHECK_FALSE(desk.oldest(50));
     CHECK(desk.renew(0, finds(40)));
     desk.begin_interval(50);
     CHECK(standing_of(desk) == left_out::no);
     REQUIRE(desk.views().size() == 1);
     CHECK(desk.views()[0].parameters[1] == 2.0f);
     CHECK(desk.oldest(57) == 17);
+    CHECK(desk.oldest(30) == -10);  // it is ahead
     CHECK_FALSE(desk.renew(0, finds(40)));
     desk.begin_interval(100);
     CHECK(standing_of(desk) == left_out::no);  // the one before is better than none

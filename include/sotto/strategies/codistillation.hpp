@@ -1,0 +1,128 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <type_traits>
+
+#include "sotto/core/errors.hpp"
+#include "sotto/core/layout.hpp"
+#include "sotto/distillation/distillation_loss.hpp"
+#include "sotto/distillation/distillation_weight.hpp"
+#include "sotto/distillation/soft_cross_entropy.hpp"
+#include "sotto/strategies/checkpoint_exchange.hpp"
+#include "sotto/strategies/codistillation_state.hpp"
+#include "sotto/strategies/strategy.hpp"
+#include "sotto/strategies/teacher_exchange.hpp"
+#include "sotto/strategies/teacher_standing.hpp"
+#include "sotto/transports/transport.hpp"
+
+namespace sotto {
+
+/// Models that are trained side by side, and how they meet.
+struct codistillation_groups {
+    int count = 2;             // models
+    std::int64_t every = 50;   // steps from one exchange of models to the next
+    std::int64_t burn_in = 0;  // steps before the first that is taught
+    double common = 0.0;       // the part of the data that all groups read; 0: disjoint shards
+    int only = -1;             // the group that this job is, where the others are jobs of their own
+
+    void check(int ranks) const {
+        const auto refuse = [](const char* name, std::int64_t value, const std::string& expected) {
+            throw invalid_option("codistillation_groups: " + std::string(name) + " is " +
+                                 std::to_string(value) + "; expected " + expected);
+        };
+        if (count < 1) refuse("count", count, "at least 1");
+        if (every < 1) refuse("every", every, "at least 1");
+        if (burn_in < 0) refuse("burn_in", burn_in, "at least 0");
+        if (only >= count)
+            refuse("only", only, "below " + std::to_string(count) + ", the number of groups");
+        if (only < 0 && count > ranks)
+            refuse("count", count, "at most " + std::to_string(ranks) + ", the number of ranks");
+        if (!(common >= 0.0 && common <= 1.0))
+            throw invalid_option("codistillation_groups: common is " + std::to_string(common) +
+                                 "; expected 0 to 1");
+    }
+
+    void describe(auto&& field) const {
+        field("count", count);
+        field("every", every);
+        field("burn_in", burn_in);
+        field("common", common);
+    }
+};
+
+/// Several models are trained at once, each by a group of ranks and any other strategy; each also
+/// learns to say what the others say. Groups see each other's models as they were some steps ago,
+/// and wait for none.
+///   math    gradient of phi(y, F(theta_i, x)) + weight x psi(q, F(theta_i, x)), q the mean over
+///           the other groups j of what F(theta_j as last seen, x) means to psi
+///   shape   ranks 0..N-1 form `count` groups of neighbours, as equal as can be; each reads a shard
+///           of the data of its own but for the part in common, starts from parameters of its own,
+///           shuffles by itself, and has its own steps, evaluations and checkpoints
+///   wire    inside a group what its strategy sends, and every `every` steps a new teacher's model
+///           once to each rank; between groups a model for each of the others every `every` steps
+///   cost    a pass forward a step and teacher; memory of a model for each, and for one more
+///   errors  invalid_option, when it is bound: options that cannot be. A teacher that is missing,
+///           broken, old or worse is left out and never an error: see teacher_rules
+///   source  Anil et al. 2018, Large scale distributed neural network training through online
+///           distillation, arXiv:1804.03235
+template <class GroupStrategy, class Loss = soft_cross_entropy,
+          class Exchange = checkpoint_exchange<>, class Weight = constant_weight>
+struct codistillation {
+    static_assert(distillation_loss<Loss>,
+                  "codistillation: the second policy must be a distillation_loss: it needs "
+                  "add(teacher, outputs, share, targets), value(logits, outputs, targets) and "
+                  "gradient(logits, outputs, targets, weight, out)");
+    static_assert(teacher_exchange<Exchange>,
+                  "codistillation: the third policy must be a teacher_exchange: it needs "
+                  "bind(groups) with publish(kind, facts, parameters, buffers), look(kind, group, "
+                  "after) and problem()");
+    static_assert(distillation_weight<Weight>,
+                  "codistillation: the fourth policy must be a distillation_weight: it needs "
+                  "at(step) and check()");
+    static_assert(
+        conducting::in_step<GroupStrategy>,
+        "codistillation: the first policy must be a strategy whose ranks are in step: the "
+        "group takes a new teacher in the same round");
+
+    using group_options = codistillation_groups;
+
+    GroupStrategy strategy{};
+    Loss loss{};
+    Exchange exchange{};
+    codistillation_groups groups{};
+    Weight weight{};
+    teacher_rules teachers{};
+
+    static constexpr bool synchronous = GroupStrategy::synchronous;
+    static constexpr bool in_step = true;
+
+    template <transport Transport>
+    auto bind(const layout& tensors, Transport& through) const {
+        return codistillation_state<codistillation, Transport>(*this, tensors, through);
+    }
+
+    void describe(auto&& field) const {
+        field("strategy", strategy);
+        field("loss", loss);
+        field("exchange", exchange);
+        field("groups", groups);
+        field("weight", weight);
+        field("teachers", teachers);
+    }
+};
+
+template <class S>
+codistillation(S) -> codistillation<S>;
+template <class S, class L>
+codistillation(S, L) -> codistillation<S, L>;
+template <class S, class L, class E>
+codistillation(S, L, E) -> codistillation<S, L, E>;
+template <class S, class L, class E>
+codistillation(S, L, E, codistillation_groups) -> codistillation<S, L, E>;
+template <class S, class L, class E, class W>
+codistillation(S, L, E, codistillation_groups, W) -> codistillation<S, L, E, W>;
+template <class S, class L, class E, class W>
+codistillation(S, L, E, codistillation_groups, W, teacher_rules) -> codistillation<S, L, E, W>;
+
+}  // namespace sotto

@@ -1,0 +1,238 @@
+#include "sotto/strategies/codistillation.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sotto/checkpoint/published_model.hpp"
+#include "sotto/core/errors.hpp"
+#include "sotto/data/digits.hpp"
+#include "sotto/distillation/forward_kl.hpp"
+#include "sotto/models/mlp.hpp"
+#include "sotto/optimizers/momentum_sgd.hpp"
+#include "sotto/strategies/all_reduce.hpp"
+#include "sotto/trainer/trainer.hpp"
+#include "sotto/transports/run_in_process.hpp"
+#include "support/folders.hpp"
+
+using namespace sotto;
+using testing::scratch_folder;
+
+namespace {
+
+/// A strategy in groups, as codistillation has them, that do not know of each other.
+template <class Strategy>
+struct apart {
+    Strategy strategy;
+    int count = 2;
+
+    static constexpr bool synchronous = Strategy::synchronous;
+    static constexpr bool in_step = true;
+
+    template <class Transport>
+    struct state {
+        int own, count;
+        group<Transport> ranks;
+        strategy_state<Strategy, group<Transport>> inner;
+
+        state(const apart& options, const layout& tensors, Transport& through, int number)
+            : own(number),
+              count(options.count),
+              ranks(split(through, number)),
+              inner(options.strategy.bind(tensors, ranks)) {}
+
+        auto& together() { return ranks; }
+        std::int64_t start_group() const { return own + 1; }
+        data::share share() const { return inner.share(); }
+        data::shard shard() const { return {own, count}; }
+        epoch_agreement begin_epoch(const epoch_plan& plan) { return inner.begin_epoch(plan); }
+        template <class Model>
+        round_report round(task<Model>& job, std::span<float> parameters) {
+            return inner.round(job, parameters);
+        }
+    };
+
+    template <class Transport>
+    auto bind(const layout& tensors, Transport& through) const {
+        return state<Transport>(*this, tensors, through, through.rank() * count / through.size());
+    }
+};
+
+template <class S>
+apart(S) -> apart<S>;
+
+const all_reduce<momentum_sgd> inner{momentum_sgd{.learning_rate = 0.05, .momentum = 0.9}};
+const auto examples = data::digits(240, random_stream{3});
+
+struct left {
+    std::vector<float> parameters;
+    std::vector<taught_report> taught;
+    std::vector<teacher_standing> teachers;
+    fit_report report;
+    evaluation found;
+};
+
+template <class Strategy>
+std::vector<left> train(int ranks, const Strategy& strategy, std::int64_t count = 24) {
+    std::vector<left> all(static_cast<std::size_t>(ranks));
+    run_in_process(ranks, [&](auto& transport) {
+        models::mlp model{784, 12, 10};
+        trainer trainer{model, strategy, transport, {.batch_size = 10, .seed = 5}};
+        left& mine = all[static_cast<std::size_t>(transport.rank())];
+        mine.report = trainer.fit(examples, steps{count}, [&](const step_report& step) {
+            mine.taught.push_back(step.round.taught);
+        });
+        mine.parameters.assign(trainer.parameters().begin(), trainer.parameters().end());
+        mine.found = trainer.evaluate(examples);
+        if constexpr (requires { trainer.state().teachers(); })
+            mine.teachers = trainer.state().teachers();
+    });
+    return all;
+}
+
+auto taught_in(const scratch_folder& folder, codistillation_groups groups, double weight = 1.0) {
+    return codistillation{inner, forward_kl{},
+                          checkpoint_exchange<>{.folder = folder.path(), .in_background = false},
+                          groups, constant_weight{weight}};
+}
+
+}  // namespace
+
+TEST_CASE("with weight 0, or in the burn-in, groups train as if alone, to the last bit") {
+    const scratch_folder folder("codistillation_alone");
+    const auto alone = train(4, apart{inner});
+    CHECK(alone[0].parameters == alone[1].parameters);
+    CHECK(alone[2].parameters == alone[3].parameters);
+    CHECK(alone[0].parameters != alone[2].parameters);
+    for (const auto& strategy :
+         {taught_in(folder, {.every = 5}, 0.0), taught_in(folder, {.every = 5, .burn_in = 24})}) {
+        const auto taught = train(4, strategy);
+        for (std::size_t rank = 0; rank < 4; ++rank) {
+            CHECK(taught[rank].parameters == alone[rank].parameters);
+            CHECK(taught[rank].found.loss == alone[rank].found.loss);
+            for (const taught_report& round : taught[rank].taught) CHECK(round.teachers == 0);
+        }
+    }
+}
+
+TEST_CASE("groups stay in step inside, and learn from each other's models of the interval") {
+    const scratch_folder folder("codistillation_interval");
+    const auto taught = train(4, taught_in(folder, {.every = 5, .burn_in = 3}));
+    CHECK(taught[0].parameters == taught[1].parameters);
+    CHECK(taught[2].parameters == taught[3].parameters);
+    CHECK(taught[0].parameters != taught[2].parameters);
+    CHECK(taught[0].parameters != train(4, apart{inner})[0].parameters);
+    for (const left& rank : taught) {
+        REQUIRE(rank.taught.size() == 24);
+        std::int64_t first = 0;  // step with a teacher
+        for (std::int64_t step = 0; step < 24; ++step) {
+            const taught_report& round = rank.taught[static_cast<std::size_t>(step)];
+            CHECK(round.teachers <= 1);
+            if (round.teachers == 0) {
+                CHECK(first == 0);
+                continue;
+            }
+            if (first == 0) first = step;
+            // Never what is not published yet, and at the latest what was there an interval ago
+            // where both groups go at the same pace.
+            CHECK(step >= 5);
+            CHECK((step - round.age) % 5 == 0);
+            CHECK(round.weight == 1.0);
+            CHECK(round.distillation_loss > 0.0);
+            CHECK(round.agreement >= 0.0);
+            CHECK(round.agreement <= 1.0);
+        }
+        CHECK(rank.teachers.size() == 1);
+    }
+    std::error_code why;
+    checkpoint::posix_files files;
+    for (const char* group : {"group-0", "group-1"})
+        CHECK(checkpoint::generations(files, folder.path() / group, why) ==
+              std::vector<std::int64_t>{20, 15});
+}
+
+TEST_CASE("a group that is a job of its own learns from what is in the folder") {
+    const scratch_folder folder("codistillation_jobs");
+    auto first = taught_in(folder, {.every = 5, .only = 0}), second = first;
+    second.groups.only = 1;
+    const auto before = train(2, first);
+    for (const taught_report& round : before[0].taught) CHECK(round.teachers == 0);
+    CHECK(before[0].teachers[0].why == left_out::absent);
+    const auto after = train(2, second);
+    CHECK(after[0].parameters == after[1].parameters);
+    for (std::size_t step = 0; step < 24; ++step) {
+        const taught_report& round = after[0].taught[step];
+        CHECK(round.teachers == (step < 5 ? 0 : 1));
+        if (step >= 5) CHECK(round.age == static_cast<std::int64_t>(step) - 20);
+    }
+}
+
+TEST_CASE("what a teacher is to be left out for leaves the student as if alone") {
+    const scratch_folder folder("codistillation_bad"), none("codistillation_none");
+    const auto alone = train(1, taught_in(none, {.every = 4, .only = 0}));
+    models::mlp model{784, 12, 10};
+    checkpoint::architecture kind{model.layout(), {}, description().add("model", model).text()};
+    std::vector<float> weights(static_cast<std::size_t>(kind.parameters.size()));
+    checkpoint::posix_files files;
+    const auto publish = [&] {
+        REQUIRE(checkpoint::publish_model(files, folder.path() / "group-1", kind,
+                                          {.step = 3, .architecture = kind.identity()}, weights,
+                                          {}) == "");
+    };
+    const auto ends = [&](left_out why) {
+        const auto taught = train(1, taught_in(folder, {.every = 4, .only = 0}));
+        CHECK(taught[0].parameters == alone[0].parameters);
+        CHECK(taught[0].teachers[0].why == why);
+    };
+    SUBCASE("not finite") {
+        weights[7] = std::nanf("");
+        publish();
+        ends(left_out::not_finite);
+    }
+    SUBCASE("worse") {
+        model.initialise(weights, random_stream{1});
+        for (float& weight : weights) weight *= 40.0f;
+        publish();
+        ends(left_out::worse);
+    }
+    SUBCASE("of another architecture") {
+        kind.description = "another's";
+        publish();
+        ends(left_out::other_architecture);
+    }
+    SUBCASE("torn") {
+        publish();
+        const auto file = folder.path() / "group-1" / checkpoint::file_name(3);
+        std::filesystem::resize_file(file, std::filesystem::file_size(file) / 2);
+        ends(left_out::absent);
+    }
+    SUBCASE("unreadable") {
+        std::filesystem::create_directories(folder.path() / "group-1" / checkpoint::file_name(3));
+        ends(left_out::unreadable);
+    }
+}
+
+TEST_CASE("groups that cannot be are refused by name") {
+    const scratch_folder folder("codistillation_refused");
+    const auto why = [&](codistillation_groups groups) -> std::string {
+        try {
+            train(2, taught_in(folder, groups), 1);
+        } catch (const invalid_option& e) {
+            return e.what();
+        }
+        return "";
+    };
+    CHECK(why({.count = 3}) ==
+          "codistillation_groups: count is 3; expected at most 2, the number of ranks");
+    CHECK(why({.count = 0}) == "codistillation_groups: count is 0; expected at least 1");
+    CHECK(why({.every = 0}) == "codistillation_groups: every is 0; expected at least 1");
+    CHECK(why({.burn_in = -1}) == "codistillation_groups: burn_in is -1; expected at least 0");
+    CHECK(why({.only = 2}) ==
+          "codistillation_groups: only is 2; expected below 2, the number of groups");
+}
