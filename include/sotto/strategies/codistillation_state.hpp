@@ -76,7 +76,8 @@ public:
                          .weight = student.had().heard > 0 ? weight : 0.0,
                          .distillation_loss = student.had().distillation_loss,
                          .agreement = student.had().agreement,
-                         .listening = student.had().of_teachers};
+                         .listening = student.had().of_teachers,
+                         .standings = desk_.standings()};
         return report;
     }
 
@@ -91,7 +92,7 @@ public:
     auto& strategy() noexcept { return strategy_; }
 
     /// What this rank thinks of its teachers.
-    std::vector<teacher_standing> teachers() const { return desk_.standings(); }
+    std::span<const teacher_standing> teachers() const noexcept { return desk_.standings(); }
     /// Why the group's model was not published lately; empty: it was, or another rank does it.
     std::string problem() const { return exchange_ ? exchange_->problem() : std::string(); }
 
@@ -171,7 +172,7 @@ private:
                 notices[i].is_new = desk_.renew(i, [&](int group, std::int64_t after) {
                     return exchange_->look(kind_, group, after);
                 });
-                const teacher_standing standing = desk_.standing(i);
+                const teacher_standing& standing = desk_.standings()[i];
                 notices[i].step = standing.step;
                 notices[i].refusal = static_cast<std::int64_t>(desk_.refusal(i));
                 std::copy_n(standing.details.begin(),

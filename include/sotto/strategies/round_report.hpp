@@ -5,6 +5,7 @@
 
 #include "sotto/core/clock.hpp"
 #include "sotto/strategies/consensus_report.hpp"
+#include "sotto/strategies/teacher_standing.hpp"
 
 namespace sotto {
 
@@ -24,6 +25,7 @@ struct taught_report {
     double distillation_loss = 0.0;  // before its weight
     double agreement = 0.0;          // the part of the labels for which the likeliest is theirs
     duration listening{};            // their passes forward; part of the time in the model
+    std::span<const teacher_standing> standings{};  // of all of them; valid until the next round
 };
 
 /// What one round cost this rank and what came of it. Seconds add up to the round's: computing

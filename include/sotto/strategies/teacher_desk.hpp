@@ -24,14 +24,12 @@ class teacher_desk {
 public:
     /// Of these groups.
     teacher_desk(std::vector<int> groups, const teacher_rules& rules)
-        : rules_(rules), held_(groups.size()) {
+        : rules_(rules), held_(groups.size()), standings_(groups.size()) {
         rules.check();
-        for (std::size_t i = 0; i < groups.size(); ++i) held_[i].standing.group = groups[i];
+        for (std::size_t i = 0; i < groups.size(); ++i) standings_[i].group = groups[i];
     }
 
     std::size_t size() const noexcept { return held_.size(); }
-    int group(std::size_t i) const noexcept { return held_[i].standing.group; }
-    std::int64_t step(std::size_t i) const noexcept { return held_[i].standing.step; }
     const checkpoint::published_model& model(std::size_t i) const noexcept {
         return held_[i].model;
     }
@@ -42,9 +40,9 @@ public:
     bool renew(std::size_t i, Look&& look) {
         one& held = held_[i];
         held.refusal = left_out::no;
-        held.standing.details.clear();
+        standings_[i].details.clear();
         try {
-            if (auto found = look(held.standing.group, held.standing.step)) {
+            if (auto found = look(standings_[i].group, standings_[i].step)) {
                 take(i, std::move(*found));
                 return true;
             }
@@ -59,7 +57,7 @@ public:
     void take(std::size_t i, checkpoint::published_model found) {
         one& held = held_[i];
         held.model = std::move(found);
-        held.standing.step = held.model.facts.step;
+        standings_[i].step = held.model.facts.step;
         held.refusal = left_out::no;
         const auto finite = [](float value) { return std::isfinite(value); };
         held.is_finite = std::ranges::all_of(held.model.parameters, finite) &&
@@ -68,7 +66,7 @@ public:
 
     void refuse(std::size_t i, left_out why, std::string details) {
         held_[i].refusal = why;
-        held_[i].standing.details = std::move(details);
+        standings_[i].details = std::move(details);
     }
 
     /// An interval begins, after so many steps of the student. Who was worse has a new chance.
@@ -77,7 +75,7 @@ public:
         views_.clear();
         for (std::size_t i = 0; i < held_.size(); ++i) {
             one& held = held_[i];
-            teacher_standing& standing = held.standing;
+            teacher_standing& standing = standings_[i];
             standing.why = held.refusal;
             if (standing.why != left_out::no) continue;
             if (standing.step < 0)
@@ -99,10 +97,10 @@ public:
     /// Whether the i-th of these is heard in a round, now that it is known how it does on the
     /// labels. One that is worse is not, for the rest of the interval.
     bool judge(std::size_t i, double label_loss) {
-        one& held = held_[listened_[i]];
-        held.loss.add(label_loss);
-        teacher_standing& standing = held.standing;
-        standing.label_loss = held.loss.value();
+        const std::size_t at = listened_[i];
+        held_[at].loss.add(label_loss);
+        teacher_standing& standing = standings_[at];
+        standing.label_loss = held_[at].loss.value();
         const bool is_worse = !own_.empty() && standing.label_loss > own_.value() + rules_.margin;
         if (is_worse || !std::isfinite(standing.label_loss)) standing.why = left_out::worse;
         return standing.why == left_out::no;
@@ -114,26 +112,20 @@ public:
     }
     double student() const noexcept { return own_.value(); }
 
-    const teacher_standing& standing(std::size_t i) const noexcept { return held_[i].standing; }
     left_out refusal(std::size_t i) const noexcept { return held_[i].refusal; }
-    std::vector<teacher_standing> standings() const {
-        std::vector<teacher_standing> all;
-        for (const one& held : held_) all.push_back(held.standing);
-        return all;
-    }
+    std::span<const teacher_standing> standings() const noexcept { return standings_; }
 
     /// Steps since the oldest model that is listened to, less than 0 where it is ahead; none.
     std::optional<std::int64_t> oldest(std::int64_t student) const noexcept {
         std::optional<std::int64_t> age;
         for (const std::size_t i : listened_)
-            if (held_[i].standing.why == left_out::no)
-                age = std::max(age.value_or(INT64_MIN), student - held_[i].standing.step);
+            if (standings_[i].why == left_out::no)
+                age = std::max(age.value_or(INT64_MIN), student - standings_[i].step);
         return age;
     }
 
 private:
     struct one {
-        teacher_standing standing;
         checkpoint::published_model model;
         bool is_finite = false;
         left_out refusal = left_out::no;  // of what was found last
@@ -142,6 +134,7 @@ private:
 
     teacher_rules rules_;
     std::vector<one> held_;
+    std::vector<teacher_standing> standings_;
     std::vector<std::size_t> listened_;  // in this interval, by their places in held_
     std::vector<teacher_view> views_;    // the same
     recent_mean own_;

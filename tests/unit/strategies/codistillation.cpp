@@ -91,7 +91,8 @@ std::vector<left> train(int ranks, const Strategy& strategy, std::int64_t count 
         mine.parameters.assign(trainer.parameters().begin(), trainer.parameters().end());
         mine.found = trainer.evaluate(examples);
         if constexpr (requires { trainer.state().teachers(); })
-            mine.teachers = trainer.state().teachers();
+            mine.teachers.assign(trainer.state().teachers().begin(),
+                                 trainer.state().teachers().end());
     });
     return all;
 }
