@@ -228,13 +228,16 @@ set(sotto_headers
     include/sotto/strategies/gossip_peers.hpp
     include/sotto/strategies/gossip_state.hpp
     include/sotto/strategies/guarded.hpp
+    include/sotto/strategies/heard_model.hpp
     include/sotto/strategies/host_lane.hpp
     include/sotto/strategies/kept_versions.hpp
     include/sotto/strategies/lane.hpp
     include/sotto/strategies/local_updates.hpp
     include/sotto/strategies/local_updates_state.hpp
+    include/sotto/strategies/meeting_place.hpp
     include/sotto/strategies/memory_of_server.hpp
     include/sotto/strategies/mixing_rounds.hpp
+    include/sotto/strategies/model_groups.hpp
     include/sotto/strategies/parameter_server.hpp
     include/sotto/strategies/parameter_server_state.hpp
     include/sotto/strategies/peer_table.hpp
@@ -268,6 +271,8 @@ set(sotto_headers
     include/sotto/strategies/teacher_exchange.hpp
     include/sotto/strategies/teacher_standing.hpp
     include/sotto/strategies/tensor_messages.hpp
+    include/sotto/strategies/transport_exchange.hpp
+    include/sotto/strategies/transport_exchange_state.hpp
     include/sotto/strategies/under_way.hpp
     include/sotto/strategies/work_of_gradient.hpp
     include/sotto/topologies/complete.hpp
@@ -425,6 +430,7 @@ set(sotto_headers
     include/sotto/wire/index_pair.hpp
     include/sotto/wire/little_endian.hpp
     include/sotto/wire/membership_report.hpp
+    include/sotto/wire/model_message.hpp
     include/sotto/wire/prefix_code.hpp
     include/sotto/wire/push.hpp
     include/sotto/wire/quantised_block.hpp

@@ -13,7 +13,9 @@
 #include "sotto/checkpoint/file_system.hpp"
 #include "sotto/checkpoint/published_model.hpp"
 #include "sotto/core/errors.hpp"
-#include "sotto/strategies/teacher_exchange.hpp"
+#include "sotto/strategies/meeting_place.hpp"
+#include "sotto/strategies/model_groups.hpp"
+#include "sotto/transports/transport.hpp"
 
 namespace sotto {
 
@@ -37,7 +39,10 @@ struct checkpoint_exchange {
         return folder / ("group-" + std::to_string(group));
     }
 
-    auto bind(model_groups groups) const { return state(*this, groups); }
+    template <transport Transport>
+    auto bind(const meeting_place<Transport>& place) const {
+        return state(*this, place.groups);
+    }
 
     void describe(auto&& field) const {
         field("folder", folder.string());
@@ -58,7 +63,8 @@ private:
         }
 
         void publish(const checkpoint::architecture& kind, const checkpoint::published_facts& facts,
-                     std::span<const float> parameters, std::span<const float> buffers) {
+                     std::span<const float> parameters, std::span<const float> buffers,
+                     std::span<const int>) {
             if (!is_idle()) return ++skipped_, void();
             const auto write = [files = options_.files, folder = options_.folder_of(groups_.own),
                                 keep = options_.keep, kind, facts,

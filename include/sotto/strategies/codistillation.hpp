@@ -11,6 +11,7 @@
 #include "sotto/distillation/soft_cross_entropy.hpp"
 #include "sotto/strategies/checkpoint_exchange.hpp"
 #include "sotto/strategies/codistillation_state.hpp"
+#include "sotto/strategies/model_groups.hpp"
 #include "sotto/strategies/strategy.hpp"
 #include "sotto/strategies/teacher_exchange.hpp"
 #include "sotto/strategies/teacher_standing.hpp"
@@ -25,6 +26,8 @@ struct codistillation_groups {
     std::int64_t burn_in = 0;  // steps before the first that is taught
     double common = 0.0;       // the part of the data that all groups read; 0: disjoint shards
     int only = -1;             // the group that this job is, where the others are jobs of their own
+    lessons_from teachers = lessons_from::all;
+    std::uint64_t seed = 0;  // of lessons_from::random; the same for all groups
 
     void check(int ranks) const {
         const auto refuse = [](const char* name, std::int64_t value, const std::string& expected) {
@@ -48,6 +51,8 @@ struct codistillation_groups {
         field("every", every);
         field("burn_in", burn_in);
         field("common", common);
+        field("teachers", teachers);
+        field("seed", seed);
     }
 };
 
@@ -60,7 +65,7 @@ struct codistillation_groups {
 ///           of the data of its own but for the part in common, starts from parameters of its own,
 ///           shuffles by itself, and has its own steps, evaluations and checkpoints
 ///   wire    inside a group what its strategy sends, and every `every` steps a new teacher's model
-///           once to each rank; between groups a model for each of the others every `every` steps
+///           once to each rank; between groups a model for each student every `every` steps
 ///   cost    a pass forward a step and teacher; memory of a model for each, and for one more
 ///   errors  invalid_option, when it is bound: options that cannot be. A teacher that is missing,
 ///           broken, old or worse is left out and never an error: see teacher_rules
@@ -73,10 +78,6 @@ struct codistillation {
                   "codistillation: the second policy must be a distillation_loss: it needs "
                   "add(teacher, outputs, share, targets), value(logits, outputs, targets) and "
                   "gradient(logits, outputs, targets, weight, out)");
-    static_assert(teacher_exchange<Exchange>,
-                  "codistillation: the third policy must be a teacher_exchange: it needs "
-                  "bind(groups) with publish(kind, facts, parameters, buffers), look(kind, group, "
-                  "after) and problem()");
     static_assert(distillation_weight<Weight>,
                   "codistillation: the fourth policy must be a distillation_weight: it needs "
                   "at(step) and check()");
@@ -99,6 +100,12 @@ struct codistillation {
 
     template <transport Transport>
     auto bind(const layout& tensors, Transport& through) const {
+        static_assert(
+            teacher_exchange<Exchange, Transport>,
+            "codistillation: the third policy must be a teacher_exchange, such as "
+            "checkpoint_exchange{} or transport_exchange{}: it needs bind(meeting_place) with "
+            "publish(kind, facts, parameters, buffers, students), look(kind, group, after) and "
+            "problem()");
         return codistillation_state<codistillation, Transport>(*this, tensors, through);
     }
 

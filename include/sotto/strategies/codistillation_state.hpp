@@ -20,6 +20,9 @@
 #include "sotto/core/errors.hpp"
 #include "sotto/core/layout.hpp"
 #include "sotto/data/sampler.hpp"
+#include "sotto/strategies/guarded.hpp"
+#include "sotto/strategies/meeting_place.hpp"
+#include "sotto/strategies/model_groups.hpp"
 #include "sotto/strategies/strategy.hpp"
 #include "sotto/strategies/taught.hpp"
 #include "sotto/strategies/teacher_desk.hpp"
@@ -34,19 +37,23 @@ class codistillation_state {
     using group_options = std::remove_cvref_t<decltype(std::declval<Options>().strategy)>;
     using group_state = strategy_state<group_options, group<Transport>>;
     using exchange_options = std::remove_cvref_t<decltype(std::declval<Options>().exchange)>;
-    using exchange_state =
-        decltype(std::declval<const exchange_options&>().bind(std::declval<model_groups>()));
+    using exchange_type = exchange_state<exchange_options, Transport>;
 
 public:
     codistillation_state(const Options& options, const layout& tensors, Transport& through)
         : options_(options),
           tensors_(tensors),
+          through_(&through),
           groups_(place_of(options.groups, through)),
+          plan_(options.groups.teachers, groups_, options.groups.seed),
           together_(through, members_of(options.groups, through), group_label),
-          desk_(others_of(groups_), options.teachers),
+          desk_(plan_.teachers(), options.teachers),
           strategy_(options.strategy.bind(tensors_, together_)) {
         options.weight.check();
-        if (leads()) exchange_.emplace(options.exchange.bind(groups_));
+        if (leads())
+            exchange_.emplace(options.exchange.bind(meeting_place<Transport>{
+                groups_, plan_.teachers(), plan_.students(), tensors_, through,
+                options.groups.only < 0 ? leaders() : std::vector<int>()}));
     }
 
     group<Transport>& together() noexcept { return together_; }
@@ -59,11 +66,19 @@ public:
         return {groups_.own, groups_.count, options_.groups.common};
     }
 
+    std::int64_t begin(std::span<float> parameters, std::span<float> buffers) {
+        if (exchange_) exchanging::begin(*exchange_, buffers.size());
+        return conducting::begin(strategy_, parameters, buffers);
+    }
+
     epoch_agreement begin_epoch(const epoch_plan& plan) { return strategy_.begin_epoch(plan); }
 
     template <class Model>
     round_report round(task<Model>& job, std::span<float> parameters) {
-        if (is_due(job.step)) exchange_models(job, parameters);
+        const traffic before = through_->counters();
+        const std::int64_t sent_before = sent_to_students();
+        detail::guarded(*through_, [&] { exchange_models(job, parameters); });
+        const traffic exchanged = through_->counters();
         const std::int64_t lessons = job.step - options_.groups.burn_in;
         const double weight = lessons < 0 ? 0.0 : options_.weight.at(lessons);
         const auto judge = [this](std::size_t i, double loss) { return desk_.judge(i, loss); };
@@ -71,17 +86,24 @@ public:
         task<decltype(student)> lesson{student, job.batch, job.examples, job.step, job.epoch};
         round_report report = strategy_.round(lesson, parameters);
         if (report.examples > 0) desk_.student(student.had().label_loss);
+        report.bytes_sent += exchanged.bytes_sent - before.bytes_sent;
+        report.bytes_received += exchanged.bytes_received - before.bytes_received;
         report.taught = {.teachers = student.had().heard,
                          .age = desk_.oldest(job.step).value_or(0),
                          .weight = student.had().heard > 0 ? weight : 0.0,
                          .distillation_loss = student.had().distillation_loss,
                          .agreement = student.had().agreement,
                          .listening = student.had().of_teachers,
+                         .bytes_sent = sent_to_students() - sent_before,
                          .standings = desk_.standings()};
         return report;
     }
 
-    void finish(std::span<float> parameters) { conducting::finish(strategy_, parameters); }
+    void finish(std::span<float> parameters) {
+        conducting::finish(strategy_, parameters);
+        if constexpr (exchanging::waits_at_end<exchange_type>)
+            detail::guarded(*through_, [&] { end_together(); });
+    }
 
     template <class Field>
     void visit(Field&& field) requires visitable<group_state> {
@@ -98,6 +120,7 @@ public:
 
 private:
     static constexpr std::uint32_t group_label = 1;
+    static constexpr std::uint32_t end_item = UINT32_MAX;
 
     /// What the leader tells the others of a teacher, as bytes.
     struct notice {
@@ -126,14 +149,20 @@ private:
         return members;
     }
 
-    static std::vector<int> others_of(model_groups groups) {
-        std::vector<int> others;
-        for (int group = 0; group < groups.count; ++group)
-            if (group != groups.own) others.push_back(group);
-        return others;
+    /// The ranks that speak for each group.
+    std::vector<int> leaders() const {
+        std::vector<int> first(static_cast<std::size_t>(groups_.count));
+        for (int rank = through_->size(); rank-- > 0;)
+            first[static_cast<std::size_t>(std::int64_t{rank} * groups_.count / through_->size())] =
+                rank;
+        return first;
     }
 
     bool leads() const noexcept { return together_.rank() == 0; }
+
+    std::int64_t sent_to_students() const {
+        return leads() ? exchanging::bytes_sent(*exchange_) : 0;
+    }
 
     bool is_due(std::int64_t step) const noexcept {
         return step > 0 && step % options_.groups.every == 0;
@@ -142,6 +171,9 @@ private:
     template <class Model>
     void exchange_models(task<Model>& job, std::span<const float> parameters) {
         if (kind_.parameters.size() == 0) describe(job.model);
+        if (leads()) exchanging::listen(*exchange_, kind_);
+        if (!is_due(job.step)) return;
+        const std::int64_t interval = job.step / options_.groups.every;
         std::span<const float> buffers;
         if constexpr (with_buffers<Model>) buffers = job.model.buffers();
         if (leads())
@@ -150,10 +182,10 @@ private:
                                 .label_loss = desk_.student(),
                                 .group = std::to_string(groups_.own),
                                 .architecture = kind_.identity()},
-                               parameters, buffers);
+                               parameters, buffers, plan_.students(interval));
         if (job.step >= options_.groups.burn_in) {
             look();
-            desk_.begin_interval(job.step);
+            desk_.begin_interval(job.step, plan_.teachers(interval));
         }
     }
 
@@ -206,6 +238,22 @@ private:
         }
     }
 
+    /// Who speaks for the group waits for other groups; the others wait for it, and hear whenever
+    /// there is news, so that none of them takes it for late.
+    void end_together() {
+        const tag label{channels::teachers, end_item, static_cast<std::uint64_t>(++ends_)};
+        const auto tell = [&](std::byte is_over) {
+            for (int rank = 1; rank < together_.size(); ++rank)
+                together_.wait(together_.send(rank, label, {&is_over, 1}));
+        };
+        if (leads()) {
+            exchange_->finish([&] { tell(std::byte{0}); });
+            return tell(std::byte{1});
+        }
+        std::byte is_over{0};
+        while (is_over == std::byte{0}) together_.wait(together_.receive(0, label, {&is_over, 1}));
+    }
+
     void give(mutable_byte_view values, tag label) {
         collectives::broadcast<group<Transport>, std::byte> all(
             together_, static_cast<std::int64_t>(values.size()));
@@ -215,14 +263,16 @@ private:
 
     Options options_;
     layout tensors_;
+    Transport* through_;
     model_groups groups_;
+    lesson_plan plan_;
     group<Transport> together_;
     detail::teacher_desk desk_;
-    std::optional<exchange_state> exchange_;  // of who leads the group
+    std::optional<exchange_type> exchange_;  // of who leads the group
     checkpoint::architecture kind_;
     detail::lesson_memory memory_;
     std::vector<float> values_;
-    std::int64_t looks_ = 0;
+    std::int64_t looks_ = 0, ends_ = 0;
     group_state strategy_;  // last: it refers to the group
 };
 

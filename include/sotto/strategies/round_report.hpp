@@ -25,6 +25,7 @@ struct taught_report {
     double distillation_loss = 0.0;  // before its weight
     double agreement = 0.0;          // the part of the labels for which the likeliest is theirs
     duration listening{};            // their passes forward; part of the time in the model
+    std::int64_t bytes_sent = 0;     // of models, to students, as they are handed over
     std::span<const teacher_standing> standings{};  // of all of them; valid until the next round
 };
 

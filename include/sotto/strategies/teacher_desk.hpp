@@ -50,6 +50,8 @@ public:
             refuse(i, left_out::other_architecture, e.what());
         } catch (const io_failure& e) {
             refuse(i, left_out::unreadable, e.what());
+        } catch (const malformed& e) {
+            refuse(i, left_out::unreadable, e.what());
         }
         return false;
     }
@@ -69,14 +71,17 @@ public:
         standings_[i].details = std::move(details);
     }
 
-    /// An interval begins, after so many steps of the student. Who was worse has a new chance.
-    void begin_interval(std::int64_t student) {
+    /// An interval begins, after so many steps of the student, in which these groups teach. Who was
+    /// worse has a new chance.
+    void begin_interval(std::int64_t student, std::span<const int> teachers) {
         listened_.clear();
         views_.clear();
         for (std::size_t i = 0; i < held_.size(); ++i) {
             one& held = held_[i];
             teacher_standing& standing = standings_[i];
-            standing.why = held.refusal;
+            standing.why = std::ranges::count(teachers, standing.group) == 0
+                               ? left_out::not_its_turn
+                               : held.refusal;
             if (standing.why != left_out::no) continue;
             if (standing.step < 0)
                 standing.why = left_out::absent;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -8,33 +9,68 @@
 #include <utility>
 
 #include "sotto/checkpoint/published_model.hpp"
+#include "sotto/strategies/meeting_place.hpp"
+#include "sotto/transports/transport.hpp"
 
 namespace sotto {
 
-/// Models that are trained side by side.
-struct model_groups {
-    int own = 0;    // which of them is trained here
-    int count = 1;  // of all
-};
+/// What an exchange of models becomes on the one rank that speaks for its group.
+template <class E, class Transport>
+using exchange_state =
+    decltype(std::declval<const E&>().bind(std::declval<const meeting_place<Transport>&>()));
 
-/// How groups come to know the models of others. Options have bind(groups) -> state, for the one
-/// rank of a group that publishes and looks:
-///   publish(kind, facts, parameters, buffers)     for the others; never waits for them
+/// How groups come to know the models of others. Options have bind(meeting_place) -> state:
+///   publish(kind, facts, parameters, buffers, students)
+///                                   for groups that are taught by it now; never waits for them
 ///   look(kind, group, after) -> std::optional<published_model>
-///                                                 the newest of a group that is newer than step
-///                                                 `after`, if it is here; never waits
-///   problem() -> std::string                      why nothing was published lately; empty
-///   errors  look: mismatch, what is there is no such model; io_failure, it cannot be read
-template <class E>
-concept teacher_exchange = std::copy_constructible<E> &&
-    requires(const E& options, model_groups groups,
-             decltype(std::declval<const E&>().bind(model_groups{}))& state,
-             const checkpoint::architecture& kind, const checkpoint::published_facts& facts,
-             std::span<const float> values, int group, std::int64_t after) {
-    options.bind(groups);
-    state.publish(kind, facts, values, values);
+///                                   the newest of a group that is newer than step `after`, if it
+///                                   is here; never waits
+///   problem() -> std::string        why nothing was published lately; empty
+/// and may have
+///   begin(buffers)                  called by every `fit` first; how many values the model has
+///                                   besides parameters
+///   listen(kind)                    called in every round, to take in what has come
+///   bytes_sent() -> std::int64_t    of models to students, since it was bound; 0
+///   finish(on_news)                 called by every `fit` last, where it waits for other groups:
+///                                   calls on_news() whenever something comes of one
+///   errors  look: mismatch, what is there is no such model; io_failure or malformed, it cannot be
+///           read
+template <class E, class Transport>
+concept teacher_exchange = std::copy_constructible<E> && transport<Transport> &&
+    requires(exchange_state<E, Transport>& state, const checkpoint::architecture& kind,
+             const checkpoint::published_facts& facts, std::span<const float> values, int group,
+             std::int64_t after, std::span<const int> students) {
+    state.publish(kind, facts, values, values, students);
     { state.look(kind, group, after) } -> std::same_as<std::optional<checkpoint::published_model>>;
     { state.problem() } -> std::convertible_to<std::string>;
 };
+
+namespace exchanging {
+
+template <class State>
+void begin(State& state, std::size_t buffers) {
+    if constexpr (requires { state.begin(buffers); }) state.begin(buffers);
+}
+
+template <class State>
+void listen(State& state, const checkpoint::architecture& kind) {
+    if constexpr (requires { state.listen(kind); }) state.listen(kind);
+}
+
+template <class State>
+std::int64_t bytes_sent(const State& state) {
+    if constexpr (requires { state.bytes_sent(); })
+        return state.bytes_sent();
+    else
+        return 0;
+}
+
+/// `fit` ends for all groups together.
+template <class State>
+inline constexpr bool waits_at_end = requires(State& state) {
+    state.finish([] {});
+};
+
+}  // namespace exchanging
 
 }  // namespace sotto

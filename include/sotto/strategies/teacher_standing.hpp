@@ -17,12 +17,13 @@ enum class left_out {
     other_architecture,  // it is no model of this kind
     not_finite,          // a weight is infinite or no number
     too_old,             // it was published too many steps ago
-    worse                // it knows the labels worse than its student does, by more than the margin
+    worse,               // it knows the labels worse than its student does, by more than the margin
+    not_its_turn         // another one teaches in this interval
 };
 
 inline const char* name_of(left_out why) noexcept {
     constexpr const char* names[] = {"listened to", "absent",  "unreadable", "other architecture",
-                                     "not finite",  "too old", "worse"};
+                                     "not finite",  "too old", "worse",  "not its turn"};
     return names[static_cast<int>(why)];
 }
 

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -17,6 +18,8 @@ using checkpoint::published_model;
 using detail::teacher_desk;
 
 namespace {
+
+constexpr std::array everybody{0, 1, 3};
 
 published_model model_of(std::int64_t step, std::vector<float> parameters = {1.0f, 2.0f}) {
     published_model found;
@@ -41,33 +44,33 @@ left_out standing_of(const teacher_desk& desk) {
 TEST_CASE("a teacher is absent until its first model, then listened to") {
     teacher_desk desk({3}, {});
     CHECK_FALSE(desk.renew(0, finds(-1)));
-    desk.begin_interval(50);
+    desk.begin_interval(50, everybody);
     CHECK(standing_of(desk) == left_out::absent);
     CHECK(desk.views().empty());
     CHECK_FALSE(desk.oldest(50));
     CHECK(desk.renew(0, finds(40)));
-    desk.begin_interval(50);
+    desk.begin_interval(50, everybody);
     CHECK(standing_of(desk) == left_out::no);
     REQUIRE(desk.views().size() == 1);
     CHECK(desk.views()[0].parameters[1] == 2.0f);
     CHECK(desk.oldest(57) == 17);
     CHECK(desk.oldest(30) == -10);  // it is ahead
     CHECK_FALSE(desk.renew(0, finds(40)));
-    desk.begin_interval(100);
+    desk.begin_interval(100, everybody);
     CHECK(standing_of(desk) == left_out::no);  // the one before is better than none
 }
 
 TEST_CASE("a teacher whose model is too old, or has no finite weights, is left out") {
     teacher_desk desk({0}, {.age_max = 100});
     desk.renew(0, finds(40));
-    desk.begin_interval(140);
+    desk.begin_interval(140, everybody);
     CHECK(standing_of(desk) == left_out::no);
-    desk.begin_interval(141);
+    desk.begin_interval(141, everybody);
     CHECK(standing_of(desk) == left_out::too_old);
     CHECK(desk.views().empty());
     for (const float bad : {std::nanf(""), std::numeric_limits<float>::infinity()}) {
         desk.take(0, model_of(150, {1.0f, bad}));
-        desk.begin_interval(150);
+        desk.begin_interval(150, everybody);
         CHECK(standing_of(desk) == left_out::not_finite);
     }
 }
@@ -82,15 +85,15 @@ TEST_CASE("what cannot be used leaves a teacher out until there is something els
         throw io_failure("no such disk");
     };
     CHECK_FALSE(desk.renew(0, other));
-    desk.begin_interval(50);
+    desk.begin_interval(50, everybody);
     CHECK(standing_of(desk) == left_out::other_architecture);
     CHECK(desk.standings()[0].details == "another kind");
     CHECK_FALSE(desk.renew(0, broken));
-    desk.begin_interval(100);
+    desk.begin_interval(100, everybody);
     CHECK(standing_of(desk) == left_out::unreadable);
     CHECK(desk.standings()[0].details == "no such disk");
     CHECK(desk.renew(0, finds(90)));
-    desk.begin_interval(150);
+    desk.begin_interval(150, everybody);
     CHECK(standing_of(desk) == left_out::no);
     CHECK(desk.standings()[0].details == "");
 }
@@ -98,9 +101,9 @@ TEST_CASE("what cannot be used leaves a teacher out until there is something els
 TEST_CASE("a teacher that is worse than its student by the margin is not heard in the interval") {
     teacher_desk desk({0, 1}, {.margin = 0.5});
     for (const std::size_t i : {0u, 1u}) desk.renew(i, finds(40));
-    desk.begin_interval(50);
+    desk.begin_interval(50, everybody);
     CHECK(desk.judge(0, 100.0));  // the student does not know itself yet
-    desk.begin_interval(50);
+    desk.begin_interval(50, everybody);
     for (int i = 0; i < 20; ++i) desk.student(1.0);
     CHECK(desk.student() == doctest::Approx(1.0));
     CHECK(desk.judge(0, 1.4));
@@ -110,7 +113,7 @@ TEST_CASE("a teacher that is worse than its student by the margin is not heard i
     CHECK(desk.standings()[1].why == left_out::worse);
     CHECK(desk.standings()[0].label_loss == doctest::Approx(1.4));
     CHECK_FALSE(desk.judge(0, std::nan("")));
-    desk.begin_interval(100);
+    desk.begin_interval(100, everybody);
     CHECK(desk.judge(1, 0.1));
     CHECK(desk.judge(0, 1.0));
 }

@@ -1,0 +1,110 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <exception>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "sotto/checkpoint/digest.hpp"
+#include "sotto/checkpoint/published_model.hpp"
+#include "sotto/compressors/compressor.hpp"
+#include "sotto/core/bytes.hpp"
+#include "sotto/core/errors.hpp"
+#include "sotto/core/layout.hpp"
+#include "sotto/core/round_info.hpp"
+#include "sotto/wire/dense_block.hpp"
+#include "sotto/wire/model_message.hpp"
+
+namespace sotto::detail {
+
+/// Floats that stand at any address.
+inline void copy_floats(byte_view from, std::span<float> to) noexcept {
+    if (!to.empty()) std::memcpy(to.data(), from.data(), to.size_bytes());
+}
+
+/// One group's model as another comes to know it, message by message.
+class heard_model {
+public:
+    heard_model(const layout& tensors, std::size_t buffers, std::size_t message_max)
+        : parameters_(static_cast<std::size_t>(tensors.size())),
+          buffers_(buffers),
+          room_(message_max),
+          parts_(tensors.tensors().size() + 1) {}
+
+    mutable_byte_view room() noexcept { return room_; }
+
+    /// Takes in the message of so many bytes. `decoder` is of the compressor that changes are sent
+    /// by, `where` the rank that speaks for the group. After one that it does not understand it
+    /// understands none.
+    template <class State>
+    void take(std::int64_t size, const layout& tensors, const checkpoint::architecture& kind,
+              State& decoder, round_info where) noexcept {
+        if (why_lost_) return;
+        try {
+            understand(byte_view(room_).first(static_cast<std::size_t>(size)), tensors, kind,
+                       decoder, where);
+            is_new_ = true;
+        } catch (...) {
+            why_lost_ = std::current_exception();
+        }
+    }
+
+    /// Whether there is a model that model() was not asked for.
+    ///   errors  of what could not be understood: malformed; mismatch, another architecture
+    bool is_new() const {
+        if (why_lost_) std::rethrow_exception(why_lost_);
+        return is_new_;
+    }
+
+    /// As it is known now.
+    checkpoint::published_model model() {
+        is_new_ = false;
+        return {facts_, {parameters_.begin(), parameters_.end()}, buffers_};
+    }
+    std::int64_t step() const noexcept { return facts_.step; }
+
+private:
+    template <class State>
+    void understand(byte_view message, const layout& tensors, const checkpoint::architecture& kind,
+                    State& decoder, round_info where) {
+        const wire::model_header h = wire::read_model(message, parts_).value("a model");
+        if (const checkpoint::digest own = kind.identity(); h.architecture != own)
+            throw mismatch("rank " + std::to_string(where.rank) +
+                           " sends a model of architecture " + checkpoint::hex(h.architecture) +
+                           "; expected " + checkpoint::hex(own));
+        if (parts_[0].size() != 4 * buffers_.size())
+            throw mismatch("rank " + std::to_string(where.rank) + " sends a model with " +
+                           std::to_string(parts_[0].size()) + " bytes of buffers; expected " +
+                           std::to_string(4 * buffers_.size()));
+        where.step = static_cast<std::int64_t>(h.number);
+        if (h.kind == wire::model_kind::change) compressing::begin_round(decoder, where);
+        for (const tensor& t : tensors) {
+            const byte_view part = parts_[static_cast<std::size_t>(t.index) + 1];
+            const auto known = t.of(std::span(parameters_));
+            if (h.kind == wire::model_kind::change) {
+                decoder.decode_add(t, part, known);
+            } else {
+                const auto read = wire::decode_dense(part, known).value(message_of{t}());
+                if (read.data() != known.data()) std::ranges::copy(read, known.begin());
+            }
+        }
+        copy_floats(parts_[0], buffers_);
+        facts_ = {.step = static_cast<std::int64_t>(h.step),
+                  .label_loss = h.label_loss,
+                  .group = {},
+                  .architecture = h.architecture};
+    }
+
+    std::vector<float> parameters_, buffers_;
+    bytes room_;
+    std::vector<byte_view> parts_;
+    checkpoint::published_facts facts_;
+    bool is_new_ = false;
+    std::exception_ptr why_lost_;
+};
+
+}  // namespace sotto::detail
