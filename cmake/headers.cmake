@@ -242,6 +242,7 @@ set(sotto_headers
     include/sotto/strategies/parameter_server_state.hpp
     include/sotto/strategies/peer_table.hpp
     include/sotto/strategies/peers_of_gossip.hpp
+    include/sotto/strategies/prediction_exchange.hpp
     include/sotto/strategies/pushed_entries.hpp
     include/sotto/strategies/pushed_gradient.hpp
     include/sotto/strategies/random_pairs.hpp
@@ -267,6 +268,7 @@ set(sotto_headers
     include/sotto/strategies/strategy.hpp
     include/sotto/strategies/task.hpp
     include/sotto/strategies/taught.hpp
+    include/sotto/strategies/taught_together.hpp
     include/sotto/strategies/teacher_desk.hpp
     include/sotto/strategies/teacher_exchange.hpp
     include/sotto/strategies/teacher_standing.hpp

@@ -101,9 +101,10 @@ struct codistillation {
     template <transport Transport>
     auto bind(const layout& tensors, Transport& through) const {
         static_assert(
-            teacher_exchange<Exchange, Transport>,
+            exchanges_predictions<Exchange> || teacher_exchange<Exchange, Transport>,
             "codistillation: the third policy must be a teacher_exchange, such as "
-            "checkpoint_exchange{} or transport_exchange{}: it needs bind(meeting_place) with "
+            "checkpoint_exchange{} or transport_exchange{}, or prediction_exchange{}: it needs "
+            "bind(meeting_place) with "
             "publish(kind, facts, parameters, buffers, students), look(kind, group, after) and "
             "problem()");
         return codistillation_state<codistillation, Transport>(*this, tensors, through);

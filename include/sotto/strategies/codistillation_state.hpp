@@ -25,8 +25,11 @@
 #include "sotto/strategies/model_groups.hpp"
 #include "sotto/strategies/strategy.hpp"
 #include "sotto/strategies/taught.hpp"
+#include "sotto/strategies/taught_together.hpp"
 #include "sotto/strategies/teacher_desk.hpp"
 #include "sotto/strategies/teacher_exchange.hpp"
+#include "sotto/strategies/teacher_standing.hpp"
+#include "sotto/strategies/work_of_gradient.hpp"
 #include "sotto/transports/group.hpp"
 
 namespace sotto {
@@ -38,6 +41,7 @@ class codistillation_state {
     using group_state = strategy_state<group_options, group<Transport>>;
     using exchange_options = std::remove_cvref_t<decltype(std::declval<Options>().exchange)>;
     using exchange_type = exchange_state<exchange_options, Transport>;
+    static constexpr bool of_predictions = exchanges_predictions<exchange_options>;
 
 public:
     codistillation_state(const Options& options, const layout& tensors, Transport& through)
@@ -50,10 +54,10 @@ public:
           desk_(plan_.teachers(), options.teachers),
           strategy_(options.strategy.bind(tensors_, together_)) {
         options.weight.check();
-        if (leads())
+        if (speaks())
             exchange_.emplace(options.exchange.bind(meeting_place<Transport>{
                 groups_, plan_.teachers(), plan_.students(), tensors_, through,
-                options.groups.only < 0 ? leaders() : std::vector<int>()}));
+                options.groups.only < 0 ? speakers() : std::vector<int>()}));
     }
 
     group<Transport>& together() noexcept { return together_; }
@@ -63,8 +67,11 @@ public:
 
     data::share share() const { return strategy_.share(); }
     data::shard shard() const noexcept {
+        if constexpr (of_predictions) return {};
         return {groups_.own, groups_.count, options_.groups.common};
     }
+    /// Who talks of batches has the same.
+    std::int64_t order_group() const noexcept { return of_predictions ? 0 : start_group(); }
 
     std::int64_t begin(std::span<float> parameters, std::span<float> buffers) {
         if (exchange_) exchanging::begin(*exchange_, buffers.size());
@@ -77,25 +84,36 @@ public:
     round_report round(task<Model>& job, std::span<float> parameters) {
         const traffic before = through_->counters();
         const std::int64_t sent_before = sent_to_students();
-        detail::guarded(*through_, [&] { exchange_models(job, parameters); });
-        const traffic exchanged = through_->counters();
         const std::int64_t lessons = job.step - options_.groups.burn_in;
         const double weight = lessons < 0 ? 0.0 : options_.weight.at(lessons);
         const auto judge = [this](std::size_t i, double loss) { return desk_.judge(i, loss); };
-        taught student(job.model, options_.loss, desk_.views(), weight, memory_, judge);
-        task<decltype(student)> lesson{student, job.batch, job.examples, job.step, job.epoch};
-        round_report report = strategy_.round(lesson, parameters);
-        if (report.examples > 0) desk_.student(student.had().label_loss);
+        traffic exchanged = before;
+        const auto teach = [&](auto& student) {
+            task<std::remove_cvref_t<decltype(student)>> lesson{student, job.batch, job.examples,
+                                                                job.step, job.epoch};
+            round_report report = strategy_.round(lesson, parameters);
+            add_lesson(report, student.had(), weight, job.step);
+            return report;
+        };
+        round_report report;
+        if constexpr (of_predictions) {
+            attend(job.step);
+            taught_together student(job.model, options_.loss, weight, memory_, asking_at(job.step),
+                                    judge);
+            report = teach(student);
+        } else {
+            detail::guarded(*through_, [&] { exchange_models(job, parameters); });
+            exchanged = through_->counters();
+            const duration charged = charge_teachers(job, weight);
+            taught student(job.model, options_.loss, desk_.views(), weight, memory_, judge,
+                           [this] { return through_->now(); });
+            report = teach(student);
+            report.compute += charged;
+            report.taught.listening += charged;
+        }
         report.bytes_sent += exchanged.bytes_sent - before.bytes_sent;
         report.bytes_received += exchanged.bytes_received - before.bytes_received;
-        report.taught = {.teachers = student.had().heard,
-                         .age = desk_.oldest(job.step).value_or(0),
-                         .weight = student.had().heard > 0 ? weight : 0.0,
-                         .distillation_loss = student.had().distillation_loss,
-                         .agreement = student.had().agreement,
-                         .listening = student.had().of_teachers,
-                         .bytes_sent = sent_to_students() - sent_before,
-                         .standings = desk_.standings()};
+        report.taught.bytes_sent = sent_to_students() - sent_before;
         return report;
     }
 
@@ -149,19 +167,75 @@ private:
         return members;
     }
 
-    /// The ranks that speak for each group.
-    std::vector<int> leaders() const {
-        std::vector<int> first(static_cast<std::size_t>(groups_.count));
-        for (int rank = through_->size(); rank-- > 0;)
-            first[static_cast<std::size_t>(std::int64_t{rank} * groups_.count / through_->size())] =
-                rank;
-        return first;
+    /// The rank of each group that speaks with this one: its first, or that in the same place.
+    std::vector<int> speakers() const {
+        std::vector<int> speaking;
+        for (int group = 0; group < groups_.count; ++group) {
+            int first = 0;
+            while (std::int64_t{first} * groups_.count / through_->size() < group) ++first;
+            speaking.push_back(of_predictions ? first + together_.rank() : first);
+        }
+        if (of_predictions && through_->size() % groups_.count != 0)
+            throw invalid_option("prediction_exchange: " + std::to_string(through_->size()) +
+                                 " ranks in " + std::to_string(groups_.count) +
+                                 " groups; expected as many in each");
+        return speaking;
+    }
+
+    /// Whether this rank exchanges anything with other groups.
+    bool speaks() const noexcept { return of_predictions || leads(); }
+
+    void add_lesson(round_report& report, const lesson& had, double weight, std::int64_t step) {
+        if (report.examples > 0) desk_.student(had.label_loss);
+        report.taught = {.teachers = had.heard,
+                         .age = desk_.oldest(step).value_or(0),
+                         .weight = had.heard > 0 ? weight : 0.0,
+                         .distillation_loss = had.distillation_loss,
+                         .agreement = had.agreement,
+                         .listening = had.of_teachers,
+                         .standings = desk_.standings()};
+    }
+
+    /// Where time is only what is said to be done: a teacher's pass forward is a third of a
+    /// gradient.
+    template <class Model>
+    duration charge_teachers(const task<Model>& job, double weight) {
+        const auto teachers = static_cast<double>(desk_.views().size());
+        if (weight == 0.0 || job.examples == 0 || teachers == 0.0) return {};
+        work passes = work_of_gradient(job);
+        passes.flops *= teachers / 3.0;
+        passes.bytes *= teachers / 3.0;
+        const time_point began = through_->now();
+        through_->charge(passes);
+        return through_->now() - began;
+    }
+
+    /// All that teach in the interval are here, as they are now.
+    void attend(std::int64_t step) {
+        for (std::size_t i = 0; i < desk_.size(); ++i) desk_.attend(i, step);
+        if (step % options_.groups.every == 0 || desk_.listened().empty())
+            desk_.begin_interval(step, plan_.teachers(step / options_.groups.every));
+    }
+
+    /// How a model asks others in a round: ask(logits, labels, take).
+    auto asking_at(std::int64_t step) {
+        return [this, step](std::span<const float> logits, std::span<const std::int32_t> labels,
+                            auto&& take) {
+            const std::int64_t interval = step / options_.groups.every;
+            return exchange_->exchange(logits, labels, static_cast<std::uint64_t>(step),
+                                       plan_.teachers(interval), plan_.students(interval),
+                                       [&](std::size_t i, std::span<const float> said) {
+                                           const auto all = desk_.listened();
+                                           const auto at = std::ranges::find(all, i);
+                                           take(static_cast<std::size_t>(at - all.begin()), said);
+                                       });
+        };
     }
 
     bool leads() const noexcept { return together_.rank() == 0; }
 
     std::int64_t sent_to_students() const {
-        return leads() ? exchanging::bytes_sent(*exchange_) : 0;
+        return exchange_ ? exchanging::bytes_sent(*exchange_) : 0;
     }
 
     bool is_due(std::int64_t step) const noexcept {
@@ -268,7 +342,7 @@ private:
     lesson_plan plan_;
     group<Transport> together_;
     detail::teacher_desk desk_;
-    std::optional<exchange_type> exchange_;  // of who leads the group
+    std::optional<exchange_type> exchange_;  // of who speaks for the group
     checkpoint::architecture kind_;
     detail::lesson_memory memory_;
     std::vector<float> values_;

@@ -88,6 +88,7 @@ using strategy_state = decltype(std::declval<const S&>().bind(std::declval<const
 ///   start_group() -> std::int64_t              ranks with the same number start from the same
 ///                                              parameters and shuffle alike; 0 for all where it is
 ///                                              left out. The number must not change
+///   order_group() -> std::int64_t              the same for the order alone, where it is another
 ///   sender_for(rank) -> int                    which rank sends what `rank` remembers of its
 ///                                              gradients: that a run resumed by another number of
 ///                                              ranks puts it there. The same on all ranks; `rank`

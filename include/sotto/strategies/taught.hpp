@@ -90,11 +90,39 @@ inline double agreement(std::span<const float> a, std::span<const float> b, std:
     return rows == 0 ? 0.0 : static_cast<double>(same) / static_cast<double>(rows);
 }
 
+/// The mean of so many teachers' targets, of their sum.
+inline void divide(std::span<float> targets, int teachers) noexcept {
+    if (teachers > 1)
+        for (float& target : targets) target /= static_cast<float>(teachers);
+}
+
+/// The gradient of a model by its labels and by targets, of logits that it has just computed.
+template <predictor Model, distillation_loss Loss, class OnReady>
+double learn(Model& model, const Loss& loss, std::span<const float> parameters,
+             const typename Model::batch_type& batch, std::span<const float> logits, double weight,
+             lesson_memory& memory, std::span<float> out, OnReady&& on_ready, lesson& had) {
+    const auto outputs = static_cast<std::size_t>(model.outputs());
+    memory.gradient.resize(logits.size());
+    had.label_loss = label_gradient(model, logits, batch.labels(), memory.gradient);
+    if (had.heard > 0) {
+        had.distillation_loss =
+            loss.gradient(logits, outputs, memory.targets, weight, memory.gradient);
+        had.agreement = agreement(logits, memory.targets, outputs);
+    }
+    model.backward(parameters, batch, memory.gradient, out, on_ready);
+    return had.label_loss;
+}
+
 }  // namespace detail
 
 /// Every teacher is heard.
 struct hear_all {
     bool operator()(std::size_t, double) const noexcept { return true; }
+};
+
+/// The clock of this machine.
+struct real_time {
+    time_point operator()() const noexcept { return std::chrono::steady_clock::now(); }
 };
 
 /// A model that learns by its labels and by what teachers say of the same batch: a gradient_source,
@@ -107,19 +135,20 @@ struct hear_all {
 /// `judge(i, loss)` is asked whether teacher i is heard, whose loss by the labels this is. Where
 /// none is, or the weight is 0, it is the model's own gradient to the last bit. The loss that it
 /// returns is that of the labels alone.
-template <predictor Model, distillation_loss Loss, class Judge = hear_all>
+template <predictor Model, distillation_loss Loss, class Judge = hear_all, class Now = real_time>
 class taught {
 public:
     using batch_type = typename Model::batch_type;
 
     taught(Model& model, const Loss& loss, std::span<const teacher_view> teachers, double weight,
-           detail::lesson_memory& memory, Judge judge = {})
+           detail::lesson_memory& memory, Judge judge = {}, Now now = {})
         : model_(model),
           loss_(loss),
           teachers_(teachers),
           weight_(weight),
           memory_(memory),
-          judge_(std::move(judge)) {}
+          judge_(std::move(judge)),
+          now_(std::move(now)) {}
 
     const sotto::layout& layout() const { return model_.layout(); }
     void initialise(std::span<float> parameters, random_stream random) const {
@@ -132,15 +161,8 @@ public:
         if (weight_ != 0.0) listen(batch);
         if (had_.heard == 0)
             return had_.label_loss = model_.gradient(parameters, batch, out, on_ready);
-        const auto outputs = static_cast<std::size_t>(model_.outputs());
-        const std::span<const float> logits = model_.forward(parameters, batch);
-        memory_.gradient.resize(logits.size());
-        had_.label_loss = detail::label_gradient(model_, logits, batch.labels(), memory_.gradient);
-        had_.distillation_loss =
-            loss_.gradient(logits, outputs, memory_.targets, weight_, memory_.gradient);
-        had_.agreement = detail::agreement(logits, memory_.targets, outputs);
-        model_.backward(parameters, batch, memory_.gradient, out, on_ready);
-        return had_.label_loss;
+        return detail::learn(model_, loss_, parameters, batch, model_.forward(parameters, batch),
+                             weight_, memory_, out, on_ready, had_);
     }
 
     auto work_of(const batch_type& batch) const requires requires(const Model& m) {
@@ -156,7 +178,7 @@ private:
     void listen(const batch_type& batch) {
         if (teachers_.empty()) return;
         const auto outputs = static_cast<std::size_t>(model_.outputs());
-        const auto began = std::chrono::steady_clock::now();
+        const time_point began = now_();
         memory_.targets.assign(batch.labels().size() * outputs, 0.0f);
         for (std::size_t i = 0; i < teachers_.size(); ++i) {
             const auto said = detail::predict_as(model_, teachers_[i], batch);
@@ -164,9 +186,8 @@ private:
             loss_.add(said, outputs, 1.0, memory_.targets);
             ++had_.heard;
         }
-        if (had_.heard > 1)
-            for (float& target : memory_.targets) target /= static_cast<float>(had_.heard);
-        had_.of_teachers = std::chrono::steady_clock::now() - began;
+        detail::divide(memory_.targets, had_.heard);
+        had_.of_teachers = now_() - began;
     }
 
     Model& model_;
@@ -175,6 +196,7 @@ private:
     double weight_;
     detail::lesson_memory& memory_;
     Judge judge_;
+    Now now_;
     lesson had_;
 };
 

@@ -66,6 +66,12 @@ public:
                          std::ranges::all_of(held.model.buffers, finite);
     }
 
+    /// Without a model: what this one says is heard as it is at that step.
+    void attend(std::size_t i, std::int64_t step) {
+        standings_[i].step = step;
+        held_[i].is_finite = true;
+    }
+
     void refuse(std::size_t i, left_out why, std::string details) {
         held_[i].refusal = why;
         standings_[i].details = std::move(details);
@@ -96,8 +102,9 @@ public:
         }
     }
 
-    /// Those of the interval.
+    /// Those of the interval, and their places among all.
     std::span<const teacher_view> views() const noexcept { return views_; }
+    std::span<const std::size_t> listened() const noexcept { return listened_; }
 
     /// Whether the i-th of these is heard in a round, now that it is known how it does on the
     /// labels. One that is worse is not, for the rest of the interval.
@@ -107,7 +114,10 @@ public:
         teacher_standing& standing = standings_[at];
         standing.label_loss = held_[at].loss.value();
         const bool is_worse = !own_.empty() && standing.label_loss > own_.value() + rules_.margin;
-        if (is_worse || !std::isfinite(standing.label_loss)) standing.why = left_out::worse;
+        if (!std::isfinite(standing.label_loss))
+            standing.why = left_out::not_finite;
+        else if (is_worse)
+            standing.why = left_out::worse;
         return standing.why == left_out::no;
     }
 

@@ -45,6 +45,13 @@ concept teacher_exchange = std::copy_constructible<E> && transport<Transport> &&
     { state.problem() } -> std::convertible_to<std::string>;
 };
 
+/// Groups tell each other in every round what their models say, and no models: see
+/// prediction_exchange, which is one.
+template <class E>
+concept exchanges_predictions = requires {
+    requires E::of_predictions;
+};
+
 namespace exchanging {
 
 template <class State>

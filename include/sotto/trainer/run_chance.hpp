@@ -27,10 +27,14 @@ public:
 
     /// What ranks of one start group have in common: with several groups the start comes from them
     /// alone, as a model's `initialise` gives the same for the same stream.
-    random_stream of_group(std::string_view name) const {
-        const random_stream everybodys = random_.split(name);
-        const std::int64_t group = start_group();
-        return group == 0 ? everybodys : everybodys.split(static_cast<std::uint64_t>(group));
+    random_stream of_group(std::string_view name) const { return of(start_group(), name); }
+
+    /// What ranks have in common that read data in the same order.
+    random_stream of_order(std::string_view name) const {
+        if constexpr (requires { state_.order_group(); })
+            return of(state_.order_group(), name);
+        else
+            return of_group(name);
     }
 
     /// What the model draws in a round: each rank's own.
@@ -40,10 +44,10 @@ public:
             .split(static_cast<std::uint64_t>(through_.rank()));
     }
 
-    /// What varying examples look like in an epoch: alike, whichever rank of a start group reads
-    /// one that is everybody's.
+    /// What varying examples look like in an epoch: alike, whichever rank of those that read in the
+    /// same order reads one that is everybody's.
     random_stream looks_of(std::int64_t epoch, bool own_data) const {
-        const random_stream looks = of_group("looks").split(static_cast<std::uint64_t>(epoch));
+        const random_stream looks = of_order("looks").split(static_cast<std::uint64_t>(epoch));
         return own_data ? looks.split(static_cast<std::uint64_t>(through_.rank())) : looks;
     }
 
@@ -60,6 +64,11 @@ public:
     }
 
 private:
+    random_stream of(std::int64_t group, std::string_view name) const {
+        const random_stream everybodys = random_.split(name);
+        return group == 0 ? everybodys : everybodys.split(static_cast<std::uint64_t>(group));
+    }
+
     std::int64_t start_group() const {
         if constexpr (conducting::has_start_groups<State>)
             return state_.start_group();

@@ -245,7 +245,7 @@ private:
         keeper_.require_whole_state();
         const std::string request = detail::fit_request(data, own, length, extras...);
         if constexpr (in_step) require_agreement(transport_, request);
-        data::sampler sampler(data.size(), share, options_.batch_size, chance_.of_group("order"),
+        data::sampler sampler(data.size(), share, options_.batch_size, chance_.of_order("order"),
                               options_.shuffle, own ? data::shard{} : conducting::shard(state_),
                               chance_.of_all("shards"));
         const bool resumed = keeper_.resumes();

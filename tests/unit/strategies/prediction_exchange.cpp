@@ -1,0 +1,161 @@
+#include "sotto/strategies/prediction_exchange.hpp"
+
+#include <doctest/doctest.h>
+
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "sotto/core/errors.hpp"
+#include "sotto/core/layout.hpp"
+#include "sotto/core/random.hpp"
+#include "sotto/data/digits.hpp"
+#include "sotto/distillation/forward_kl.hpp"
+#include "sotto/models/mlp.hpp"
+#include "sotto/optimizers/sgd.hpp"
+#include "sotto/strategies/all_reduce.hpp"
+#include "sotto/strategies/codistillation.hpp"
+#include "sotto/trainer/trainer.hpp"
+#include "sotto/transports/run_in_process.hpp"
+
+using namespace sotto;
+
+namespace {
+
+const all_reduce<sgd> inner{sgd{.learning_rate = 0.1}};
+const auto examples = data::digits(240, random_stream{3});
+
+struct left {
+    std::vector<float> start, parameters;
+    std::vector<double> losses;
+    std::vector<taught_report> taught;
+};
+
+std::vector<left> train(int ranks, codistillation_groups groups, double weight = 1.0,
+                        std::int64_t count = 12) {
+    std::vector<left> all(static_cast<std::size_t>(ranks));
+    run_in_process(ranks, [&](auto& transport) {
+        models::mlp model{784, 12, 10};
+        trainer trainer{model,
+                        codistillation{inner, forward_kl{}, prediction_exchange{}, groups,
+                                       constant_weight{weight}},
+                        transport,
+                        {.batch_size = 10, .seed = 5}};
+        left& mine = all[static_cast<std::size_t>(transport.rank())];
+        mine.start.assign(trainer.parameters().begin(), trainer.parameters().end());
+        trainer.fit(examples, steps{count}, [&](const step_report& step) {
+            mine.losses.push_back(step.round.loss);
+            mine.taught.push_back(step.round.taught);
+        });
+        mine.parameters.assign(trainer.parameters().begin(), trainer.parameters().end());
+    });
+    return all;
+}
+
+/// One rank that has a whole model in every group, trained with the others by hand.
+std::vector<std::vector<float>> by_hand(const std::vector<left>& found, int count, double weight,
+                                        std::int64_t steps) {
+    models::mlp model{784, 12, 10};
+    data::sampler sampler(240, {0, 1}, 10, random_stream(5).split("order"));
+    std::vector<std::vector<float>> models;
+    for (int group = 0; group < count; ++group)
+        models.push_back(found[static_cast<std::size_t>(group)].start);
+    std::remove_cvref_t<decltype(model)>::batch_type batch;
+    for (std::int64_t step = 0; step < steps; ++step) {
+        sampler.begin_epoch(step / 24);
+        examples.gather(sampler.batch(step % 24), batch);
+        std::vector<std::vector<float>> said, next = models;
+        for (const auto& parameters : models) {
+            const auto logits = model.forward(parameters, batch);
+            said.emplace_back(logits.begin(), logits.end());
+        }
+        for (std::size_t own = 0; own < models.size(); ++own) {
+            std::vector<float> targets(said[own].size()), out(said[own].size()),
+                gradient(models[own].size());
+            for (std::size_t other = 0; other < models.size(); ++other)
+                if (other != own) forward_kl{}.add(said[other], 10, 1.0, targets);
+            if (count > 2)
+                for (float& target : targets) target /= static_cast<float>(count - 1);
+            (void)model.forward(models[own], batch);
+            cross_entropy{}.gradient(said[own], batch.labels(), out);
+            forward_kl{}.gradient(said[own], 10, targets, weight, out);
+            model.backward(models[own], batch, out, gradient, [](const tensor&) {});
+            for (std::size_t i = 0; i < gradient.size(); ++i) next[own][i] -= 0.1f * gradient[i];
+        }
+        models = next;
+    }
+    return models;
+}
+
+}  // namespace
+
+TEST_CASE("each model learns by what the others say of the same batch at the same moment") {
+    for (const int count : {2, 3}) {
+        const auto found = train(count, {.count = count}, 0.5);
+        const auto expected = by_hand(found, count, 0.5, 12);
+        for (std::size_t group = 0; group < found.size(); ++group) {
+            double apart = 0.0, moved = 0.0;
+            for (std::size_t i = 0; i < expected[group].size(); ++i) {
+                apart += std::pow(found[group].parameters[i] - expected[group][i], 2);
+                moved += std::pow(found[group].parameters[i] - found[group].start[i], 2);
+            }
+            CHECK(moved > 0.01);
+            CHECK(std::sqrt(apart) < 1e-5 * std::sqrt(moved));
+        }
+        CHECK(found[0].start != found[1].start);
+    }
+}
+
+TEST_CASE("every round sends b c logits to each student, and the groups stay in step inside") {
+    const auto found = train(4, {});
+    CHECK(found[0].parameters == found[1].parameters);
+    CHECK(found[2].parameters == found[3].parameters);
+    CHECK(found[0].parameters != found[2].parameters);
+    for (const left& rank : found)
+        for (const taught_report& round : rank.taught) {
+            CHECK(round.teachers == 1);
+            CHECK(round.age == 0);
+            CHECK(round.bytes_sent == 8 + 4 * 10 * 10);
+            CHECK(round.distillation_loss > 0.0);
+        }
+    const auto ring = train(3, {.count = 3, .every = 4, .teachers = lessons_from::ring});
+    for (const left& rank : ring)
+        for (const taught_report& round : rank.taught) CHECK(round.teachers == 1);
+}
+
+TEST_CASE("in the burn-in nobody asks, and with one group nobody could") {
+    const auto found = train(2, {.burn_in = 8});
+    for (std::size_t step = 0; step < 12; ++step) {
+        CHECK(found[0].taught[step].teachers == (step < 8 ? 0 : 1));
+        CHECK(found[0].taught[step].bytes_sent == (step < 8 ? 0 : 408));
+    }
+    const auto alone = train(2, {.count = 1});
+    CHECK(alone[0].parameters == alone[1].parameters);
+    CHECK(alone[0].taught[11].teachers == 0);
+}
+
+TEST_CASE("groups of unlike size, or of other batches, are refused") {
+    CHECK_THROWS_WITH_AS(train(3, {}),
+                         "prediction_exchange: 3 ranks in 2 groups; expected as many in each",
+                         invalid_option);
+    CHECK_THROWS_AS(train(1, {.only = 0}), invalid_option);
+    CHECK_THROWS_AS(
+        run_in_process(2,
+                       [](auto& world) {
+                           const int own = world.rank();
+                           const layout none;
+                           auto exchange = prediction_exchange{}.bind(
+                               meeting_place<std::remove_reference_t<decltype(world)>>{
+                                   {own, 2}, {1 - own}, {1 - own}, none, world, {0, 1}});
+                           const std::vector<float> logits(4);
+                           exchange.exchange(logits, std::array{0, own}, 0, std::array{1 - own},
+                                             std::array{1 - own},
+                                             [](std::size_t, std::span<const float>) {});
+                       }),
+        mismatch);
+}
