@@ -34,6 +34,8 @@ struct checkpoint_exchange {
     bool in_background = true;  // else publishing waits for the disk
     Files files{};
 
+    static constexpr bool by_each_rank = true;
+
     /// The folder of one group's models.
     std::filesystem::path folder_of(int group) const {
         return folder / ("group-" + std::to_string(group));

@@ -65,7 +65,7 @@ struct codistillation_groups {
 ///           of the data of its own but for the part in common, starts from parameters of its own,
 ///           shuffles by itself, and has its own steps, evaluations and checkpoints
 ///   wire    inside a group what its strategy sends, and every `every` steps a new teacher's model
-///           once to each rank; between groups a model for each student every `every` steps
+///           once to each rank, where ranks are in step; between groups a model for each student every `every` steps
 ///   cost    a pass forward a step and teacher; memory of a model for each, and for one more
 ///   errors  invalid_option, when it is bound: options that cannot be. A teacher that is missing,
 ///           broken, old or worse is left out and never an error: see teacher_rules
@@ -81,10 +81,10 @@ struct codistillation {
     static_assert(distillation_weight<Weight>,
                   "codistillation: the fourth policy must be a distillation_weight: it needs "
                   "at(step) and check()");
-    static_assert(
-        conducting::in_step<GroupStrategy>,
-        "codistillation: the first policy must be a strategy whose ranks are in step: the "
-        "group takes a new teacher in the same round");
+    static_assert(conducting::in_step<GroupStrategy> || exchanges_by_each_rank<Exchange>,
+                  "codistillation: ranks of the first policy are not in step, so each of them must "
+                  "find teachers by itself: the third policy must be checkpoint_exchange{} or "
+                  "another one that says `by_each_rank = true`");
 
     using group_options = codistillation_groups;
 
@@ -96,7 +96,7 @@ struct codistillation {
     teacher_rules teachers{};
 
     static constexpr bool synchronous = GroupStrategy::synchronous;
-    static constexpr bool in_step = true;
+    static constexpr bool in_step = conducting::in_step<GroupStrategy>;
 
     template <transport Transport>
     auto bind(const layout& tensors, Transport& through) const {

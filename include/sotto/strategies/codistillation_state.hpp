@@ -23,6 +23,9 @@
 #include "sotto/strategies/guarded.hpp"
 #include "sotto/strategies/meeting_place.hpp"
 #include "sotto/strategies/model_groups.hpp"
+#include "sotto/strategies/rank_loss.hpp"
+#include "sotto/strategies/server_memory.hpp"
+#include "sotto/strategies/server_report.hpp"
 #include "sotto/strategies/strategy.hpp"
 #include "sotto/strategies/taught.hpp"
 #include "sotto/strategies/taught_together.hpp"
@@ -30,6 +33,7 @@
 #include "sotto/strategies/teacher_exchange.hpp"
 #include "sotto/strategies/teacher_standing.hpp"
 #include "sotto/strategies/work_of_gradient.hpp"
+#include "sotto/topologies/mixing_graph.hpp"
 #include "sotto/transports/group.hpp"
 
 namespace sotto {
@@ -42,6 +46,7 @@ class codistillation_state {
     using exchange_options = std::remove_cvref_t<decltype(std::declval<Options>().exchange)>;
     using exchange_type = exchange_state<exchange_options, Transport>;
     static constexpr bool of_predictions = exchanges_predictions<exchange_options>;
+    static constexpr bool in_step = conducting::in_step<group_options>;
 
 public:
     codistillation_state(const Options& options, const layout& tensors, Transport& through)
@@ -128,6 +133,26 @@ public:
         strategy_.visit(field);
     }
 
+    // The group's, for the trainer and its logs.
+    bool introduce(const std::string& configuration) {
+        return conducting::introduce(strategy_, configuration);
+    }
+    int sender_for(int rank) const { return conducting::sender_for(strategy_, rank); }
+    std::optional<server_memory> memory_of_server() const {
+        return conducting::memory_of_server(strategy_);
+    }
+    std::optional<server_report> report_of_server() const {
+        return conducting::report_of_server(strategy_);
+    }
+    std::optional<topologies::mixing_graph> graph() {
+        return conducting::mixing_graph_of(strategy_);
+    }
+    double weight() requires conducting::weighs_itself<group_state> {
+        return conducting::weight(strategy_);
+    }
+    std::vector<rank_loss> losses() const { return conducting::losses(strategy_); }
+    bool servers_forget() const { return conducting::servers_forget(strategy_); }
+
     /// The group's own.
     auto& strategy() noexcept { return strategy_; }
 
@@ -182,8 +207,14 @@ private:
         return speaking;
     }
 
-    /// Whether this rank exchanges anything with other groups.
-    bool speaks() const noexcept { return of_predictions || leads(); }
+    /// Whether this rank exchanges anything with other groups: ranks that are in step get all of
+    /// the rank that leads them, others look for themselves.
+    bool speaks() const noexcept { return of_predictions || !in_step || leads(); }
+    /// Whether it says what its group's model is: the first that trains it.
+    bool publishes() const {
+        if constexpr (in_step) return leads();
+        return strategy_.share().count > 0 && strategy_.share().index == 0;
+    }
 
     void add_lesson(round_report& report, const lesson& had, double weight, std::int64_t step) {
         if (report.examples > 0) desk_.student(had.label_loss);
@@ -245,12 +276,12 @@ private:
     template <class Model>
     void exchange_models(task<Model>& job, std::span<const float> parameters) {
         if (kind_.parameters.size() == 0) describe(job.model);
-        if (leads()) exchanging::listen(*exchange_, kind_);
+        if (exchange_) exchanging::listen(*exchange_, kind_);
         if (!is_due(job.step)) return;
         const std::int64_t interval = job.step / options_.groups.every;
         std::span<const float> buffers;
         if constexpr (with_buffers<Model>) buffers = job.model.buffers();
-        if (leads())
+        if (publishes())
             exchange_->publish(kind_,
                                {.step = job.step,
                                 .label_loss = desk_.student(),
@@ -273,7 +304,7 @@ private:
     /// The leader looks for what is new; all of the group then have it.
     void look() {
         std::vector<notice> notices(desk_.size());
-        if (leads())
+        if (exchange_)
             for (std::size_t i = 0; i < desk_.size(); ++i) {
                 notices[i].is_new = desk_.renew(i, [&](int group, std::int64_t after) {
                     return exchange_->look(kind_, group, after);
@@ -285,7 +316,7 @@ private:
                             std::min(standing.details.size(), notices[i].details.size() - 1),
                             notices[i].details.begin());
             }
-        if (together_.size() == 1) return;
+        if (!in_step || together_.size() == 1) return;
         const auto number = static_cast<std::uint64_t>(++looks_);
         give(std::as_writable_bytes(std::span(notices)), {channels::teachers, 0, number});
         const auto size = static_cast<std::size_t>(kind_.parameters.size());

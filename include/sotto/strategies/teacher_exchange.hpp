@@ -52,6 +52,13 @@ concept exchanges_predictions = requires {
     requires E::of_predictions;
 };
 
+/// Every rank of a group may have a state of its own that looks, not only the one which publishes:
+/// `static constexpr bool by_each_rank = true` in the options.
+template <class E>
+concept exchanges_by_each_rank = requires {
+    requires E::by_each_rank;
+};
+
 namespace exchanging {
 
 template <class State>
