@@ -65,7 +65,8 @@ struct codistillation_groups {
 ///           of the data of its own but for the part in common, starts from parameters of its own,
 ///           shuffles by itself, and has its own steps, evaluations and checkpoints
 ///   wire    inside a group what its strategy sends, and every `every` steps a new teacher's model
-///           once to each rank, where ranks are in step; between groups a model for each student every `every` steps
+///           once to each rank, where ranks are in step; between groups a model for each student
+///           every `every` steps
 ///   cost    a pass forward a step and teacher; memory of a model for each, and for one more
 ///   errors  invalid_option, when it is bound: options that cannot be. A teacher that is missing,
 ///           broken, old or worse is left out and never an error: see teacher_rules

@@ -78,7 +78,11 @@ public:
     /// Who talks of batches has the same.
     std::int64_t order_group() const noexcept { return of_predictions ? 0 : start_group(); }
 
+    /// What teachers say of the next batch is computed while this round's gradients travel.
+    bool looks_ahead() const noexcept { return !of_predictions && !desk_.listened().empty(); }
+
     std::int64_t begin(std::span<float> parameters, std::span<float> buffers) {
+        memory_.said_of = -1;
         if (exchange_) exchanging::begin(*exchange_, buffers.size());
         return conducting::begin(strategy_, parameters, buffers);
     }
@@ -109,12 +113,11 @@ public:
         } else {
             detail::guarded(*through_, [&] { exchange_models(job, parameters); });
             exchanged = through_->counters();
-            const duration charged = charge_teachers(job, weight);
+            if (desk_.leave_out()) memory_.said_of = -1;
             taught student(job.model, options_.loss, desk_.views(), weight, memory_, judge,
-                           [this] { return through_->now(); });
+                           clock_of_passes{through_, work_of_gradient(job)});
+            student.look_ahead(job.step, is_due(job.step + 1) ? nullptr : job.next);
             report = teach(student);
-            report.compute += charged;
-            report.taught.listening += charged;
         }
         report.bytes_sent += exchanged.bytes_sent - before.bytes_sent;
         report.bytes_received += exchanged.bytes_received - before.bytes_received;
@@ -164,6 +167,18 @@ public:
 private:
     static constexpr std::uint32_t group_label = 1;
     static constexpr std::uint32_t end_item = UINT32_MAX;
+
+    /// Where time is only what is said to be done: a pass forward is a third of a gradient.
+    struct clock_of_passes {
+        Transport* through;
+        work gradient;
+
+        time_point now() const { return through->now(); }
+        void passed(std::size_t passes) const {
+            const double part = static_cast<double>(passes) / 3.0;
+            through->charge({.flops = part * gradient.flops, .bytes = part * gradient.bytes});
+        }
+    };
 
     /// What the leader tells the others of a teacher, as bytes.
     struct notice {
@@ -227,20 +242,6 @@ private:
                          .standings = desk_.standings()};
     }
 
-    /// Where time is only what is said to be done: a teacher's pass forward is a third of a
-    /// gradient.
-    template <class Model>
-    duration charge_teachers(const task<Model>& job, double weight) {
-        const auto teachers = static_cast<double>(desk_.views().size());
-        if (weight == 0.0 || job.examples == 0 || teachers == 0.0) return {};
-        work passes = work_of_gradient(job);
-        passes.flops *= teachers / 3.0;
-        passes.bytes *= teachers / 3.0;
-        const time_point began = through_->now();
-        through_->charge(passes);
-        return through_->now() - began;
-    }
-
     /// All that teach in the interval are here, as they are now.
     void attend(std::int64_t step) {
         for (std::size_t i = 0; i < desk_.size(); ++i) desk_.attend(i, step);
@@ -291,6 +292,7 @@ private:
         if (job.step >= options_.groups.burn_in) {
             look();
             desk_.begin_interval(job.step, plan_.teachers(interval));
+            memory_.said_of = -1;
         }
     }
 

@@ -105,6 +105,8 @@ using strategy_state = decltype(std::declval<const S&>().bind(std::declval<const
 ///   shard() -> data::shard                     which examples they read at all; all
 ///   model_name() -> std::string                what theirs is called: checkpoints of several
 ///                                              models lie in folders of their own
+///   looks_ahead() -> bool                      whether a round is to have the next one's batch,
+///                                              too; no
 /// `static constexpr bool synchronous` in the options says that after a round all ranks hold the
 /// same parameters: an evaluation is then shared out among them. Otherwise a rank may be without
 /// data and rounds of its own, a server that only serves: its `fit` goes straight to `finish`.
@@ -250,6 +252,14 @@ std::string model_name(const State& state) {
         return state.model_name();
     else
         return {};
+}
+
+template <class State>
+bool looks_ahead(const State& state) {
+    if constexpr (requires { state.looks_ahead(); })
+        return state.looks_ahead();
+    else
+        return false;
 }
 
 template <class State>

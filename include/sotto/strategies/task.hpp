@@ -15,6 +15,8 @@ struct task {
     std::int64_t examples = 0;  // in the batch; 0: this rank's data are used up for this epoch
     std::int64_t step = 0;      // rounds completed before this one, in all epochs
     double epoch = 0.0;  // passes over the data completed before this one, with their fraction
+    const typename Model::batch_type* next = nullptr;  // of the next round, for a strategy that
+                                                       // looks ahead; none where it is not known
 };
 
 }  // namespace sotto

@@ -39,6 +39,8 @@ namespace detail {
 /// Memory that lessons share.
 struct lesson_memory {
     large_vector<float> targets, gradient;
+    std::vector<large_vector<float>> said;  // by each teacher
+    std::int64_t said_of = -1;              // the step of whose batch; -1: of none
 };
 
 /// What the model says as in an evaluation, with a teacher's parameters and buffers. A model whose
@@ -122,7 +124,8 @@ struct hear_all {
 
 /// The clock of this machine.
 struct real_time {
-    time_point operator()() const noexcept { return std::chrono::steady_clock::now(); }
+    time_point now() const noexcept { return std::chrono::steady_clock::now(); }
+    void passed(std::size_t) const noexcept {}  // so many passes forward were done
 };
 
 /// A model that learns by its labels and by what teachers say of the same batch: a gradient_source,
@@ -130,25 +133,33 @@ struct real_time {
 ///   math    gradient of phi(labels, logits) + weight x psi(targets, logits), the targets being the
 ///           mean of what the teachers' logits mean to psi. No gradient reaches a teacher
 ///   cost    a pass forward for each teacher, as in evaluation: without dropout, with its own
-///           running statistics
+///           running statistics. Of a batch that is known a round ahead it is done once that
+///           round's gradients are on their way, while they travel
 ///   source  Anil et al. 2018, arXiv:1804.03235
 /// `judge(i, loss)` is asked whether teacher i is heard, whose loss by the labels this is. Where
 /// none is, or the weight is 0, it is the model's own gradient to the last bit. The loss that it
 /// returns is that of the labels alone.
-template <predictor Model, distillation_loss Loss, class Judge = hear_all, class Now = real_time>
+template <predictor Model, distillation_loss Loss, class Judge = hear_all, class Clock = real_time>
 class taught {
 public:
     using batch_type = typename Model::batch_type;
 
     taught(Model& model, const Loss& loss, std::span<const teacher_view> teachers, double weight,
-           detail::lesson_memory& memory, Judge judge = {}, Now now = {})
+           detail::lesson_memory& memory, Judge judge = {}, Clock clock = {})
         : model_(model),
           loss_(loss),
           teachers_(teachers),
           weight_(weight),
           memory_(memory),
           judge_(std::move(judge)),
-          now_(std::move(now)) {}
+          clock_(std::move(clock)) {}
+
+    /// This round is that of `step`, and the next one's batch is `next`, if it is known and these
+    /// teachers will be asked of it.
+    void look_ahead(std::int64_t step, const batch_type* next) noexcept {
+        step_ = step;
+        next_ = next;
+    }
 
     const sotto::layout& layout() const { return model_.layout(); }
     void initialise(std::span<float> parameters, random_stream random) const {
@@ -158,11 +169,14 @@ public:
     double gradient(std::span<const float> parameters, const batch_type& batch,
                     std::span<float> out, auto&& on_ready) {
         had_ = {};
-        if (weight_ != 0.0) listen(batch);
+        if (weight_ != 0.0 && !teachers_.empty()) listen(batch);
         if (had_.heard == 0)
-            return had_.label_loss = model_.gradient(parameters, batch, out, on_ready);
-        return detail::learn(model_, loss_, parameters, batch, model_.forward(parameters, batch),
-                             weight_, memory_, out, on_ready, had_);
+            had_.label_loss = model_.gradient(parameters, batch, out, on_ready);
+        else
+            detail::learn(model_, loss_, parameters, batch, model_.forward(parameters, batch),
+                          weight_, memory_, out, on_ready, had_);
+        if (next_ && weight_ != 0.0 && !teachers_.empty()) ask(*next_, step_ + 1);
+        return had_.label_loss;
     }
 
     auto work_of(const batch_type& batch) const requires requires(const Model& m) {
@@ -174,20 +188,33 @@ public:
     const lesson& had() const noexcept { return had_; }
 
 private:
-    /// What the teachers say of a batch, and which of them are heard.
-    void listen(const batch_type& batch) {
-        if (teachers_.empty()) return;
-        const auto outputs = static_cast<std::size_t>(model_.outputs());
-        const time_point began = now_();
-        memory_.targets.assign(batch.labels().size() * outputs, 0.0f);
+    /// What all teachers say of the batch of a step.
+    void ask(const batch_type& batch, std::int64_t step) {
+        const time_point began = clock_.now();
+        memory_.said.resize(teachers_.size());
         for (std::size_t i = 0; i < teachers_.size(); ++i) {
             const auto said = detail::predict_as(model_, teachers_[i], batch);
+            memory_.said[i].assign(said.begin(), said.end());
+        }
+        memory_.said_of = step;
+        clock_.passed(teachers_.size());
+        had_.of_teachers += clock_.now() - began;
+    }
+
+    /// Which teachers are heard, and what they say together.
+    void listen(const batch_type& batch) {
+        if (step_ < 0 || memory_.said_of != step_) ask(batch, step_);
+        const auto outputs = static_cast<std::size_t>(model_.outputs());
+        const time_point began = clock_.now();
+        memory_.targets.assign(batch.labels().size() * outputs, 0.0f);
+        for (std::size_t i = 0; i < teachers_.size(); ++i) {
+            const std::span<const float> said = memory_.said[i];
             if (!judge_(i, detail::label_loss(model_, said, batch.labels()))) continue;
             loss_.add(said, outputs, 1.0, memory_.targets);
             ++had_.heard;
         }
         detail::divide(memory_.targets, had_.heard);
-        had_.of_teachers = now_() - began;
+        had_.of_teachers += clock_.now() - began;
     }
 
     Model& model_;
@@ -196,7 +223,9 @@ private:
     double weight_;
     detail::lesson_memory& memory_;
     Judge judge_;
-    Now now_;
+    Clock clock_;
+    std::int64_t step_ = -1;
+    const batch_type* next_ = nullptr;
     lesson had_;
 };
 

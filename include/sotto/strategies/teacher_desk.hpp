@@ -102,6 +102,16 @@ public:
         }
     }
 
+    /// Nobody who was left out in a round is asked in the next. Whether somebody was.
+    bool leave_out() {
+        const auto is_out = [this](std::size_t i) { return standings_[i].why != left_out::no; };
+        if (std::erase_if(listened_, is_out) == 0) return false;
+        views_.clear();
+        for (const std::size_t i : listened_)
+            views_.push_back({held_[i].model.parameters, held_[i].model.buffers});
+        return true;
+    }
+
     /// Those of the interval, and their places among all.
     std::span<const teacher_view> views() const noexcept { return views_; }
     std::span<const std::size_t> listened() const noexcept { return listened_; }

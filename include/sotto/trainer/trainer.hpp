@@ -255,6 +255,7 @@ private:
         const bool begins_anew =
             !fit_.ends(length) && !goes_on_with({data.size(), sampler.examples(), own});
         keeper_.begin_fit(fit_);
+        is_next_read_ = false;
         const time_point start = transport_.now();
         std::int64_t done_before =
             fit_.ends(length) ? 0 : conducting::begin(state_, parameters_, buffers_.own());
@@ -316,7 +317,7 @@ private:
                 const double done =
                     static_cast<double>(round_) / static_cast<double>(agreed.rounds);
                 const double at = static_cast<double>(epoch_) + done;
-                const round_report round = do_round(data, sampler.batch(round_), at);
+                const round_report round = do_round(data, sampler, agreed.rounds, at);
                 complete = round_ >= agreed.rounds;
                 if (complete) ++epoch_, round_ = 0;
                 ++whole.steps, ++fit_.steps;
@@ -360,11 +361,22 @@ private:
     }
 
     template <class Data>
-    round_report do_round(const Data& data, std::span<const std::int64_t> examples, double epoch) {
+    round_report do_round(const Data& data, const data::sampler& sampler, std::int64_t rounds,
+                          double epoch) {
         const time_point loading = transport_.now();
-        gather_to_train(data, examples, batch_, chance_.looks_of(epoch_, source_.own));
-        const duration load = transport_.now() - loading;
+        const auto looks = chance_.looks_of(epoch_, source_.own);
+        const auto examples = sampler.batch(round_);
+        if (std::exchange(is_next_read_, false))
+            std::swap(batch_, next_);
+        else
+            gather_to_train(data, examples, batch_, looks);
         task<Model> job{model_, batch_, static_cast<std::int64_t>(examples.size()), step_, epoch};
+        if (conducting::looks_ahead(state_) && round_ + 1 < rounds) {
+            gather_to_train(data, sampler.batch(round_ + 1), next_, looks);
+            is_next_read_ = true;
+            if (!sampler.batch(round_ + 1).empty()) job.next = &next_;
+        }
+        const duration load = transport_.now() - loading;
         if constexpr (requires { model_.reseed(chance_.draws_of(step_)); })
             model_.reseed(chance_.draws_of(step_));
         round_report report =
@@ -461,7 +473,8 @@ private:
     together_type& together_;  // the ranks that train this model
     detail::model_buffers<Model, together_type> buffers_;
     detail::learnt_by_all<Model, Strategy, state_type, together_type> all_;
-    typename Model::batch_type batch_;
+    typename Model::batch_type batch_, next_;
+    bool is_next_read_ = false;  // next_ is what the next round of this epoch needs
     detail::learnt_so_far learnt_;  // in the epoch after those completed
     std::string description_;
     std::int64_t step_ = 0;       // rounds completed in all

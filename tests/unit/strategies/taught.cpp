@@ -161,6 +161,43 @@ TEST_CASE("a teacher speaks with its own running statistics, and leaves the stud
     CHECK(std::ranges::equal(model.buffers(), student));
 }
 
+TEST_CASE("teachers are asked of the next batch once this one's gradients are announced") {
+    struct pass_counter {
+        int* announced;
+        std::vector<std::pair<int, std::size_t>>* passes;
+        time_point now() const { return {}; }
+        void passed(std::size_t count) const { passes->push_back({*announced, count}); }
+    };
+    models::mlp model{6, 8, 4};
+    const auto first = batch_of(12, 6, 4), second = batch_of(7, 6, 4);
+    const auto parameters = start_of(model, 1), a = start_of(model, 2), b = start_of(model, 3);
+    const std::vector<teacher_view> both{{a, {}}, {b, {}}};
+    const forward_kl kl;
+    detail::lesson_memory memory, other;
+    int announced = 0;
+    std::vector<std::pair<int, std::size_t>> passes;
+    const auto step = [&](std::int64_t number, const data::labelled_batch& batch,
+                          const data::labelled_batch* next) {
+        taught lessons(model, kl, std::span(both), 1.0, memory, hear_all{},
+                       pass_counter{&announced, &passes});
+        lessons.look_ahead(number, next);
+        std::vector<float> gradient(parameters.size());
+        announced = 0;
+        lessons.gradient(parameters, batch, gradient, [&](const tensor&) { ++announced; });
+        taught plain(model, kl, std::span(both), 1.0, other);
+        std::vector<float> expected(parameters.size());
+        plain.gradient(parameters, batch, expected, ignore);
+        CHECK(gradient == expected);
+    };
+    using asked = std::vector<std::pair<int, std::size_t>>;
+    step(3, first, &second);
+    CHECK(passes == asked{{0, 2}, {4, 2}});  // of this one before, of the next when all are ready
+    step(4, second, &first);
+    CHECK(passes == asked{{0, 2}, {4, 2}, {4, 2}});
+    step(6, first, nullptr);  // not the one that was looked at
+    CHECK(passes == asked{{0, 2}, {4, 2}, {4, 2}, {0, 2}});
+}
+
 TEST_CASE("agreement is the part of rows whose largest entry is in the same place") {
     const std::vector<float> a{1, 0, 0, 0, 2, 0, 0, 0, 3}, b{5, 1, 1, 9, 2, 1, 0, 1, 2};
     CHECK(detail::agreement(a, b, 3) == doctest::Approx(2.0 / 3.0));

@@ -112,6 +112,11 @@ TEST_CASE("a teacher that is worse than its student by the margin is not heard i
     CHECK(desk.standings()[0].why == left_out::no);
     CHECK(desk.standings()[1].why == left_out::worse);
     CHECK(desk.standings()[0].label_loss == doctest::Approx(1.4));
+    REQUIRE(desk.leave_out());
+    CHECK_FALSE(desk.leave_out());
+    REQUIRE(desk.listened().size() == 1);
+    CHECK(desk.listened()[0] == 0);
+    CHECK(desk.views().size() == 1);
     CHECK_FALSE(desk.judge(0, std::nan("")));
     desk.begin_interval(100, everybody);
     CHECK(desk.judge(1, 0.1));
