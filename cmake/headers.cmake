@@ -176,8 +176,11 @@ set(sotto_headers
     include/sotto/launch/reserved_port.hpp
     include/sotto/launch/supervision.hpp
     include/sotto/losses/cross_entropy.hpp
+    include/sotto/losses/frequencies_of.hpp
     include/sotto/losses/loss.hpp
+    include/sotto/losses/smoothed_cross_entropy.hpp
     include/sotto/losses/squared_error.hpp
+    include/sotto/losses/surprise.hpp
     include/sotto/mixing/adapt_then_combine.hpp
     include/sotto/mixing/asynchronous_pairs.hpp
     include/sotto/mixing/choco.hpp
