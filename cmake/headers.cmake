@@ -181,6 +181,7 @@ set(sotto_headers
     include/sotto/losses/smoothed_cross_entropy.hpp
     include/sotto/losses/squared_error.hpp
     include/sotto/losses/surprise.hpp
+    include/sotto/metrics/churn.hpp
     include/sotto/mixing/adapt_then_combine.hpp
     include/sotto/mixing/asynchronous_pairs.hpp
     include/sotto/mixing/choco.hpp
