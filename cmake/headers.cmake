@@ -464,9 +464,11 @@ set(sotto_models_headers
     include/sotto/data/text_set.hpp
     include/sotto/data/vocabulary.hpp
     include/sotto/models/character_lstm.hpp
+    include/sotto/models/ensemble.hpp
     include/sotto/models/gradient_source.hpp
     include/sotto/models/lenet.hpp
     include/sotto/models/mlp.hpp
+    include/sotto/models/predict_with.hpp
     include/sotto/models/residual_cnn.hpp
     include/sotto/models/sequential.hpp
     include/sotto/models/softmax_regression.hpp
