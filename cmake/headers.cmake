@@ -8,6 +8,7 @@ set(sotto_headers
     include/sotto/checkpoint/file_writer.hpp
     include/sotto/checkpoint/format_header.hpp
     include/sotto/checkpoint/generations.hpp
+    include/sotto/checkpoint/group_folders.hpp
     include/sotto/checkpoint/json_cursor.hpp
     include/sotto/checkpoint/own_state.hpp
     include/sotto/checkpoint/parse_header.hpp
@@ -210,6 +211,7 @@ set(sotto_headers
     include/sotto/staleness/staleness_compensator.hpp
     include/sotto/strategies/all_reduce.hpp
     include/sotto/strategies/all_reduce_state.hpp
+    include/sotto/strategies/architecture_of.hpp
     include/sotto/strategies/arrival.hpp
     include/sotto/strategies/arrival_order.hpp
     include/sotto/strategies/arrival_paths.hpp
@@ -225,6 +227,7 @@ set(sotto_headers
     include/sotto/strategies/copy_exchange.hpp
     include/sotto/strategies/entry_room.hpp
     include/sotto/strategies/entry_route.hpp
+    include/sotto/strategies/finished_models.hpp
     include/sotto/strategies/gossip.hpp
     include/sotto/strategies/gossip_links.hpp
     include/sotto/strategies/gossip_mail.hpp
@@ -318,6 +321,7 @@ set(sotto_headers
     include/sotto/trainer/options.hpp
     include/sotto/trainer/peak_memory.hpp
     include/sotto/trainer/progress_bar.hpp
+    include/sotto/trainer/publish.hpp
     include/sotto/trainer/rank_timeline.hpp
     include/sotto/trainer/read_json_lines.hpp
     include/sotto/trainer/recent_rounds.hpp

@@ -16,10 +16,10 @@
 #include "sotto/checkpoint/published_model.hpp"
 #include "sotto/collectives/broadcast.hpp"
 #include "sotto/collectives/operation.hpp"
-#include "sotto/core/describe.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/layout.hpp"
 #include "sotto/data/sampler.hpp"
+#include "sotto/strategies/architecture_of.hpp"
 #include "sotto/strategies/strategy.hpp"
 #include "sotto/strategies/taught.hpp"
 #include "sotto/strategies/teacher_desk.hpp"
@@ -43,7 +43,7 @@ public:
           tensors_(tensors),
           groups_(place_of(options.groups, through)),
           together_(through, members_of(options.groups, through), group_label),
-          desk_(others_of(groups_), options.teachers),
+          desk_(detail::teachers_of(options.exchange, groups_), options.teachers),
           strategy_(options.strategy.bind(tensors_, together_)) {
         options.weight.check();
         if (leads()) exchange_.emplace(options.exchange.bind(groups_));
@@ -126,22 +126,17 @@ private:
         return members;
     }
 
-    static std::vector<int> others_of(model_groups groups) {
-        std::vector<int> others;
-        for (int group = 0; group < groups.count; ++group)
-            if (group != groups.own) others.push_back(group);
-        return others;
-    }
-
     bool leads() const noexcept { return together_.rank() == 0; }
 
     bool is_due(std::int64_t step) const noexcept {
+        if (detail::has_finished_teachers<exchange_options> && !has_looked_)
+            return step >= options_.groups.burn_in;
         return step > 0 && step % options_.groups.every == 0;
     }
 
     template <class Model>
     void exchange_models(task<Model>& job, std::span<const float> parameters) {
-        if (kind_.parameters.size() == 0) describe(job.model);
+        if (kind_.parameters.size() == 0) kind_ = architecture_of(job.model);
         std::span<const float> buffers;
         if constexpr (with_buffers<Model>) buffers = job.model.buffers();
         if (leads())
@@ -157,15 +152,9 @@ private:
         }
     }
 
-    template <class Model>
-    void describe(const Model& model) {
-        kind_.parameters = tensors_;
-        if constexpr (with_buffers<Model>) kind_.buffers = model.buffer_layout();
-        kind_.description = description().add("model", model).text();
-    }
-
     /// The leader looks for what is new; all of the group then have it.
     void look() {
+        has_looked_ = true;
         std::vector<notice> notices(desk_.size());
         if (leads())
             for (std::size_t i = 0; i < desk_.size(); ++i) {
@@ -223,6 +212,7 @@ private:
     detail::lesson_memory memory_;
     std::vector<float> values_;
     std::int64_t looks_ = 0;
+    bool has_looked_ = false;
     group_state strategy_;  // last: it refers to the group
 };
 

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "sotto/checkpoint/published_model.hpp"
 
@@ -25,6 +26,12 @@ struct model_groups {
 ///                                                 `after`, if it is here; never waits
 ///   problem() -> std::string                      why nothing was published lately; empty
 ///   errors  look: mismatch, what is there is no such model; io_failure, it cannot be read
+///
+/// Options may have more:
+///   teachers(groups) -> std::vector<int>     whose models a group learns from; all others
+///   static constexpr bool finished           teachers are there before training begins and stay as
+///                                            they are: they are looked for before the first step
+///                                            that is taught, not an interval later
 template <class E>
 concept teacher_exchange = std::copy_constructible<E> &&
     requires(const E& options, model_groups groups,
@@ -36,5 +43,31 @@ concept teacher_exchange = std::copy_constructible<E> &&
     { state.look(kind, group, after) } -> std::same_as<std::optional<checkpoint::published_model>>;
     { state.problem() } -> std::convertible_to<std::string>;
 };
+
+namespace detail {
+
+/// Whose models a group learns from.
+template <class Exchange>
+std::vector<int> teachers_of(const Exchange& exchange, model_groups groups) {
+    if constexpr (requires { exchange.teachers(groups); }) {
+        return exchange.teachers(groups);
+    } else {
+        std::vector<int> others;
+        for (int group = 0; group < groups.count; ++group)
+            if (group != groups.own) others.push_back(group);
+        return others;
+    }
+}
+
+/// Teachers are there before training begins.
+template <class Exchange>
+inline constexpr bool has_finished_teachers = [] {
+    if constexpr (requires { Exchange::finished; })
+        return static_cast<bool>(Exchange::finished);
+    else
+        return false;
+}();
+
+}  // namespace detail
 
 }  // namespace sotto
