@@ -18,7 +18,7 @@ class SottoConan(ConanFile):
     topics = ("header-only", "machine-learning", "distributed-training", "gradient-compression")
     package_type = "header-library"
     settings = "os", "arch", "compiler", "build_type"
-    # launcher: the package has the program sotto_launch too, and is one of its platform.
+    # launcher: the package has the programs sotto_launch and sotto_teachers too, and is one of its platform.
     options = {"models": [True, False], "launcher": [True, False]}
     default_options = {"models": False, "launcher": False}
     exports_sources = "CMakeLists.txt", "LICENSE", "cmake/*", "include/*", "examples/launcher/*", "tests/*"

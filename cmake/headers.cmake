@@ -8,6 +8,7 @@ set(sotto_headers
     include/sotto/checkpoint/file_writer.hpp
     include/sotto/checkpoint/format_header.hpp
     include/sotto/checkpoint/generations.hpp
+    include/sotto/checkpoint/group_folders.hpp
     include/sotto/checkpoint/json_cursor.hpp
     include/sotto/checkpoint/own_state.hpp
     include/sotto/checkpoint/parse_header.hpp
@@ -176,8 +177,12 @@ set(sotto_headers
     include/sotto/launch/reserved_port.hpp
     include/sotto/launch/supervision.hpp
     include/sotto/losses/cross_entropy.hpp
+    include/sotto/losses/frequencies_of.hpp
     include/sotto/losses/loss.hpp
+    include/sotto/losses/smoothed_cross_entropy.hpp
     include/sotto/losses/squared_error.hpp
+    include/sotto/losses/surprise.hpp
+    include/sotto/metrics/churn.hpp
     include/sotto/mixing/adapt_then_combine.hpp
     include/sotto/mixing/asynchronous_pairs.hpp
     include/sotto/mixing/choco.hpp
@@ -206,6 +211,7 @@ set(sotto_headers
     include/sotto/staleness/staleness_compensator.hpp
     include/sotto/strategies/all_reduce.hpp
     include/sotto/strategies/all_reduce_state.hpp
+    include/sotto/strategies/architecture_of.hpp
     include/sotto/strategies/arrival.hpp
     include/sotto/strategies/arrival_order.hpp
     include/sotto/strategies/arrival_paths.hpp
@@ -221,6 +227,7 @@ set(sotto_headers
     include/sotto/strategies/copy_exchange.hpp
     include/sotto/strategies/entry_room.hpp
     include/sotto/strategies/entry_route.hpp
+    include/sotto/strategies/finished_models.hpp
     include/sotto/strategies/gossip.hpp
     include/sotto/strategies/gossip_links.hpp
     include/sotto/strategies/gossip_mail.hpp
@@ -321,6 +328,7 @@ set(sotto_headers
     include/sotto/trainer/options.hpp
     include/sotto/trainer/peak_memory.hpp
     include/sotto/trainer/progress_bar.hpp
+    include/sotto/trainer/publish.hpp
     include/sotto/trainer/rank_timeline.hpp
     include/sotto/trainer/read_json_lines.hpp
     include/sotto/trainer/recent_rounds.hpp
@@ -468,9 +476,11 @@ set(sotto_models_headers
     include/sotto/data/text_set.hpp
     include/sotto/data/vocabulary.hpp
     include/sotto/models/character_lstm.hpp
+    include/sotto/models/ensemble.hpp
     include/sotto/models/gradient_source.hpp
     include/sotto/models/lenet.hpp
     include/sotto/models/mlp.hpp
+    include/sotto/models/predict_with.hpp
     include/sotto/models/residual_cnn.hpp
     include/sotto/models/sequential.hpp
     include/sotto/models/softmax_regression.hpp

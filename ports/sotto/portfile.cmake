@@ -26,7 +26,7 @@ vcpkg_cmake_configure(
 )
 vcpkg_cmake_install()
 if("launcher" IN_LIST FEATURES)
-    vcpkg_copy_tools(TOOL_NAMES sotto_launch AUTO_CLEAN)
+    vcpkg_copy_tools(TOOL_NAMES sotto_launch sotto_teachers AUTO_CLEAN)
 endif()
 vcpkg_cmake_config_fixup(CONFIG_PATH share/cmake/sotto)
 # Our .pc files lie in share/pkgconfig, which vcpkg allows only to files without a Libs line.

@@ -14,8 +14,10 @@ foreach(file IN LISTS written)
     endif()
 endforeach()
 
-# Where it was built it is there, and works.
-if(launcher)
-    execute_process(COMMAND "${prefix}/${launcher}" -n 2 "${CMAKE_COMMAND}" -E true
+# Where they were built they are there, and work.
+if(programs)
+    execute_process(COMMAND "${prefix}/${programs}/sotto_launch" -n 2 "${CMAKE_COMMAND}" -E true
+                    COMMAND_ERROR_IS_FATAL ANY)
+    execute_process(COMMAND "${prefix}/${programs}/sotto_teachers" --help OUTPUT_QUIET
                     COMMAND_ERROR_IS_FATAL ANY)
 endif()

@@ -6,11 +6,14 @@
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
+#include <iterator>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <tuple>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -142,20 +145,17 @@ published_facts facts_of(const file_reader<Files>& file) {
     return facts;
 }
 
-}  // namespace detail
-
-/// Reads the newest whole model of a folder that is newer than step `after`; nothing where there is
-/// none. Never waits for who writes there: files that are not whole count as not there, and one
-/// that is removed meanwhile has a newer one beside it.
-///   cost    the file is read twice, once to be checked
-///   errors  mismatch: it is no published model, or of another architecture, naming both;
-///           io_failure: the system would not list, open or read
-template <file_system Files>
-std::optional<published_model> read_published(Files& files, const std::filesystem::path& folder,
-                                              const architecture& kind, std::int64_t after = -1) {
+/// What use(file) makes of the newest file of a folder that is whole and newer than step `after`;
+/// nothing where there is none. Newer ones that are not whole are added to `torn`; one that is
+/// removed meanwhile has a newer one beside it.
+template <file_system Files, class Use>
+auto use_newest(Files& files, const std::filesystem::path& folder, std::int64_t after,
+                std::vector<refused_file>& torn, Use use)
+    -> std::optional<std::invoke_result_t<Use&, file_reader<Files>&>> {
     constexpr int tries_max = 8;
     for (int tries = 1; true; ++tries) {
         bool is_outrun = false;  // by who removes old ones
+        torn.clear();
         std::error_code why;
         const auto steps = generations(files, folder, why);
         if (why) throw io_failure("cannot list '" + folder.string() + "': " + why.message());
@@ -163,28 +163,9 @@ std::optional<published_model> read_published(Files& files, const std::filesyste
             if (step <= after) return std::nullopt;
             try {
                 file_reader<Files> file(files, folder / file_name(step));
-                published_model found;
-                found.facts = detail::facts_of(file);
-                if (const digest own = kind.identity(); found.facts.architecture != own)
-                    throw mismatch("'" + file.path().string() + "' is a model of architecture " +
-                                   hex(found.facts.architecture) + "; expected " + hex(own));
-                found.parameters.resize(static_cast<std::size_t>(kind.parameters.size()));
-                found.buffers.resize(static_cast<std::size_t>(kind.buffers.size()));
-                const auto take = [&](const std::string& section, const layout& tensors,
-                                      std::span<float> values) {
-                    for (const tensor& t : tensors) {
-                        const auto which = file.find(section + "/" + t.name);
-                        if (!which)
-                            throw mismatch("'" + file.path().string() + "' lacks " + section + "/" +
-                                           t.name);
-                        file.read(*which, std::as_writable_bytes(t.of(values)));
-                    }
-                };
-                take("parameters", kind.parameters, found.parameters);
-                take(buffers_section(0), kind.buffers, found.buffers);
-                return found;
-            } catch (const damaged&) {
-                continue;  // an older one is better than none
+                return use(file);
+            } catch (const damaged& e) {
+                torn.push_back({step, e.what()});  // an older one is better than none
             } catch (const io_failure&) {
                 const auto now = generations(files, folder, why);
                 is_outrun = !why && std::ranges::count(now, step) == 0;
@@ -194,6 +175,66 @@ std::optional<published_model> read_published(Files& files, const std::filesyste
         }
         if (!is_outrun) return std::nullopt;
     }
+}
+
+}  // namespace detail
+
+/// Reads the newest whole model of a folder that is newer than step `after`; nothing where there is
+/// none. Never waits for who writes there: files that are not whole count as not there.
+///   cost    the file is read twice, once to be checked
+///   errors  mismatch: it is no published model, or of another architecture, naming both;
+///           io_failure: the system would not list, open or read
+template <file_system Files>
+std::optional<published_model> read_published(Files& files, const std::filesystem::path& folder,
+                                              const architecture& kind, std::int64_t after = -1) {
+    std::vector<refused_file> torn;
+    return detail::use_newest(files, folder, after, torn, [&](file_reader<Files>& file) {
+        published_model found;
+        found.facts = detail::facts_of(file);
+        if (const digest own = kind.identity(); found.facts.architecture != own)
+            throw mismatch("'" + file.path().string() + "' is a model of architecture " +
+                           hex(found.facts.architecture) + "; expected " + hex(own));
+        found.parameters.resize(static_cast<std::size_t>(kind.parameters.size()));
+        found.buffers.resize(static_cast<std::size_t>(kind.buffers.size()));
+        const auto take = [&](const std::string& section, const layout& tensors,
+                              std::span<float> values) {
+            for (const tensor& t : tensors) {
+                const auto which = file.find(section + "/" + t.name);
+                if (!which)
+                    throw mismatch("'" + file.path().string() + "' lacks " + section + "/" +
+                                   t.name);
+                file.read(*which, std::as_writable_bytes(t.of(values)));
+            }
+        };
+        take("parameters", kind.parameters, found.parameters);
+        take(buffers_section(0), kind.buffers, found.buffers);
+        return found;
+    });
+}
+
+/// What is known of the models in a folder without any memory for their weights.
+struct published_survey {
+    std::optional<published_facts> newest{};  // of the newest whole one
+    std::int64_t bytes = 0;                   // of its file
+    std::int64_t kept = 0;                    // models, whole or not
+    std::vector<refused_file> torn{};         // those newer than it, which are not whole
+};
+
+/// Looks at a folder of published models, of whatever architecture.
+///   cost    the newest whole file is read once, to be checked, and so are those that are torn
+///   errors  mismatch: it is no published model; io_failure: the system would not list, open or
+///           read
+template <file_system Files>
+published_survey survey_published(Files& files, const std::filesystem::path& folder) {
+    published_survey found;
+    const auto newest =
+        detail::use_newest(files, folder, -1, found.torn, [](file_reader<Files>& file) {
+            return std::pair(detail::facts_of(file), file.bytes_read());
+        });
+    if (newest) std::tie(found.newest, found.bytes) = *newest;
+    std::error_code why;
+    found.kept = std::ssize(generations(files, folder, why));
+    return found;
 }
 
 }  // namespace sotto::checkpoint

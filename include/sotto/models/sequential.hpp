@@ -68,7 +68,7 @@ public:
                                  std::to_string(training_.output().size()) +
                                  " values that the layers put out");
         reset_buffers();
-        (void)loss_.value({}, {});  // refuses bad options here rather than in the first step
+        check_loss();
     }
 
     const sotto::layout& layout() const noexcept { return plan_.tensors(); }
@@ -153,6 +153,15 @@ public:
     }
 
 private:
+    /// Refuses options that are bad, or do not fit so many outputs, here and not in the first step.
+    void check_loss() const {
+        (void)loss_.value({}, {});
+        constexpr std::int32_t label = 0;
+        if (outputs() > 0)
+            (void)loss_.value(std::vector<float>(static_cast<std::size_t>(outputs())),
+                              std::span(&label, 1));
+    }
+
     void check_parameters(const char* what, std::size_t size) const {
         if (static_cast<std::int64_t>(size) != layout().size())
             throw invalid_option(std::string("sequential: the span of ") + what + " has " +

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "sotto/checkpoint/file_system.hpp"
+#include "sotto/checkpoint/group_folders.hpp"
 #include "sotto/checkpoint/published_model.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/strategies/meeting_place.hpp"
@@ -38,7 +39,7 @@ struct checkpoint_exchange {
 
     /// The folder of one group's models.
     std::filesystem::path folder_of(int group) const {
-        return folder / ("group-" + std::to_string(group));
+        return checkpoint::group_folder(folder, group);
     }
 
     template <transport Transport>

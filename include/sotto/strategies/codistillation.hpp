@@ -60,7 +60,8 @@ struct codistillation_groups {
 /// learns to say what the others say. Groups see each other's models as they were some steps ago,
 /// and wait for none.
 ///   math    gradient of phi(y, F(theta_i, x)) + weight x psi(q, F(theta_i, x)), q the mean over
-///           the other groups j of what F(theta_j as last seen, x) means to psi
+///           the other groups j of what F(theta_j as last seen, x) means to psi; an exchange may
+///           have other teachers, finished_models those of an earlier training
 ///   shape   ranks 0..N-1 form `count` groups of neighbours, as equal as can be; each reads a shard
 ///           of the data of its own but for the part in common, starts from parameters of its own,
 ///           shuffles by itself, and has its own steps, evaluations and checkpoints
@@ -69,7 +70,8 @@ struct codistillation_groups {
 ///           every `every` steps
 ///   cost    a pass forward a step and teacher; memory of a model for each, and for one more
 ///   errors  invalid_option, when it is bound: options that cannot be. A teacher that is missing,
-///           broken, old or worse is left out and never an error: see teacher_rules
+///           broken, old or worse is left out and never an error, unless the exchange says that it
+///           is: see teacher_rules
 ///   source  Anil et al. 2018, Large scale distributed neural network training through online
 ///           distillation, arXiv:1804.03235
 template <class GroupStrategy, class Loss = soft_cross_entropy,

@@ -16,10 +16,10 @@
 #include "sotto/checkpoint/published_model.hpp"
 #include "sotto/collectives/broadcast.hpp"
 #include "sotto/collectives/operation.hpp"
-#include "sotto/core/describe.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/layout.hpp"
 #include "sotto/data/sampler.hpp"
+#include "sotto/strategies/architecture_of.hpp"
 #include "sotto/strategies/guarded.hpp"
 #include "sotto/strategies/meeting_place.hpp"
 #include "sotto/strategies/model_groups.hpp"
@@ -56,13 +56,13 @@ public:
           groups_(place_of(options.groups, through)),
           plan_(options.groups.teachers, groups_, options.groups.seed),
           together_(through, members_of(options.groups, through), group_label),
-          desk_(plan_.teachers(), options.teachers),
+          desk_(exchanging::teachers(options.exchange, groups_, plan_), options.teachers),
           strategy_(options.strategy.bind(tensors_, together_)) {
         options.weight.check();
         if (speaks())
             exchange_.emplace(options.exchange.bind(meeting_place<Transport>{
-                groups_, plan_.teachers(), plan_.students(), tensors_, through,
-                options.groups.only < 0 ? speakers() : std::vector<int>()}));
+                groups_, exchanging::teachers(options.exchange, groups_, plan_), plan_.students(),
+                tensors_, through, options.groups.only < 0 ? speakers() : std::vector<int>()}));
     }
 
     group<Transport>& together() noexcept { return together_; }
@@ -271,12 +271,14 @@ private:
     }
 
     bool is_due(std::int64_t step) const noexcept {
+        if (exchanging::teachers_have_finished<exchange_options> && !has_looked_)
+            return step >= options_.groups.burn_in;
         return step > 0 && step % options_.groups.every == 0;
     }
 
     template <class Model>
     void exchange_models(task<Model>& job, std::span<const float> parameters) {
-        if (kind_.parameters.size() == 0) describe(job.model);
+        if (kind_.parameters.size() == 0) kind_ = architecture_of(job.model);
         if (exchange_) exchanging::listen(*exchange_, kind_);
         if (!is_due(job.step)) return;
         const std::int64_t interval = job.step / options_.groups.every;
@@ -291,20 +293,15 @@ private:
                                parameters, buffers, plan_.students(interval));
         if (job.step >= options_.groups.burn_in) {
             look();
-            desk_.begin_interval(job.step, plan_.teachers(interval));
+            desk_.begin_interval(job.step,
+                                 exchanging::teachers(options_.exchange, groups_, plan_, interval));
             memory_.said_of = -1;
         }
     }
 
-    template <class Model>
-    void describe(const Model& model) {
-        kind_.parameters = tensors_;
-        if constexpr (with_buffers<Model>) kind_.buffers = model.buffer_layout();
-        kind_.description = description().add("model", model).text();
-    }
-
     /// The leader looks for what is new; all of the group then have it.
     void look() {
+        has_looked_ = true;
         std::vector<notice> notices(desk_.size());
         if (exchange_)
             for (std::size_t i = 0; i < desk_.size(); ++i) {
@@ -380,6 +377,7 @@ private:
     detail::lesson_memory memory_;
     std::vector<float> values_;
     std::int64_t looks_ = 0, ends_ = 0;
+    bool has_looked_ = false;
     group_state strategy_;  // last: it refers to the group
 };
 

@@ -15,6 +15,7 @@
 #include "sotto/distillation/distillation_loss.hpp"
 #include "sotto/losses/cross_entropy.hpp"
 #include "sotto/models/gradient_source.hpp"
+#include "sotto/models/predict_with.hpp"
 
 namespace sotto {
 
@@ -43,22 +44,10 @@ struct lesson_memory {
     std::int64_t said_of = -1;              // the step of whose batch; -1: of none
 };
 
-/// What the model says as in an evaluation, with a teacher's parameters and buffers. A model whose
-/// predict takes no buffers lends its own place.
 template <predictor Model>
 std::span<const float> predict_as(Model& model, const teacher_view& teacher,
                                   const typename Model::batch_type& batch) {
-    if constexpr (requires { model.predict(teacher.parameters, teacher.buffers, batch); }) {
-        return model.predict(teacher.parameters, teacher.buffers, batch);
-    } else if constexpr (with_buffers<Model>) {
-        const std::vector<float> own(model.buffers().begin(), model.buffers().end());
-        std::ranges::copy(teacher.buffers, model.buffers().begin());
-        const auto said = model.predict(teacher.parameters, batch);
-        std::ranges::copy(own, model.buffers().begin());
-        return said;
-    } else {
-        return model.predict(teacher.parameters, batch);
-    }
+    return predict_with(model, teacher.parameters, teacher.buffers, batch);
 }
 
 /// The loss that a model learns by, of somebody's logits.

@@ -7,9 +7,11 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "sotto/checkpoint/published_model.hpp"
 #include "sotto/strategies/meeting_place.hpp"
+#include "sotto/strategies/model_groups.hpp"
 #include "sotto/transports/transport.hpp"
 
 namespace sotto {
@@ -33,6 +35,13 @@ using exchange_state =
 ///   bytes_sent() -> std::int64_t    of models to students, since it was bound; 0
 ///   finish(on_news)                 called by every `fit` last, where it waits for other groups:
 ///                                   calls on_news() whenever something comes of one
+/// Options may have more:
+///   teachers(groups) -> std::vector<int>
+///                                   whose models a group learns from, in every interval; those of
+///                                   its lesson_plan
+///   static constexpr bool finished  teachers are there before training begins and stay as they
+///                                   are: they are looked for before the first step that is taught,
+///                                   not an interval later
 ///   errors  look: mismatch, what is there is no such model; io_failure or malformed, it cannot be
 ///           read
 template <class E, class Transport>
@@ -78,6 +87,22 @@ std::int64_t bytes_sent(const State& state) {
     else
         return 0;
 }
+
+/// Whose models a group learns from, in some interval or in this one.
+template <class Exchange>
+std::vector<int> teachers(const Exchange& exchange, model_groups groups, const lesson_plan& plan,
+                          std::optional<std::int64_t> interval = std::nullopt) {
+    if constexpr (requires { exchange.teachers(groups); })
+        return exchange.teachers(groups);
+    else
+        return interval ? plan.teachers(*interval) : plan.teachers();
+}
+
+/// Teachers are there before training begins.
+template <class Exchange>
+inline constexpr bool teachers_have_finished = requires {
+    requires Exchange::finished;
+};
 
 /// `fit` ends for all groups together.
 template <class State>

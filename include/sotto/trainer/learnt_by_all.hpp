@@ -40,20 +40,32 @@ public:
           mean_(through, conducting::weighs_itself<State>),
           learnt_of_ranks_(static_cast<std::size_t>(through.size())) {}
 
-    /// How good the model is that all have together.
-    template <class Data>
-    evaluation evaluate(const Data& data) {
+    /// Calls use(parameters) for the model that all have together, whose buffers this rank's then
+    /// has; where ranks do not learn in step, for its own.
+    auto as_one(auto&& use) {
         if constexpr (in_step) {
             const std::uint64_t number = evaluations_++;
             return buffers_.with_mean(number, [&] {
                 std::span<const float> all = parameters_;
                 if constexpr (!Strategy::synchronous)
                     all = mean_.of(parameters_, conducting::weight(state_), number);
-                return evaluator_.shared(model_, all, data, transport_);
+                return use(all);
             });
         } else {
-            return evaluate_own(data);
+            buffers_.require_of_training(!state_.share().empty());
+            return use(parameters_);
         }
+    }
+
+    /// How good the model is that all have together.
+    template <class Data>
+    evaluation evaluate(const Data& data) {
+        return as_one([&](std::span<const float> parameters) {
+            if constexpr (in_step)
+                return evaluator_.shared(model_, parameters, data, transport_);
+            else
+                return evaluator_.alone(model_, parameters, data);
+        });
     }
 
     /// How good each rank's own is, where ranks learn in step.

@@ -202,6 +202,14 @@ public:
         return all_.evaluate_own(data);
     }
 
+    /// Calls use(model, parameters, ranks) with what evaluate measures: the model has the buffers,
+    /// too. Ranks that learn in step all call it, over `ranks`; of another strategy any one may.
+    auto with_evaluated(auto&& use) {
+        keeper_.require_whole_state();
+        transport_.at({.round = step_, .phase = "publishing"});
+        return all_.as_one([&](std::span<const float> all) { return use(model_, all, together_); });
+    }
+
     std::span<const float> parameters() const noexcept { return parameters_; }
     const layout& tensors() const noexcept { return model_.layout(); }
     const std::string& description() const noexcept { return description_; }

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -99,6 +100,50 @@ TEST_CASE("where all are damaged there is none, which is found in one look") {
     REQUIRE(publish(files, 50) == "");
     files.disk().names.at(file_name(50))->now.resize(100);
     CHECK_FALSE(read_published(files, "group", small()));
+}
+
+TEST_CASE("a survey tells of the newest whole model, and of what is newer and is not") {
+    memory_files files;
+    CHECK_FALSE(survey_published(files, "group").newest);
+    CHECK(survey_published(files, "group").kept == 0);
+    REQUIRE(publish(files, 50) == "");
+    REQUIRE(publish(files, 100, small(), 0.25) == "");
+    const published_survey whole = survey_published(files, "group");
+    REQUIRE(whole.newest);
+    CHECK(whole.newest->step == 100);
+    CHECK(whole.newest->label_loss == 0.25);
+    CHECK(whole.newest->group == "1");
+    CHECK(whole.newest->architecture == small().identity());
+    auto& newest = files.disk().names.at(file_name(100))->now;
+    CHECK(whole.bytes == std::ssize(newest));
+    CHECK(whole.kept == 2);
+    CHECK(whole.torn.empty());
+    newest.resize(newest.size() - 1);
+    const published_survey torn = survey_published(files, "group");
+    REQUIRE(torn.newest);
+    CHECK(torn.newest->step == 50);
+    CHECK(torn.kept == 2);
+    REQUIRE(torn.torn.size() == 1);
+    CHECK(torn.torn[0].step == 100);
+    CHECK(torn.torn[0].why.find("is damaged") != std::string::npos);
+    files.disk().names.at(file_name(50))->now.clear();
+    const published_survey none = survey_published(files, "group");
+    CHECK_FALSE(none.newest);
+    CHECK(none.torn.size() == 2);
+}
+
+TEST_CASE("a survey refuses what is no published model, and says where the system refused") {
+    memory_files files;
+    file_writer<memory_files> file(files, "group", 7, 2);
+    sotto::detail::file_plan plan;
+    plan.note("format", "sotto.checkpoint");
+    file.write_header(format_header(plan.finish()));
+    REQUIRE(file.finish());
+    CHECK_THROWS_WITH_AS(survey_published(files, "group"), doctest::Contains("no published model"),
+                         mismatch);
+    files.disk().look_fails_at = files.disk().looks;
+    CHECK_THROWS_WITH_AS(survey_published(files, "group"), doctest::Contains("cannot list 'group'"),
+                         io_failure);
 }
 
 TEST_CASE("models of another architecture are refused with both") {

@@ -17,6 +17,7 @@
 #include "sotto/models/mlp.hpp"
 #include "sotto/optimizers/momentum_sgd.hpp"
 #include "sotto/strategies/all_reduce.hpp"
+#include "sotto/strategies/architecture_of.hpp"
 #include "sotto/trainer/trainer.hpp"
 #include "sotto/transports/run_in_process.hpp"
 #include "support/folders.hpp"
@@ -178,7 +179,7 @@ TEST_CASE("what a teacher is to be left out for leaves the student as if alone")
     const scratch_folder folder("codistillation_bad"), none("codistillation_none");
     const auto alone = train(1, taught_in(none, {.every = 4, .only = 0}));
     models::mlp model{784, 12, 10};
-    checkpoint::architecture kind{model.layout(), {}, description().add("model", model).text()};
+    checkpoint::architecture kind = architecture_of(model);
     std::vector<float> weights(static_cast<std::size_t>(kind.parameters.size()));
     checkpoint::posix_files files;
     const auto publish = [&] {

@@ -1,0 +1,186 @@
+// Lists the models that groups have published for each other, and whether they can be read.
+
+#include <sotto/checkpoint/digest.hpp>
+#include <sotto/checkpoint/file_system.hpp>
+#include <sotto/checkpoint/generations.hpp>
+#include <sotto/checkpoint/group_folders.hpp>
+#include <sotto/checkpoint/published_model.hpp>
+#include <sotto/core/errors.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <exception>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+namespace {
+
+namespace checkpoint = sotto::checkpoint;
+
+constexpr const char* usage =
+    "usage: sotto_teachers FOLDER\n"
+    "\n"
+    "Lists the models in FOLDER, which groups publish for each other to learn from\n"
+    "(checkpoint_exchange, publish) or which are finished (finished_models): of each group a line\n"
+    "about its newest whole model. Every byte of that is read and checked.\n"
+    "\n"
+    "  step          of those who trained it\n"
+    "  loss          of labels, lately, on what they trained on\n"
+    "  written       how long ago\n"
+    "  kept          models in the group's folder\n"
+    "  architecture  the first digits of its digest: models learn only from others of the same\n"
+    "\n"
+    "and at the end one of\n"
+    "\n"
+    "  whole\n"
+    "  torn: ...     a newer model is not whole: readers take the one before it, if there is one\n"
+    "  unreadable: ...\n"
+    "  no model\n"
+    "  other architecture than group-N, the first in the list that has one\n"
+    "\n"
+    "The exit status is 0 where all are whole, 1 where something is not or there is no group, and\n"
+    "2 where FOLDER cannot be listed or was not given.\n";
+
+/// One line of text: what files say may hold anything.
+std::string on_a_line(std::string text) {
+    for (char& c : text)
+        if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
+    return text;
+}
+
+std::string with_unit(double value, const char* unit) {
+    char text[64];
+    std::snprintf(text, sizeof text, value < 10.0 ? "%.1f %s" : "%.0f %s", value, unit);
+    return text;
+}
+
+std::string in_bytes(std::int64_t bytes) {
+    const auto value = static_cast<double>(bytes);
+    if (bytes < 1024) return std::to_string(bytes) + " B";
+    if (value < 1024.0 * 1024.0) return with_unit(value / 1024.0, "KiB");
+    if (value < 1024.0 * 1024.0 * 1024.0) return with_unit(value / (1024.0 * 1024.0), "MiB");
+    return with_unit(value / (1024.0 * 1024.0 * 1024.0), "GiB");
+}
+
+/// Where clocks differ a file may be newer than now.
+std::string ago(double seconds) {
+    seconds = std::max(seconds, 0.0);
+    if (seconds < 120.0) return std::to_string(static_cast<int>(seconds)) + " s ago";
+    if (seconds < 7200.0) return with_unit(seconds / 60.0, "min ago");
+    if (seconds < 172800.0) return with_unit(seconds / 3600.0, "h ago");
+    return with_unit(seconds / 86400.0, "days ago");
+}
+
+/// What is in the folder of one group.
+struct line {
+    int group = 0;
+    checkpoint::published_survey found{};
+    std::string unreadable{};  // why
+    std::string written = "unknown";
+};
+
+line look_at(checkpoint::posix_files& files, const std::filesystem::path& folder, int group) {
+    line about{.group = group};
+    const auto own = checkpoint::group_folder(folder, group);
+    try {
+        about.found = checkpoint::survey_published(files, own);
+    } catch (const sotto::error& e) {
+        about.unreadable = e.what();
+    }
+    if (!about.found.newest) return about;
+    std::error_code why;
+    const auto when = std::filesystem::last_write_time(
+        own / checkpoint::file_name(about.found.newest->step), why);
+    if (!why) {
+        const std::chrono::duration<double> age =
+            std::filesystem::file_time_type::clock::now() - when;
+        about.written = ago(age.count());
+    }
+    return about;
+}
+
+/// `first` is the group that others are compared with.
+std::string health_of(const line& about, const line* first) {
+    if (!about.unreadable.empty()) return "unreadable: " + about.unreadable;
+    const auto& [newest, bytes, kept, torn] = about.found;
+    std::string health;
+    if (!torn.empty())
+        health = "torn: step " + std::to_string(torn.front().step) + " is not whole, " +
+                 (newest ? "this is the newest that is" : "and none is");
+    else if (!newest)
+        return "no model";
+    if (newest && newest->architecture != first->found.newest->architecture)
+        health += (health.empty() ? "" : "; ") +
+                  ("other architecture than group-" + std::to_string(first->group));
+    return health.empty() ? "whole" : health;
+}
+
+void print(const line& about, const std::string& health) {
+    std::printf("group-%d", about.group);
+    if (about.found.newest) {
+        const auto& facts = *about.found.newest;
+        char loss[40] = "unknown";
+        if (std::isfinite(facts.label_loss))
+            std::snprintf(loss, sizeof loss, "%.4g", facts.label_loss);
+        std::printf("  step %lld  loss %s  written %s  %lld kept  %s  architecture %s",
+                    static_cast<long long>(facts.step), loss, about.written.c_str(),
+                    static_cast<long long>(about.found.kept), in_bytes(about.found.bytes).c_str(),
+                    checkpoint::hex(facts.architecture).substr(0, 8).c_str());
+    }
+    std::printf("  %s\n", on_a_line(health).c_str());
+}
+
+int list(const std::filesystem::path& folder) {
+    checkpoint::posix_files files;
+    std::error_code why;
+    const auto groups = checkpoint::groups_in(files, folder, why);
+    if (why) {
+        std::fprintf(stderr, "sotto_teachers: cannot list '%s': %s\n", folder.c_str(),
+                     why.message().c_str());
+        return 2;
+    }
+    if (groups.empty()) {
+        std::fprintf(stderr,
+                     "sotto_teachers: there are no groups in '%s'; expected folders group-0, "
+                     "group-1, ...\n",
+                     folder.c_str());
+        return 1;
+    }
+    std::vector<line> lines;
+    for (const int group : groups) lines.push_back(look_at(files, folder, group));
+    const auto first = std::ranges::find_if(
+        lines, [](const line& about) { return about.found.newest.has_value(); });
+    bool are_whole = true;
+    for (const line& about : lines) {
+        const std::string health = health_of(about, first == lines.end() ? nullptr : &*first);
+        are_whole = are_whole && health == "whole";
+        print(about, health);
+    }
+    return are_whole ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    const std::string_view given = argc > 1 ? argv[1] : "";
+    if (argc == 2 && (given == "-h" || given == "--help")) return std::fputs(usage, stdout), 0;
+    if (argc != 2 || given.empty() || given[0] == '-') {
+        const std::string_view odd = argc > 2 && !given.starts_with('-') ? argv[2] : given;
+        std::fprintf(stderr, "sotto_teachers: one folder was expected, not '%.*s'\n%s",
+                     static_cast<int>(odd.size()), odd.data(), usage);
+        return 2;
+    }
+    try {
+        return list(given);
+    } catch (const std::exception& e) {
+        std::fprintf(stderr, "sotto_teachers: %s\n", e.what());
+        return 2;
+    }
+}

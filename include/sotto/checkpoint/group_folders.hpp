@@ -1,0 +1,45 @@
+#pragma once
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+#include "sotto/checkpoint/file_system.hpp"
+
+namespace sotto::checkpoint {
+
+// A folder in which groups meet has one for the models of each: FOLDER/group-0, FOLDER/group-1, ...
+
+inline constexpr std::string_view group_prefix = "group-";
+
+inline std::filesystem::path group_folder(const std::filesystem::path& folder, int group) {
+    return folder / std::string(group_prefix).append(std::to_string(group));
+}
+
+/// The group of such a name; nothing for other names.
+inline std::optional<int> group_of(std::string_view name) {
+    if (!name.starts_with(group_prefix)) return std::nullopt;
+    const std::string_view digits = name.substr(group_prefix.size());
+    int group = 0;
+    const auto [end, why] = std::from_chars(digits.data(), digits.data() + digits.size(), group);
+    if (why != std::errc{} || group < 0 || std::to_string(group) != digits) return std::nullopt;
+    return group;
+}
+
+/// The groups that have a folder in this one, ascending.
+template <file_system Files>
+std::vector<int> groups_in(Files& files, const std::filesystem::path& folder,
+                           std::error_code& why) {
+    std::vector<int> groups;
+    for (const std::string& name : files.list(folder, why))
+        if (const auto group = group_of(name)) groups.push_back(*group);
+    std::ranges::sort(groups);
+    return groups;
+}
+
+}  // namespace sotto::checkpoint

@@ -1,0 +1,102 @@
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "sotto/core/errors.hpp"
+#include "sotto/core/xxhash.hpp"
+#include "sotto/losses/loss.hpp"
+#include "sotto/losses/surprise.hpp"
+
+namespace sotto {
+
+/// Cross-entropy whose targets are smoothed towards frequencies of the outputs, as those of labels
+/// in the data (unigram smoothing):
+/// `smoothed_cross_entropy{.smoothing = 0.1, .towards = frequencies_of(data, 10)}`. Towards equal
+/// ones it is cross_entropy with label_smoothing.
+///   math    p = softmax(z);  target t = (1 - s) onehot(y) + s f, s the smoothing and f the
+///           frequencies
+///           loss = mean of -sum t log p = log(sum exp z) - sum t z
+///           gradient = (p - t) / examples
+///   cost    a multiplication an output more than cross_entropy
+///   errors  invalid_option: smoothing outside [0, 1); frequencies that are not one for each
+///           output, negative or infinite, or whose sum is further than 1e-6 from 1; else as every
+///           loss. Ranks that train together are given the same frequencies: others are a mismatch
+///   source  as a baseline: Anil et al. 2018, arXiv:1804.03235; unigrams as what outputs are
+///           smoothed towards: Pereyra et al. 2017, Regularizing neural networks by penalizing
+///           confident output distributions, arXiv:1701.06548
+struct smoothed_cross_entropy {
+    double smoothing = 0.1;         // in [0, 1): the part of each target that is not its label's
+    std::vector<double> towards{};  // frequencies of the outputs, whose sum is 1
+
+    double value(std::span<const float> logits, std::span<const std::int32_t> labels) const {
+        check(logits.size(), labels.size());
+        return detail::surprise(name, logits, labels, [this](auto row, auto label, float top) {
+            return wanted(row, label, top);
+        });
+    }
+
+    double gradient(std::span<const float> logits, std::span<const std::int32_t> labels,
+                    std::span<float> out) const {
+        check(logits.size(), labels.size());
+        return detail::surprise_gradient(
+            name, logits, labels, out,
+            [this](auto row, auto label, float top) { return wanted(row, label, top); },
+            [this](std::size_t j, std::size_t label, std::size_t) {
+                return (j == label ? 1.0 - smoothing : 0.0) + smoothing * towards[j];
+            });
+    }
+
+    /// Of frequencies a digest, since there may be tens of thousands.
+    void describe(auto&& field) const {
+        field("smoothing", smoothing);
+        field("frequencies", static_cast<std::uint64_t>(towards.size()));
+        field("digest", static_cast<std::uint64_t>(
+                            XXH3_64bits(towards.data(), towards.size() * sizeof(double))));
+    }
+
+private:
+    static constexpr const char* name = "smoothed_cross_entropy";
+
+    static void refuse(const std::string& what, const std::string& expected) {
+        throw invalid_option(std::string(name) + ": " + what + "; expected " + expected);
+    }
+
+    void check(std::size_t logits, std::size_t labels) const {
+        if (!(smoothing >= 0.0 && smoothing < 1.0))
+            refuse("smoothing is " + std::to_string(smoothing), "at least 0 and below 1");
+        if (towards.empty())
+            refuse("towards has no frequencies", "one for each output, see frequencies_of");
+        double sum = 0.0;
+        for (std::size_t j = 0; j < towards.size(); ++j) {
+            if (!(towards[j] >= 0.0 && std::isfinite(towards[j])))
+                refuse("the frequency of output " + std::to_string(j) + " is " +
+                           std::to_string(towards[j]),
+                       "at least 0 and finite");
+            sum += towards[j];
+        }
+        if (!(std::abs(sum - 1.0) <= 1e-6))
+            refuse("the sum of all frequencies is " + std::to_string(sum), "1");
+        if (labels > 0 && logits % labels == 0 && logits / labels != towards.size())
+            refuse("towards has " + std::to_string(towards.size()) + " frequencies",
+                   std::to_string(logits / labels) + ", one for each output");
+    }
+
+    // sum t (z - top)
+    double wanted(std::span<const float> row, std::size_t label, float top) const {
+        double sum = (1.0 - smoothing) * (row[label] - top);
+        if (smoothing > 0.0) {
+            double all = 0.0;  // an output that never occurs counts for nothing, however small
+            for (std::size_t j = 0; j < row.size(); ++j)
+                if (towards[j] > 0.0) all += towards[j] * (row[j] - top);
+            sum += smoothing * all;
+        }
+        return sum;
+    }
+};
+
+}  // namespace sotto

@@ -1,0 +1,196 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "sotto/core/errors.hpp"
+#include "sotto/data/dataset.hpp"
+#include "sotto/distillation/softened.hpp"
+#include "sotto/losses/loss.hpp"
+#include "sotto/models/gradient_source.hpp"
+#include "sotto/models/predict_with.hpp"
+
+namespace sotto {
+
+/// One training of a model: what it learnt, and what it keeps besides (running statistics).
+struct ensemble_member {
+    std::vector<float> parameters{};
+    std::vector<float> buffers{};
+};
+
+/// How good an ensemble is on some labels.
+struct ensemble_scores {
+    double log_loss = 0.0;  // mean of -log of what it gives to the labels
+    double accuracy = 0.0;  // the part of the labels that are likeliest to it; NaN without labels
+    std::int64_t labels = 0;
+};
+
+/// Several trainings of one model, asked together: `ensemble both{model, {{a, {}}, {b, {}}}}`.
+///   math    p = 1/n sum of softmax(logits of member k): the mean of probabilities, so that its
+///           log-loss is at most the mean of its members'
+///   shape   labels x outputs(), row-major: a sequence has a distribution at each of its positions
+///   cost    a pass forward a member, as in evaluation: without dropout, with its own running
+///           statistics. Memory of the members, and of the predictions of a batch; no allocation
+///           once the largest was seen
+///   errors  invalid_option: no members, or one that does not fit the model; whatever the model's
+///           predict refuses; labels that are no outputs, where they are asked for
+/// It refers to the model, which must outlive it and may be used meanwhile.
+template <class Model>
+class ensemble {
+    static_assert(predictor<Model>,
+                  "ensemble: the model must be a predictor: it needs outputs(), forward, backward, "
+                  "predict(parameters, batch), and batches with labels()");
+
+public:
+    using batch_type = typename Model::batch_type;
+
+    ensemble(Model& model, std::vector<ensemble_member> members)
+        : model_(model), members_(std::move(members)) {
+        if (members_.empty())
+            throw invalid_option("ensemble: there are no members; expected at least 1");
+        std::size_t buffers = 0;
+        if constexpr (with_buffers<Model>) buffers = model.buffers().size();
+        for (std::size_t k = 0; k < members_.size(); ++k) {
+            require(k, "parameters", members_[k].parameters.size(),
+                    static_cast<std::size_t>(model.layout().size()));
+            require(k, "buffers", members_[k].buffers.size(), buffers);
+        }
+    }
+
+    std::int64_t size() const noexcept { return static_cast<std::int64_t>(members_.size()); }
+    std::int64_t outputs() const { return model_.outputs(); }
+
+    /// Probabilities; valid until the next call.
+    std::span<const float> predict(const batch_type& batch) {
+        begin(batch);
+        for (const ensemble_member& member : members_) ask(member, batch, [](auto&&...) {});
+        return mean_;
+    }
+
+    /// The same for a whole data set, in its order: what churn_between compares.
+    template <dataset Data>
+    std::vector<float> predict(const Data& data, std::int64_t batch_size = 256) {
+        std::vector<float> all;
+        read(data, batch_size, [&](const batch_type& batch) {
+            const auto said = predict(batch);
+            all.insert(all.end(), said.begin(), said.end());
+        });
+        return all;
+    }
+
+    ensemble_scores evaluate(const batch_type& batch) {
+        sums total;
+        add(total, batch);
+        return total.mean();
+    }
+
+    template <dataset Data>
+    ensemble_scores evaluate(const Data& data, std::int64_t batch_size = 256) {
+        sums total;
+        read(data, batch_size, [&](const batch_type& batch) { add(total, batch); });
+        return total.mean();
+    }
+
+private:
+    struct sums {
+        double surprise = 0.0;
+        std::int64_t right = 0, labels = 0;
+
+        ensemble_scores mean() const noexcept {
+            const double count = static_cast<double>(labels);
+            return {labels == 0 ? 0.0 : surprise / count,
+                    labels == 0 ? std::numeric_limits<double>::quiet_NaN()
+                                : static_cast<double>(right) / count,
+                    labels};
+        }
+    };
+
+    static void require(std::size_t member, const char* what, std::size_t found,
+                        std::size_t expected) {
+        if (found != expected)
+            throw invalid_option("ensemble: member " + std::to_string(member) + " has " +
+                                 std::to_string(found) + " " + what + "; expected " +
+                                 std::to_string(expected) + ", as the model has");
+    }
+
+    void begin(const batch_type& batch) {
+        mean_.assign(batch.labels().size() * static_cast<std::size_t>(outputs()), 0.0f);
+    }
+
+    /// Adds what a member says to the mean; sees(row, logits, p) of each row, p being the
+    /// distribution of these logits.
+    template <class Sees>
+    void ask(const ensemble_member& member, const batch_type& batch, Sees sees) {
+        const auto logits = predict_with(model_, member.parameters, member.buffers, batch);
+        const auto width = static_cast<std::size_t>(outputs());
+        const double share = 1.0 / static_cast<double>(members_.size());
+        for (std::size_t i = 0; i < batch.labels().size(); ++i) {
+            const auto row = logits.subspan(i * width, width);
+            const detail::softened p(row, 1.0);
+            for (std::size_t j = 0; j < width; ++j)
+                mean_[i * width + j] += static_cast<float>(share * std::exp(p.log(row[j])));
+            sees(i, row, p);
+        }
+    }
+
+    /// log(exp a + exp b).
+    static double log_sum(double a, double b) noexcept {
+        if (a < b) std::swap(a, b);
+        return std::isinf(b) ? a : a + std::log1p(std::exp(b - a));
+    }
+
+    /// Logarithms are summed as such: a label that is as good as impossible has a loss all the
+    /// same, not an infinite one.
+    void add(sums& total, const batch_type& batch) {
+        begin(batch);
+        const std::span<const std::int32_t> labels = batch.labels();
+        detail::checked_outputs("ensemble", mean_, labels);
+        logs_.assign(labels.size(), -std::numeric_limits<double>::infinity());
+        for (const ensemble_member& member : members_)
+            ask(member, batch,
+                [&](std::size_t i, std::span<const float> row, const detail::softened& p) {
+                    logs_[i] = log_sum(logs_[i], p.log(row[static_cast<std::size_t>(labels[i])]));
+                });
+        const double whole = std::log(static_cast<double>(members_.size()));
+        const auto width = static_cast<std::size_t>(outputs());
+        for (std::size_t i = 0; i < labels.size(); ++i) {
+            const auto row = std::span<const float>(mean_).subspan(i * width, width);
+            total.surprise += whole - logs_[i];
+            total.right += std::max_element(row.begin(), row.end()) - row.begin() == labels[i];
+        }
+        total.labels += static_cast<std::int64_t>(labels.size());
+    }
+
+    template <class Data, class Use>
+    void read(const Data& data, std::int64_t batch_size, Use use) {
+        static_assert(std::is_same_v<typename Data::batch_type, batch_type>,
+                      "ensemble: the data set's batch_type is not the one that the model reads");
+        if (batch_size < 1)
+            throw invalid_option("ensemble: batch_size is " + std::to_string(batch_size) +
+                                 "; expected at least 1");
+        std::vector<std::int64_t> indices;
+        for (std::int64_t from = 0, size = data.size(); from < size; from += batch_size) {
+            indices.clear();
+            for (std::int64_t i = from; i < std::min(size, from + batch_size); ++i)
+                indices.push_back(i);
+            data.gather(std::span<const std::int64_t>(indices), batch_);
+            use(batch_);
+        }
+    }
+
+    Model& model_;
+    std::vector<ensemble_member> members_;
+    std::vector<float> mean_;   // probabilities of the last batch
+    std::vector<double> logs_;  // of those of its labels, summed over members
+    batch_type batch_;          // of a data set
+};
+
+}  // namespace sotto

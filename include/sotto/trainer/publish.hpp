@@ -1,0 +1,82 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <limits>
+#include <span>
+#include <string>
+
+#include "sotto/checkpoint/file_system.hpp"
+#include "sotto/checkpoint/generations.hpp"
+#include "sotto/checkpoint/group_folders.hpp"
+#include "sotto/checkpoint/published_model.hpp"
+#include "sotto/core/errors.hpp"
+#include "sotto/models/gradient_source.hpp"
+#include "sotto/strategies/architecture_of.hpp"
+#include "sotto/strategies/strategy.hpp"
+#include "sotto/trainer/saving.hpp"
+#include "sotto/trainer/trainer.hpp"
+#include "sotto/transports/transport.hpp"
+
+namespace sotto {
+
+struct publish_options {
+    /// Of what it was trained on, for those who list models: fit_report has it. Not known: NaN.
+    double label_loss = std::numeric_limits<double>::quiet_NaN();
+    std::int64_t keep = 2;  // of its predecessors in the folder the newest stay, with it so many
+};
+
+/// Publishes the model that a trainer holds for others to learn from, in FOLDER/group-GROUP: a
+/// teacher for finished_models or, while others train, for checkpoint_exchange. It is what evaluate
+/// measures: the mean of ranks' parameters, where these differ, and of their models' buffers. Ranks
+/// that learn in step all call it, and the first writes; of another strategy one rank calls it.
+///   wire    as checkpoint::publish_model
+///   cost    the others wait while the first one writes, for no longer than the transport's timeout
+///   errors  the same on all ranks: io_failure, the file could not be written: what was there still
+///           is; invalid_option: a group below 0, a keep below 1, names that cannot be written
+/// Returns the file.
+template <class Model, class Strategy, class Transport,
+          checkpoint::file_system Files = checkpoint::posix_files>
+std::filesystem::path publish(trainer<Model, Strategy, Transport>& from,
+                              const std::filesystem::path& folder, int group,
+                              publish_options options = {}, Files files = {}) {
+    if (group < 0)
+        throw invalid_option("publish: group is " + std::to_string(group) +
+                             "; expected at least 0");
+    if (options.keep < 1)
+        throw invalid_option("publish: keep is " + std::to_string(options.keep) +
+                             "; expected at least 1");
+    const std::filesystem::path place = checkpoint::group_folder(folder, group);
+    const std::int64_t step = from.step();
+    from.with_evaluated([&](auto& model, std::span<const float> parameters, auto& ranks) {
+        const auto write = [&] {
+            std::span<const float> buffers;
+            if constexpr (with_buffers<Model>) buffers = model.buffers();
+            const checkpoint::architecture kind = architecture_of(model);
+            const std::string problem =
+                checkpoint::publish_model(files, place, kind,
+                                          {.step = step,
+                                           .label_loss = options.label_loss,
+                                           .group = std::to_string(group),
+                                           .architecture = kind.identity()},
+                                          parameters, buffers, options.keep);
+            if (!problem.empty()) throw io_failure("publish: " + problem);
+        };
+        if constexpr (conducting::in_step<Strategy>) {
+            detail::tidings told;
+            try {
+                if (ranks.rank() == 0) write();
+            } catch (const error& e) {
+                told.fail(e.code(), e.what());
+            }
+            detail::give_to_all(ranks, told,
+                                {channels::checkpoint, 8, static_cast<std::uint64_t>(step)});
+            told.raise_if_failed(ranks);
+        } else {
+            write();
+        }
+    });
+    return place / checkpoint::file_name(step);
+}
+
+}  // namespace sotto
