@@ -467,6 +467,7 @@ set(sotto_models_headers
     include/sotto/data/idx.hpp
     include/sotto/data/labelled_batch.hpp
     include/sotto/data/labelled_set.hpp
+    include/sotto/data/noisy_labels.hpp
     include/sotto/data/pen.hpp
     include/sotto/data/read_cifar10.hpp
     include/sotto/data/read_file.hpp

@@ -33,9 +33,9 @@ struct byte_scale {
 };
 
 /// Examples with labels in memory, as floats or as bytes that become floats when they are read. A
-/// data set in the sense of sotto::dataset. Copies, and the parts made by take and subset, share
-/// the memory, which nothing changes. All bytes mean the same, or those of each channel by a scale
-/// of their own.
+/// data set in the sense of sotto::dataset. Copies, and what take, subset and with_labels make,
+/// share the memory, which nothing changes. All bytes mean the same, or those of each channel by a
+/// scale of their own.
 ///   cost    1 or 4 bytes a value;  gather: one pass over the batch, no allocation once the largest
 ///           was seen
 ///   errors  invalid_option: a shape without elements, a number of values that is not labels x
@@ -67,7 +67,7 @@ public:
     /// One more than the largest label of the whole memory: parts of one set agree on it.
     std::int64_t classes() const noexcept { return classes_; }
 
-    std::int32_t label(std::int64_t index) const { return memory_->labels[place(index)]; }
+    std::int32_t label(std::int64_t index) const { return labels()[place(index)]; }
 
     /// The stored bytes of an example; empty when floats are stored.
     std::span<const std::uint8_t> bytes(std::int64_t index) const {
@@ -86,7 +86,7 @@ public:
                 std::copy_n(memory_->floats.data() + at * n, n, to.data());
             else
                 translate(memory_->bytes.data() + at * n, to);
-            batch.labels()[i] = memory_->labels[at];
+            batch.labels()[i] = labels()[at];
         }
     }
 
@@ -112,6 +112,27 @@ public:
         part.first_ = 0;
         part.size_ = static_cast<std::int64_t>(indices.size());
         return part;
+    }
+
+    /// The same examples with other labels, one for each; classes() may grow. 4 bytes an example of
+    /// the whole memory. Of an example that occurs twice both get the later one.
+    ///   errors  invalid_option: another number of labels; a negative one
+    labelled_set with_labels(std::span<const std::int32_t> labels) const {
+        if (std::ssize(labels) != size_)
+            throw invalid_option("labelled_set: " + std::to_string(labels.size()) +
+                                 " labels for " + std::to_string(size_) + " examples");
+        auto all = std::make_shared<std::vector<std::int32_t>>(this->labels());
+        labelled_set changed = *this;
+        for (std::int64_t i = 0; i < size_; ++i) {
+            const std::int32_t label = labels[static_cast<std::size_t>(i)];
+            if (label < 0)
+                throw invalid_option("labelled_set: example " + std::to_string(i) + " has label " +
+                                     std::to_string(label) + "; expected at least 0");
+            (*all)[place(i)] = label;
+            changed.classes_ = std::max(changed.classes_, std::int64_t{label} + 1);
+        }
+        changed.labels_ = std::move(all);
+        return changed;
     }
 
 private:
@@ -173,6 +194,10 @@ private:
         }
     }
 
+    const std::vector<std::int32_t>& labels() const noexcept {
+        return labels_ ? *labels_ : memory_->labels;
+    }
+
     std::size_t width() const noexcept { return static_cast<std::size_t>(shape_.size()); }
 
     std::size_t place(std::int64_t index) const {
@@ -188,6 +213,7 @@ private:
     std::int64_t size_ = 0;
     std::int64_t classes_ = 0;
     std::shared_ptr<const memory> memory_;
+    std::shared_ptr<const std::vector<std::int32_t>> labels_;  // null: those of the memory
     std::shared_ptr<const std::vector<std::size_t>> places_;  // null: the examples lie in order
 };
 
