@@ -1,6 +1,6 @@
-// Groups that train a model each, side by side, and learn from what the others' models say: as these
-// were some steps ago, so that groups talk to each other rarely and wait for nobody. A part of the
-// labels is wrong, which a model alone learns by heart; models that teach each other do so less.
+// Groups that train a model each, side by side, and learn from what the others' models say: as
+// these were some steps ago, so that groups talk to each other rarely and wait for nobody. A part of
+// the labels is wrong, which a model alone learns by heart; models that teach each other do so less.
 
 #include <sotto/sotto.hpp>
 #include <sotto/trainer/joined_ranks.hpp>
@@ -30,7 +30,7 @@ struct settings {
                 report = "codistillation.html";
     double rate = 0.05, density = 0.01, temperature = 1.0, weight = 1.0, common = 0.0, noise = 0.3,
            margin = 1.0;
-    std::int64_t steps = 1500, scale = 500, age_max = 0;
+    std::int64_t steps = 1500, scale = 500, age_max = -1;
     bool compare = true, quick = false;
     sotto::codistillation_groups groups{.burn_in = 100};
     sotto::training_options training{.batch_size = 32};
@@ -307,8 +307,8 @@ int main(int argc, char** argv) {
                    "Steps until a ramped weight is whole, or a decayed one is half")
         ->check(examples::at_least_one);
     app.add_option("--age-max", s.age_max,
-                   "Steps after which a teacher's model is too old; 0: never")
-        ->check(examples::number_from(0, 1e9));
+                   "Steps after which a teacher's model is too old; 0: never; -1: 20 exchanges")
+        ->check(examples::number_from(-1, 1e9));
     app.add_option("--margin", s.margin,
                    "By how much a teacher's loss may be worse than its student's")
         ->check(examples::number_from(0.0, 1e6));

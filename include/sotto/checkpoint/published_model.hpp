@@ -53,19 +53,29 @@ struct architecture {
     }
 };
 
+/// How another group's model did, lately, on the data of the group that publishes.
+struct judgement {
+    int group = 0;
+    double label_loss = 0.0;
+
+    friend bool operator==(const judgement&, const judgement&) = default;
+};
+
 /// What is known of a published model without reading its weights.
 struct published_facts {
     std::int64_t step = 0;    // of those who trained it
     double label_loss = 0.0;  // lately, on what it trains on; not finite where that is not known
     std::string group{};      // who they are
     digest architecture{};
+    std::vector<judgement> judged{};  // of those whose models it has seen
 };
 
 /// A model as it was at some step, for others to read: all of its function and nothing of how it is
 /// trained. Beside it in the folder are its predecessors, of which all but the newest `keep` go.
 ///   wire    a safetensors file as file_writer writes it: parameters/NAME, then buffers/rank0/NAME;
 ///           metadata format = sotto.model, format.version = 1, step, label_loss, group,
-///           architecture, digests. It appears whole or not at all
+///           architecture, judged if there is any ("GROUP:LOSS ..."), digests. It appears whole or
+///           not at all
 ///   cost    the model once, synced; nothing is read
 ///   errors  the answer says what failed, and is empty where nothing did; what was there still is
 template <file_system Files>
@@ -83,15 +93,23 @@ std::string publish_model(Files& files, const std::filesystem::path& folder,
     };
     const auto of_parameters = fields_of(kind.parameters, parameters);
     const auto of_buffers = fields_of(kind.buffers, buffers);
-    char loss[40];
-    std::snprintf(loss, sizeof loss, "%.17g", facts.label_loss);
+    const auto written = [](double value) {
+        char text[40];
+        std::snprintf(text, sizeof text, "%.17g", value);
+        return std::string(text);
+    };
+    std::string judged;
+    for (const judgement& one : facts.judged)
+        judged += (judged.empty() ? "" : " ") + std::to_string(one.group) + ":" +
+                  written(one.label_loss);
     sotto::detail::file_plan plan;
     plan.note("format", "sotto.model");
     plan.note("format.version", "1");
     plan.note("step", std::to_string(facts.step));
-    plan.note("label_loss", loss);
+    plan.note("label_loss", written(facts.label_loss));
     plan.note("group", facts.group);
     plan.note("architecture", hex(facts.architecture));
+    if (!judged.empty()) plan.note("judged", judged);
     plan.add("parameters", of_parameters, sotto::detail::digest_of(of_parameters));
     plan.add(buffers_section(0), of_buffers, sotto::detail::digest_of(of_buffers));
     file_writer<Files> file(files, folder, facts.step, keep);
@@ -117,6 +135,22 @@ bool read_number(const std::string* text, Number& into) {
     return why == std::errc{} && end == text->data() + text->size();
 }
 
+/// "GROUP:LOSS GROUP:LOSS"; nothing for other texts.
+inline std::optional<std::vector<judgement>> read_judgements(std::string_view text) {
+    std::vector<judgement> all;
+    while (!text.empty()) {
+        const std::string_view one = text.substr(0, text.find(' '));
+        text.remove_prefix(std::min(one.size() + 1, text.size()));
+        const std::string group(one.substr(0, one.find(':')));
+        const std::string loss(one.substr(std::min(group.size() + 1, one.size())));
+        judgement read;
+        if (!read_number(&group, read.group) || !read_number(&loss, read.label_loss))
+            return std::nullopt;
+        all.push_back(read);
+    }
+    return all;
+}
+
 /// What a whole file says it is.
 ///   errors  mismatch: it is no published model, or of a version that is not known here
 template <file_system Files>
@@ -138,6 +172,11 @@ published_facts facts_of(const file_reader<Files>& file) {
     if (!read_number(header.metadata_named("label_loss"), facts.label_loss))
         refuse("label_loss", "a number");
     if (const std::string* group = header.metadata_named("group")) facts.group = *group;
+    if (const std::string* text = header.metadata_named("judged")) {
+        const auto judged = read_judgements(*text);
+        if (!judged) refuse("judged", "groups and losses as 0:1.5 2:1.25");
+        facts.judged = *judged;
+    }
     const std::string* identity = header.metadata_named("architecture");
     const auto read = identity ? digest_of_hex(*identity) : std::nullopt;
     if (!read) refuse("architecture", "32 hexadecimal digits");

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -56,7 +57,8 @@ public:
           groups_(place_of(options.groups, through)),
           plan_(options.groups.teachers, groups_, options.groups.seed),
           together_(through, members_of(options.groups, through), group_label),
-          desk_(exchanging::teachers(options.exchange, groups_, plan_), options.teachers),
+          desk_(exchanging::teachers(options.exchange, groups_, plan_), rules_of(options),
+                groups_.own),
           strategy_(options.strategy.bind(tensors_, together_)) {
         options.weight.check();
         if (speaks())
@@ -101,7 +103,7 @@ public:
             task<std::remove_cvref_t<decltype(student)>> lesson{student, job.batch, job.examples,
                                                                 job.step, job.epoch};
             round_report report = strategy_.round(lesson, parameters);
-            add_lesson(report, student.had(), weight, job.step);
+            add_lesson(report, student.had(), weight, job.step, job.epoch);
             return report;
         };
         round_report report;
@@ -185,6 +187,7 @@ private:
         std::int64_t step = -1;
         std::int64_t is_new = 0;
         std::int64_t refusal = 0;
+        std::uint64_t judged = 0;  // the loss of this group's model on its data, a double
         std::array<char, 1000> details{};
     };
     static_assert(std::has_unique_object_representations_v<notice>);
@@ -195,6 +198,12 @@ private:
         if (asked.only >= 0) return {asked.only, asked.count};
         return {static_cast<int>(std::int64_t{through.rank()} * asked.count / through.size()),
                 asked.count};
+    }
+
+    static teacher_rules rules_of(const Options& options) {
+        options.teachers.check();
+        return options.teachers.of_exchanges(options.groups.every,
+                                             exchanging::teachers_have_finished<exchange_options>);
     }
 
     static std::vector<int> members_of(const typename Options::group_options& asked,
@@ -231,8 +240,9 @@ private:
         return strategy_.share().count > 0 && strategy_.share().index == 0;
     }
 
-    void add_lesson(round_report& report, const lesson& had, double weight, std::int64_t step) {
-        if (report.examples > 0) desk_.student(had.label_loss);
+    void add_lesson(round_report& report, const lesson& had, double weight, std::int64_t step,
+                    double epoch) {
+        if (report.examples > 0) desk_.student(had.label_loss, epoch < 1.0);
         report.taught = {.teachers = had.heard,
                          .age = desk_.oldest(step).value_or(0),
                          .weight = had.heard > 0 ? weight : 0.0,
@@ -289,7 +299,8 @@ private:
                                {.step = job.step,
                                 .label_loss = desk_.student(),
                                 .group = std::to_string(groups_.own),
-                                .architecture = kind_.identity()},
+                                .architecture = kind_.identity(),
+                                .judged = desk_.judged()},
                                parameters, buffers, plan_.students(interval));
         if (job.step >= options_.groups.burn_in) {
             look();
@@ -311,6 +322,7 @@ private:
                 const teacher_standing& standing = desk_.standings()[i];
                 notices[i].step = standing.step;
                 notices[i].refusal = static_cast<std::int64_t>(desk_.refusal(i));
+                notices[i].judged = std::bit_cast<std::uint64_t>(desk_.judged_by(i));
                 std::copy_n(standing.details.begin(),
                             std::min(standing.details.size(), notices[i].details.size() - 1),
                             notices[i].details.begin());
@@ -335,6 +347,7 @@ private:
             if (leads()) continue;
             checkpoint::published_model model;
             model.facts.step = notices[i].step;
+            model.facts.judged = {{groups_.own, std::bit_cast<double>(notices[i].judged)}};
             const auto middle = values_.begin() + static_cast<std::ptrdiff_t>(size);
             model.parameters.assign(values_.begin(), middle);
             model.buffers.assign(middle, values_.end());

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -17,6 +19,7 @@
 #include "sotto/core/layout.hpp"
 #include "sotto/core/round_info.hpp"
 #include "sotto/wire/dense_block.hpp"
+#include "sotto/wire/little_endian.hpp"
 #include "sotto/wire/model_message.hpp"
 
 namespace sotto::detail {
@@ -33,7 +36,7 @@ public:
         : parameters_(static_cast<std::size_t>(tensors.size())),
           buffers_(buffers),
           room_(message_max),
-          parts_(tensors.tensors().size() + 1) {}
+          parts_(tensors.tensors().size() + 2) {}
 
     mutable_byte_view room() noexcept { return room_; }
 
@@ -83,7 +86,7 @@ private:
         where.step = static_cast<std::int64_t>(h.number);
         if (h.kind == wire::model_kind::change) compressing::begin_round(decoder, where);
         for (const tensor& t : tensors) {
-            const byte_view part = parts_[static_cast<std::size_t>(t.index) + 1];
+            const byte_view part = parts_[static_cast<std::size_t>(t.index) + 2];
             const auto known = t.of(std::span(parameters_));
             if (h.kind == wire::model_kind::change) {
                 decoder.decode_add(t, part, known);
@@ -93,10 +96,15 @@ private:
             }
         }
         copy_floats(parts_[0], buffers_);
-        facts_ = {.step = static_cast<std::int64_t>(h.step),
-                  .label_loss = h.label_loss,
-                  .group = {},
-                  .architecture = h.architecture};
+        facts_.judged.clear();
+        for (std::size_t at = 0; at + 8 <= parts_[1].size(); at += 8) {
+            const auto loss = std::bit_cast<double>(
+                wire::load_little_endian<std::uint64_t>(parts_[1].data() + at));
+            if (std::isfinite(loss)) facts_.judged.push_back({static_cast<int>(at / 8), loss});
+        }
+        facts_.step = static_cast<std::int64_t>(h.step);
+        facts_.label_loss = h.label_loss;
+        facts_.architecture = h.architecture;
     }
 
     std::vector<float> parameters_, buffers_;

@@ -22,9 +22,9 @@ namespace sotto::detail {
 /// other group, whoever brings it.
 class teacher_desk {
 public:
-    /// Of these groups.
-    teacher_desk(std::vector<int> groups, const teacher_rules& rules)
-        : rules_(rules), held_(groups.size()), standings_(groups.size()) {
+    /// Of these groups, for the group `own`.
+    teacher_desk(std::vector<int> groups, const teacher_rules& rules, int own = 0)
+        : rules_(rules), own_group_(own), held_(groups.size()), standings_(groups.size()) {
         rules.check();
         for (std::size_t i = 0; i < groups.size(); ++i) standings_[i].group = groups[i];
     }
@@ -123,7 +123,7 @@ public:
         held_[at].loss.add(label_loss);
         teacher_standing& standing = standings_[at];
         standing.label_loss = held_[at].loss.value();
-        const bool is_worse = !own_.empty() && standing.label_loss > own_.value() + rules_.margin;
+        const bool is_worse = standing.label_loss > reference(at) + rules_.margin;
         if (!std::isfinite(standing.label_loss))
             standing.why = left_out::not_finite;
         else if (is_worse)
@@ -131,9 +131,28 @@ public:
         return standing.why == left_out::no;
     }
 
-    /// How the student itself did in a round.
-    void student(double label_loss) noexcept {
-        if (std::isfinite(label_loss)) own_.add(label_loss);
+    /// How the student itself did in a round, on examples that it had not learnt from before or on
+    /// others.
+    void student(double label_loss, bool unseen = false) noexcept {
+        if (!std::isfinite(label_loss)) return;
+        own_.add(label_loss);
+        if (unseen) unseen_.add(label_loss);
+    }
+
+    /// The loss of this group's model on a teacher's data, as its newest model says; NaN: it does
+    /// not.
+    double judged_by(std::size_t i) const noexcept {
+        for (const checkpoint::judgement& j : held_[i].model.facts.judged)
+            if (j.group == own_group_ && std::isfinite(j.label_loss)) return j.label_loss;
+        return std::numeric_limits<double>::quiet_NaN();
+    }
+
+    /// How those teachers did on this group's data that were asked.
+    std::vector<checkpoint::judgement> judged() const {
+        std::vector<checkpoint::judgement> all;
+        for (const teacher_standing& s : standings_)
+            if (std::isfinite(s.label_loss)) all.push_back({s.group, s.label_loss});
+        return all;
     }
     double student() const noexcept { return own_.value(); }
 
@@ -150,6 +169,15 @@ public:
     }
 
 private:
+    /// What a teacher's loss on data that it has not learnt from is compared with: the student's on
+    /// such data. That is how it did on the teacher's, if it says so, and in its own first pass; or
+    /// what it does now, where that is more.
+    double reference(std::size_t i) const noexcept {
+        double most = own_.empty() ? std::numeric_limits<double>::infinity() : own_.value();
+        if (!unseen_.empty()) most = std::max(most, unseen_.value());
+        return std::fmax(most, judged_by(i));
+    }
+
     struct one {
         checkpoint::published_model model;
         bool is_finite = false;
@@ -158,11 +186,12 @@ private:
     };
 
     teacher_rules rules_;
+    int own_group_;
     std::vector<one> held_;
     std::vector<teacher_standing> standings_;
     std::vector<std::size_t> listened_;  // in this interval, by their places in held_
     std::vector<teacher_view> views_;    // the same
-    recent_mean own_;
+    recent_mean own_, unseen_;
 };
 
 }  // namespace sotto::detail

@@ -28,18 +28,29 @@ inline const char* name_of(left_out why) noexcept {
 }
 
 /// Which teachers are listened to. Whoever is left out is so for the interval, and looked at again
-/// after it.
+/// after it. A teacher has not learnt from its student's data, so its loss there is compared with
+/// the student's on data that it has not learnt from: the teacher's, as its group tells.
 struct teacher_rules {
-    std::int64_t age_max = 0;  // steps of the student since those of the teacher's model; 0: any
-    double margin = 1.0;       // of label loss, by which a teacher may be worse than its student
+    /// Steps of the student since those of the teacher's model; 0: any; -1: 20 times the steps from
+    /// one exchange to the next, and any of teachers that have finished.
+    std::int64_t age_max = -1;
+    double margin = 1.0;  // of label loss, by which a teacher may be worse than its student
 
     void check() const {
-        if (age_max < 0)
+        if (age_max < -1)
             throw invalid_option("teacher_rules: age_max is " + std::to_string(age_max) +
-                                 "; expected at least 0");
+                                 "; expected at least -1");
         if (!(margin >= 0.0))
             throw invalid_option("teacher_rules: margin is " + std::to_string(margin) +
                                  "; expected at least 0");
+    }
+
+    /// The same with age_max said, for exchanges every so many steps.
+    teacher_rules of_exchanges(std::int64_t every, bool have_finished) const noexcept {
+        constexpr std::int64_t intervals = 20;
+        const std::int64_t usual =
+            have_finished || every > INT64_MAX / intervals ? 0 : intervals * every;
+        return {.age_max = age_max == -1 ? usual : age_max, .margin = margin};
     }
 
     void describe(auto&& field) const {

@@ -13,7 +13,8 @@ namespace sotto {
 /// Groups of one world send each other their models.
 ///   math    with none, fp16 or bf16 the parameters themselves. By another compressor how they have
 ///           changed: c += C(x - c), c being what others know of x; the first time all of it
-///   wire    a wire::model_message of the model's buffers and a message a tensor, from the rank
+///   wire    a wire::model_message of the model's buffers, a double a group, its loss on this
+///           one's data, and a message a tensor, from the rank
 ///           that speaks for a group to those of its students. A group whose last model has not
 ///           arrived everywhere publishes none: nobody waits. Where training ends one that is
 ///           empty: each `fit` ends when all groups' have

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -24,6 +26,7 @@
 #include "sotto/strategies/meeting_place.hpp"
 #include "sotto/transports/transport.hpp"
 #include "sotto/wire/dense_block.hpp"
+#include "sotto/wire/little_endian.hpp"
 #include "sotto/wire/model_message.hpp"
 
 namespace sotto {
@@ -46,7 +49,7 @@ public:
         : place_(place),
           compressor_(options.bind(place_.tensors)),
           decoder_(compressing::bind_decoder(options, place_.tensors)),
-          sizes_(place_.tensors.tensors().size() + 1),
+          sizes_(place_.tensors.tensors().size() + 2),
           sends_(place_.world, place_.students.size()) {
         if constexpr (!detail::sends_whole<Compressor>) {
             known_.resize(static_cast<std::size_t>(place_.tensors.size()));
@@ -169,7 +172,7 @@ private:
     }
 
     std::size_t message_bytes_max(std::size_t buffers) const {
-        std::size_t all = wire::model_head_bytes(sizes_.size()) + 4 * buffers;
+        std::size_t all = wire::model_head_bytes(sizes_.size()) + 4 * buffers + judged_bytes();
         for (const tensor& t : place_.tensors)
             all += static_cast<std::size_t>(
                 std::max(wire::encoded_dense_bytes(t.size, wire::value_format::fp32),
@@ -188,6 +191,7 @@ private:
         const byte_view kept = std::as_bytes(buffers);
         message_.insert(message_.end(), kept.begin(), kept.end());
         sizes_[0] = kept.size();
+        write_judged(facts);
         if (!whole) begin_change(parameters);
         for (const tensor& t : place_.tensors) {
             const std::size_t before = message_.size();
@@ -197,7 +201,7 @@ private:
                 wire::encode_dense(t.of(parameters), wire::value_format::fp32, message_);
             else
                 compressor_.encode(t, t.of(std::span<const float>(change_)), message_);
-            sizes_[static_cast<std::size_t>(t.index) + 1] = message_.size() - before;
+            sizes_[static_cast<std::size_t>(t.index) + 2] = message_.size() - before;
         }
         const wire::model_header head{
             .kind = whole ? wire::model_kind::whole : wire::model_kind::change,
@@ -209,6 +213,26 @@ private:
         wire::write_model_head(head, sizes_, message_.data());
         if constexpr (!detail::sends_whole<Compressor>) settle(whole, parameters);
         ++published_;
+    }
+
+    std::size_t judged_bytes() const noexcept {
+        return 8 * static_cast<std::size_t>(place_.groups.count);
+    }
+
+    /// How each group's model does on this one's data; no number where that is not known.
+    void write_judged(const checkpoint::published_facts& facts) {
+        const std::size_t at = message_.size();
+        message_.resize(at + judged_bytes());
+        sizes_[1] = judged_bytes();
+        for (int group = 0; group < place_.groups.count; ++group) {
+            const auto found =
+                std::ranges::find(facts.judged, group, &checkpoint::judgement::group);
+            const double loss = found == facts.judged.end()
+                                    ? std::numeric_limits<double>::quiet_NaN()
+                                    : found->label_loss;
+            wire::store_little_endian(message_.data() + at + 8 * static_cast<std::size_t>(group),
+                                      std::bit_cast<std::uint64_t>(loss));
+        }
     }
 
     void begin_change(std::span<const float> parameters) {
@@ -227,10 +251,10 @@ private:
             return;
         }
         byte_view rest = byte_view(message_).subspan(wire::model_head_bytes(sizes_.size()));
-        rest = rest.subspan(static_cast<std::size_t>(sizes_[0]));
+        rest = rest.subspan(static_cast<std::size_t>(sizes_[0] + sizes_[1]));
         for (const tensor& t : place_.tensors) {
             const auto size =
-                static_cast<std::size_t>(sizes_[static_cast<std::size_t>(t.index) + 1]);
+                static_cast<std::size_t>(sizes_[static_cast<std::size_t>(t.index) + 2]);
             compressor_.decode_add(t, rest.first(size), t.of(std::span(known_)));
             rest = rest.subspan(size);
         }

@@ -69,6 +69,19 @@ TEST_CASE("the newest is read, and the last two are kept") {
     CHECK(generations(files, "group", why) == std::vector<std::int64_t>{150, 100});
 }
 
+TEST_CASE("how others do on the publisher's data is told with it") {
+    memory_files files;
+    const architecture kind = small();
+    const std::vector<judgement> judged{{0, 1.25}, {12, 0.1}};
+    REQUIRE(publish_model(files, "group", kind,
+                          {.step = 1, .architecture = kind.identity(), .judged = judged},
+                          values_of(1, 8), values_of(-1, 2)) == "");
+    CHECK(read_published(files, "group", kind)->facts.judged == judged);
+    CHECK(checkpoint::detail::read_judgements("")->empty());
+    for (const char* text : {"0", "0:", ":1", "0:1  1:2", "a:1", "0:x", "0:1:2", "0:1,1:2"})
+        CHECK_FALSE(checkpoint::detail::read_judgements(text));
+}
+
 TEST_CASE("losses that are no numbers are known as such") {
     memory_files files;
     REQUIRE(publish(files, 1, small(), std::nan("")) == "");

@@ -123,6 +123,38 @@ TEST_CASE("a teacher that is worse than its student by the margin is not heard i
     CHECK(desk.judge(0, 1.0));
 }
 
+TEST_CASE("a teacher is compared on data that its student has not learnt from either") {
+    teacher_desk desk({0}, {.margin = 0.5}, 1);
+    const auto judging = [](std::int64_t step, double of_this_one) {
+        return [=](int, std::int64_t) {
+            published_model found = model_of(step);
+            found.facts.judged = {{0, 9.0}, {1, of_this_one}};
+            return std::optional(found);
+        };
+    };
+    const auto begin = [&](std::int64_t step, double of_this_one) {
+        desk.renew(0, judging(step, of_this_one));
+        desk.begin_interval(step, everybody);
+    };
+    desk.student(0.1);  // by heart
+    begin(1, std::nan(""));
+    CHECK(std::isnan(desk.judged_by(0)));
+    CHECK_FALSE(desk.judge(0, 0.7));
+    CHECK(desk.judged() == std::vector<checkpoint::judgement>{{0, 0.7}});
+    begin(2, 1.5);
+    CHECK(desk.judged_by(0) == 1.5);
+    CHECK(desk.judge(0, 1.9));
+    CHECK_FALSE(desk.judge(0, 7.0));
+    begin(3, 0.05);  // as it does on its own
+    CHECK_FALSE(desk.judge(0, 0.7));
+    desk.student(0.1, true);
+    for (int i = 0; i < 100; ++i) desk.student(1.0, true);  // in the first pass
+    for (int i = 0; i < 100; ++i) desk.student(0.1);
+    begin(4, std::nan(""));
+    CHECK(desk.judge(0, 1.4));
+    CHECK_FALSE(desk.judge(0, 3.0));
+}
+
 TEST_CASE("the newest of some twenty losses count") {
     detail::recent_mean mean;
     CHECK(mean.empty());
@@ -136,7 +168,12 @@ TEST_CASE("the newest of some twenty losses count") {
 }
 
 TEST_CASE("rules that cannot be are refused by name") {
-    CHECK_THROWS_WITH_AS((teacher_desk{{0}, {.age_max = -1}}),
-                         "teacher_rules: age_max is -1; expected at least 0", invalid_option);
+    CHECK_THROWS_WITH_AS((teacher_desk{{0}, {.age_max = -2}}),
+                         "teacher_rules: age_max is -2; expected at least -1", invalid_option);
+    CHECK(teacher_rules{}.of_exchanges(50, false).age_max == 1000);
+    CHECK(teacher_rules{}.of_exchanges(50, true).age_max == 0);
+    CHECK(teacher_rules{.age_max = 7}.of_exchanges(50, false).age_max == 7);
+    CHECK(teacher_rules{.age_max = 0}.of_exchanges(50, false).age_max == 0);
+    CHECK(teacher_rules{}.of_exchanges(INT64_MAX / 2, false).age_max == 0);
     CHECK_THROWS_AS((teacher_desk{{0}, {.margin = std::nan("")}}), invalid_option);
 }

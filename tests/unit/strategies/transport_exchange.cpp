@@ -70,7 +70,8 @@ std::vector<checkpoint::published_model> heard(const Compressor& compressor,
                 exchange.publish(kind,
                                  {.step = static_cast<std::int64_t>(10 * (i + 1)),
                                   .label_loss = 0.5,
-                                  .architecture = kind.identity()},
+                                  .architecture = kind.identity(),
+                                  .judged = {{1, 0.25 + static_cast<double>(i)}}},
                                  models[i], buffers, std::array{1});
                 CHECK(exchange.problem() == "");
                 CHECK(exchange.skipped() == 0);
@@ -151,11 +152,14 @@ TEST_CASE("a model comes as it is, or rounded to half its bytes") {
         CHECK(exact[i].parameters == models[i]);
         CHECK(exact[i].facts.step == static_cast<std::int64_t>(10 * (i + 1)));
         CHECK(exact[i].facts.label_loss == 0.5);
+        CHECK(exact[i].facts.judged ==
+              std::vector<checkpoint::judgement>{{1, 0.25 + static_cast<double>(i)}});
     }
-    // A model: a header of 48 + 3 x 8 bytes, 3 floats beside the parameters, and a byte a tensor.
-    CHECK(whole.bytes_sent == 3 * (72 + 12 + 2 + 35 * 4));
+    // A model: a header of 48 + 4 x 8 bytes, 3 floats beside the parameters, a double a group, and
+    // a byte a tensor.
+    CHECK(whole.bytes_sent == 3 * (80 + 12 + 16 + 2 + 35 * 4));
     const auto rounded = heard(fp16{}, models, &half);
-    CHECK(half.bytes_sent == 3 * (72 + 12 + 2 + 35 * 2));
+    CHECK(half.bytes_sent == 3 * (80 + 12 + 16 + 2 + 35 * 2));
     CHECK(distance(rounded[2].parameters, models[2]) <
           distance(models[2], std::vector<float>(35)) / 1024);
 }
@@ -174,7 +178,7 @@ TEST_CASE("of a compressed change what was not sent comes later") {
     }
     CHECK(found[1].parameters != models[1]);
     CHECK(before < 1e-6);
-    CHECK(sent.bytes_sent < 32 * (72 + 12 + 2 + 35 * 4) * 3 / 4);
+    CHECK(sent.bytes_sent < 32 * (80 + 12 + 16 + 2 + 35 * 4) * 3 / 4);
 }
 
 TEST_CASE("who is another's model, or none, is refused, and the next are, too") {
@@ -242,8 +246,8 @@ TEST_CASE("groups learn from each other over a transport, for (n - 1) models an 
     for (const std::size_t leader : {0u, 2u}) {
         std::int64_t sent = 0;
         for (const taught_report& round : taught[leader].taught) sent += round.bytes_sent;
-        // A model: a header of 48 + 5 x 8 bytes, and a byte a tensor beside it.
-        CHECK(sent == 4 * (48 + 5 * 8 + 4 + size));
+        // A model: a header of 48 + 6 x 8 bytes, a double a group, and a byte a tensor beside it.
+        CHECK(sent == 4 * (48 + 6 * 8 + 16 + 4 + size));
     }
     for (const std::size_t other : {1u, 3u})
         for (const taught_report& round : taught[other].taught) CHECK(round.bytes_sent == 0);
