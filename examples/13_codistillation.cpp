@@ -1,6 +1,7 @@
 // Groups that train a model each, side by side, and learn from what the others' models say: as
-// these were some steps ago, so that groups talk to each other rarely and wait for nobody. A part of
-// the labels is wrong, which a model alone learns by heart; models that teach each other do so less.
+// these were some steps ago, so that groups talk to each other rarely and wait for nobody. A part
+// of the labels is wrong, which a model alone learns by heart; models that teach each other do so
+// less.
 
 #include <sotto/sotto.hpp>
 #include <sotto/trainer/joined_ranks.hpp>
