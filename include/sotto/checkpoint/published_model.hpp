@@ -199,7 +199,7 @@ auto use_newest(Files& files, const std::filesystem::path& folder, std::int64_t 
         const auto steps = generations(files, folder, why);
         if (why) throw io_failure("cannot list '" + folder.string() + "': " + why.message());
         for (const std::int64_t step : steps) {
-            if (step <= after) return std::nullopt;
+            if (step == after) return std::nullopt;
             try {
                 file_reader<Files> file(files, folder / file_name(step));
                 return use(file);
@@ -218,8 +218,10 @@ auto use_newest(Files& files, const std::filesystem::path& folder, std::int64_t 
 
 }  // namespace detail
 
-/// Reads the newest whole model of a folder that is newer than step `after`; nothing where there is
-/// none. Never waits for who writes there: files that are not whole count as not there.
+/// Reads the newest whole model of a folder; nothing where there is none, or where that of step
+/// `after` is the newest. One that is older than it counts, too: who writes there has begun anew.
+/// Never waits for who writes there: files that are not whole count as not there, and one that is
+/// removed meanwhile has a newer one beside it.
 ///   cost    the file is read twice, once to be checked
 ///   errors  mismatch: it is no published model, or of another architecture, naming both;
 ///           io_failure: the system would not list, open or read

@@ -25,8 +25,8 @@ using exchange_state =
 ///   publish(kind, facts, parameters, buffers, students)
 ///                                   for groups that are taught by it now; never waits for them
 ///   look(kind, group, after) -> std::optional<published_model>
-///                                   the newest of a group that is newer than step `after`, if it
-///                                   is here; never waits
+///                                   the newest of a group, if it is here and another one than that
+///                                   of step `after`; never waits
 ///   problem() -> std::string        why nothing was published lately; empty
 /// and may have
 ///   begin(buffers)                  called by every `fit` first; how many values the model has

@@ -69,6 +69,17 @@ TEST_CASE("the newest is read, and the last two are kept") {
     CHECK(generations(files, "group", why) == std::vector<std::int64_t>{150, 100});
 }
 
+TEST_CASE("who writes may begin anew: what an earlier training left goes with its first model") {
+    memory_files files;
+    for (const std::int64_t step : {950, 1000}) REQUIRE(publish(files, step) == "");
+    CHECK_FALSE(read_published(files, "group", small(), 1000));
+    REQUIRE(publish(files, 50) == "");
+    CHECK(read_published(files, "group", small(), 1000)->facts.step == 50);
+    CHECK_FALSE(read_published(files, "group", small(), 50));
+    std::error_code why;
+    CHECK(generations(files, "group", why) == std::vector<std::int64_t>{50});
+}
+
 TEST_CASE("how others do on the publisher's data is told with it") {
     memory_files files;
     const architecture kind = small();
