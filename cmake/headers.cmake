@@ -311,6 +311,7 @@ set(sotto_headers
     include/sotto/trainer/line_file.hpp
     include/sotto/trainer/mean_parameters.hpp
     include/sotto/trainer/model_buffers.hpp
+    include/sotto/trainer/model_path.hpp
     include/sotto/trainer/options.hpp
     include/sotto/trainer/peak_memory.hpp
     include/sotto/trainer/progress_bar.hpp
@@ -346,10 +347,14 @@ set(sotto_headers
     include/sotto/trainer/run_place.hpp
     include/sotto/trainer/run_ranks.hpp
     include/sotto/trainer/run_recorder.hpp
+    include/sotto/trainer/run_taught.hpp
     include/sotto/trainer/saved_state.hpp
     include/sotto/trainer/saving.hpp
     include/sotto/trainer/server_lines.hpp
     include/sotto/trainer/server_summary.hpp
+    include/sotto/trainer/taught_lines.hpp
+    include/sotto/trainer/taught_record.hpp
+    include/sotto/trainer/taught_summary.hpp
     include/sotto/trainer/trainer.hpp
     include/sotto/trainer/write_failure.hpp
     include/sotto/transports/ballot_transport.hpp

@@ -103,7 +103,8 @@ using strategy_state = decltype(std::declval<const S&>().bind(std::declval<const
 ///                                              and write checkpoints among themselves
 ///   shard() -> data::shard                     which examples they read at all; all
 ///   model_name() -> std::string                what theirs is called: checkpoints of several
-///                                              models lie in folders of their own
+///                                              models lie in folders of their own, and their
+///                                              logs in files
 /// `static constexpr bool synchronous` in the options says that after a round all ranks hold the
 /// same parameters: an evaluation is then shared out among them. Otherwise a rank may be without
 /// data and rounds of its own, a server that only serves: its `fit` goes straight to `finish`.
