@@ -331,6 +331,7 @@ set(sotto_headers
     include/sotto/trainer/report_servers.hpp
     include/sotto/trainer/report_style.hpp
     include/sotto/trainer/report_summary.hpp
+    include/sotto/trainer/report_teachers.hpp
     include/sotto/trainer/report_terms.hpp
     include/sotto/trainer/report_text.hpp
     include/sotto/trainer/report_timeline.hpp
