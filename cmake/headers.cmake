@@ -325,6 +325,7 @@ set(sotto_headers
     include/sotto/trainer/line_file.hpp
     include/sotto/trainer/mean_parameters.hpp
     include/sotto/trainer/model_buffers.hpp
+    include/sotto/trainer/model_path.hpp
     include/sotto/trainer/options.hpp
     include/sotto/trainer/peak_memory.hpp
     include/sotto/trainer/progress_bar.hpp
@@ -345,6 +346,7 @@ set(sotto_headers
     include/sotto/trainer/report_servers.hpp
     include/sotto/trainer/report_style.hpp
     include/sotto/trainer/report_summary.hpp
+    include/sotto/trainer/report_teachers.hpp
     include/sotto/trainer/report_terms.hpp
     include/sotto/trainer/report_text.hpp
     include/sotto/trainer/report_timeline.hpp
@@ -361,10 +363,14 @@ set(sotto_headers
     include/sotto/trainer/run_place.hpp
     include/sotto/trainer/run_ranks.hpp
     include/sotto/trainer/run_recorder.hpp
+    include/sotto/trainer/run_taught.hpp
     include/sotto/trainer/saved_state.hpp
     include/sotto/trainer/saving.hpp
     include/sotto/trainer/server_lines.hpp
     include/sotto/trainer/server_summary.hpp
+    include/sotto/trainer/taught_lines.hpp
+    include/sotto/trainer/taught_record.hpp
+    include/sotto/trainer/taught_summary.hpp
     include/sotto/trainer/trainer.hpp
     include/sotto/trainer/write_failure.hpp
     include/sotto/transports/ballot_transport.hpp

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <utility>
 
 #include "fuzz/fuzz.hpp"
 #include "fuzz/log_lines.hpp"
@@ -29,6 +30,26 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         require(e.steps >= 0 && e.step >= 0, "epochs are of steps");
         require(!e.evaluated || !(e.evaluated->accuracy < 0.0 || e.evaluated->accuracy > 1.0),
                 "accuracies are shares");
+    }
+    const sotto::run_taught& taught = log.taught;
+    require(taught.points().empty() || taught.points().size() == log.points.size(),
+            "what is taught is of the run's points");
+    for (const sotto::taught_means& m : taught.points())
+        require(m.told >= 0 && m.agreement.count <= m.told && m.weight(0) >= 0.0,
+                "teachers are of steps");
+    require(taught.record.taught() <= taught.record.lessons() &&
+                taught.record.lessons() <= log.steps,
+            "lessons are of steps");
+    int group = -1;
+    for (const sotto::teacher_record& t : taught.record.teachers()) {
+        require(std::exchange(group, t.group) < t.group, "each group teaches once");
+        require(t.heard + t.left_out_in_all().steps <= taught.record.lessons(),
+                "a teacher is heard or left out");
+        require(t.stretches.size() <= sotto::teacher_record::stretches_max,
+                "stretches are bounded");
+        for (const sotto::left_out_steps& steps : t.stretches)
+            require(steps.first <= steps.last && steps.why != sotto::left_out::no,
+                    "stretches are steps in a row");
     }
     require(log.steps >= 0 && log.last_step >= 0 && log.steps_missing >= 0, "steps are counted up");
     require(std::isfinite(sotto::computing_seconds(log)), "seconds are finite");

@@ -104,7 +104,8 @@ using strategy_state = decltype(std::declval<const S&>().bind(std::declval<const
 ///                                              and write checkpoints among themselves
 ///   shard() -> data::shard                     which examples they read at all; all
 ///   model_name() -> std::string                what theirs is called: checkpoints of several
-///                                              models lie in folders of their own
+///                                              models lie in folders of their own, and their
+///                                              logs in files
 ///   looks_ahead() -> bool                      whether a round is to have the next one's batch,
 ///                                              too; no
 /// `static constexpr bool synchronous` in the options says that after a round all ranks hold the

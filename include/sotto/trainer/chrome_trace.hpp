@@ -65,7 +65,7 @@ public:
         for (const tensor& t : *info.parameters) names_.push_back(t.name);
         if (begun_) return;
         rank_ = info.rank;
-        has_network_ = info.world_size > 1;
+        has_network_ = info.ranks() > 1;
         if (rank_ != 0)
             file_ = detail::line_file(file_.path().string() + ".rank" + std::to_string(rank_));
         reason_to_stop(detail::make_folder_of(file_.path()), "opened for writing");

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "sotto/core/errors.hpp"
+#include "sotto/trainer/model_path.hpp"
 #include "sotto/trainer/report.hpp"
 #include "sotto/trainer/report_calibration.hpp"
 #include "sotto/trainer/run_recorder.hpp"
@@ -33,7 +34,9 @@ struct html_report_options {
 
 /// Writes a run's report at the end of `fit`, and while it goes on, so that it can be looked at at
 /// any time: the page then reloads itself. A call of `fit` that an earlier process had completed
-/// leaves the report as it is. Rank 0 alone. Given to `fit` again, it goes on with the same run.
+/// leaves the report as it is. Rank 0 alone; where several models are trained at once, the first
+/// rank of each in a file of its own, see path_of_model. Given to `fit` again, it goes on with the
+/// same run.
 /// Once training is under way, a report that cannot be written does not end it: on_failure is
 /// called, the older one stays, and the next is tried when it is due.
 ///   cost    a step as run_recorder; a report O(points and tensors), of all runs, and its file
@@ -59,8 +62,9 @@ public:
     const run_log& log() const noexcept { return recorder_.log(); }
 
     void on_begin(const run_info& info) {
-        writes_ = info.rank == 0 && !info.over;
+        writes_ = info.leads() && !info.over;
         if (!writes_) return;
+        if (!std::exchange(begun_, true)) path_ = path_of_model(path_, info.model);
         if (options_.earlier && log().fits == 0 && info.steps_before > 0)
             recorder_ = run_recorder(options_.name, *std::move(options_.earlier));
         options_.earlier.reset();
@@ -129,6 +133,7 @@ private:
     detail::complaint complaint_;
     bool calibrates_;
     bool writes_ = false;
+    bool begun_ = false;
     double next_ = 0.0;
 };
 

@@ -23,6 +23,7 @@ inline rank_total total_of(const run_log& log) {
 /// How many ranks did a step: by their own logs, where one is missing by what servers told, and
 /// without any by the options.
 inline int ranks_that_trained(std::span<const run_log> logs, const run_log& run) {
+    if (!run.about.model.empty()) return run.about.ranks();  // all do, and the others are not its
     std::vector<bool> trained(static_cast<std::size_t>(run.about.world_size), run.servers.empty());
     const auto set = [&](int rank, bool value) {
         if (rank >= 0 && rank < run.about.world_size)

@@ -16,12 +16,15 @@
 #include "sotto/trainer/callback.hpp"
 #include "sotto/trainer/consensus_lines.hpp"
 #include "sotto/trainer/line_file.hpp"
+#include "sotto/trainer/model_path.hpp"
 #include "sotto/trainer/peak_memory.hpp"
 #include "sotto/trainer/recent_rounds.hpp"
 #include "sotto/trainer/round_times.hpp"
 #include "sotto/trainer/run_consensus.hpp"
 #include "sotto/trainer/run_log.hpp"
 #include "sotto/trainer/server_lines.hpp"
+#include "sotto/trainer/taught_lines.hpp"
+#include "sotto/trainer/taught_record.hpp"
 #include "sotto/trainer/write_failure.hpp"
 
 namespace sotto {
@@ -29,18 +32,22 @@ namespace sotto {
 /// What json_lines writes, and who.
 struct json_lines_options {
     std::int64_t every_steps = 1;  // a step's line is left out unless its number is a multiple
-    bool every_rank = false;       // else rank 0 alone; other ranks' files are named PATH.rank1 ...
+    // Else the first rank of each model alone; other ranks' files are named PATH.rank1 ...
+    bool every_rank = false;
     bool append = false;           // to what is in the file, also where the run begins anew
     // Called when lines begin to be left out; null: nothing is.
     void (*on_failure)(const write_failure&) = complain_of_writing;
 };
 
 /// Writes a run to a file, whose folder is made where there is none, one JSON object a line, each
-/// with its "event" first:
+/// with its "event" first. Where several models are trained at once, as by codistillation, each has
+/// a file of its own, see path_of_model: run.group-0.jsonl and run.group-1.jsonl for run.jsonl.
 ///   run     rank, world_size, epochs left to do, examples of this rank and steps an epoch, step;
 ///           options and tensors of the whole run. First
 ///           in_step, false where ranks do not wait for each other
 ///           simulated_network, its figures, where all seconds and clocks below are simulated
+///           model and model_ranks, where several models are trained: what this rank's is called,
+///           and how many ranks train it
 ///           server_memory, the bytes that it takes, where this rank serves others
 ///           mixing, where ranks mix with neighbours: ranks, period (in rounds; 0: each is drawn
 ///           anew), topology, second_singular_value and p where they are known, degree,
@@ -53,7 +60,12 @@ struct json_lines_options {
 ///           tensor_message_bytes; consensus, where ranks mix with neighbours, as consensus_report
 ///           has it: rounds, and what was measured of change, estimate, distance, target, critical,
 ///           learning_rate and gradient_norm; squared_changes and squared_distances, by tensor: the
-///           roots of these over learning_rate times gradient_norm are distances in steps
+///           roots of these over learning_rate times gradient_norm are distances in steps; taught,
+///           where other models teach, as taught_report has it: teachers, how many were heard,
+///           listening_seconds, a part of compute_seconds, and where any was heard age, weight,
+///           distillation_loss and agreement; standings, of each teacher, heard or not, its group,
+///           step of its model, why it is left out and label_loss, each where there is any, and
+///           details where they are other than in the line before
 ///   epoch   epoch (counted from 1), complete (false where `fit` ended inside it), step, loss (mean
 ///           over the examples of all ranks, or, where they are not in step, of this one alone),
 ///           test_loss, test_accuracy and test_examples where it was evaluated, by what all ranks
@@ -86,8 +98,9 @@ struct json_lines_options {
 /// seconds_since_start. Costs are this rank's: examples; load_, compute_, compress_, wait_ and
 /// apply_seconds; exchange_seconds, in which something was under way, and hidden_seconds, of
 /// them those with work of its own; dense_bytes (gradients as floats), message_bytes (what they
-/// became, once), bytes_sent and bytes_received (on the wire, every copy counted). What is not
-/// a finite number is null.
+/// became, once), bytes_sent and bytes_received (on the wire, every copy counted); of several
+/// steps, listening_seconds, the part of compute_seconds in which teachers were heard, where there
+/// is any. What is not a finite number is null.
 ///
 /// Once training is under way a disk that is full or fails does not end it: lines that cannot be
 /// written are left out, on_failure is called, and the next line is tried, which says how many.
@@ -100,23 +113,27 @@ public:
         if (options.every_steps < 1)
             throw invalid_option("json_lines: every_steps is " +
                                  std::to_string(options.every_steps) + "; it must be at least 1");
+        std::error_code ignored;
+        was_there_ = std::filesystem::exists(file_.path(), ignored);
         // Now, not after the data were read: can it be written?
         if (const std::error_code reason = file_.try_out()) fail("opened for writing", reason);
     }
 
     void on_begin(const run_info& info) {
-        writes_ = (info.rank == 0 || options_.every_rank) && !info.over;
+        if (!info.model.empty() && !begun_) leave_to_nobody();
+        writes_ = (info.leads() || options_.every_rank) && !info.over;
         if (!writes_) return;
         if (!begun_) {
-            if (info.rank != 0)
-                file_ =
-                    detail::line_file(file_.path().string() + ".rank" + std::to_string(info.rank));
+            std::filesystem::path own = path_of_model(file_.path(), info.model);
+            if (!info.leads()) own += ".rank" + std::to_string(info.rank);
+            if (own != file_.path()) file_ = detail::line_file(std::move(own));
             const bool goes_on =
                 options_.append || info.steps_before > 0 || info.steps_at_servers > 0;
             const std::error_code reason = goes_on ? file_.open_at_end() : file_.open_empty();
             if (reason) fail("opened for writing", reason);
         }
         begun_ = true;
+        taught_.forget();
         recent_.begin(info);
         object tensors = object::array();
         for (const tensor& t : *info.parameters)
@@ -133,6 +150,10 @@ public:
         if (info.serves) line["server_memory"] = detail::fields_of_memory(*info.serves);
         line["in_step"] = info.in_step;
         if (!info.simulated_network.empty()) line["simulated_network"] = info.simulated_network;
+        if (!info.model.empty()) {
+            line["model"] = info.model;
+            line["model_ranks"] = info.model_ranks;
+        }
         if (info.mixing) line["mixing"] = detail::fields_of_graph(*info.mixing);
         const std::error_code reason = put(line);
         if (reason) fail("written", reason);
@@ -153,6 +174,8 @@ public:
         line["tensor_message_bytes"] = report.round.tensor_message_bytes;
         if (consensus_means::tells(report.round.consensus))
             line["consensus"] = detail::fields_of_consensus(report.round.consensus);
+        if (taught_record::tells(report.round.taught))
+            line["taught"] = taught_.fields_of(report.round.taught);
         write(line, report.step);
     }
 
@@ -165,7 +188,7 @@ public:
                     {"seconds_since_start", report.seconds},
                     {"loss", report.loss}};
         add_evaluation(line, report.evaluated);
-        add_costs(line, report.total);
+        add_costs_of_steps(line, report.total);
         line["peak_memory_bytes"] = peak_memory_bytes();
         write(line, report.step);
         if (const round_times* round = recent_.typical()) write(line_of(*round), report.step);
@@ -193,7 +216,7 @@ public:
                     {"stopped_early", report.stopped_early},
                     {"loss", report.loss}};
         add_evaluation(line, report.evaluated);
-        add_costs(line, report.total);
+        add_costs_of_steps(line, report.total);
         line["peak_memory_bytes"] = peak_memory_bytes();
         if (!report.losses.empty()) line["losses"] = detail::fields_of_losses(report.losses);
         write(line, report.step);
@@ -248,6 +271,12 @@ private:
         line["bytes_received"] = round.bytes_received;
     }
 
+    static void add_costs_of_steps(object& line, const round_report& sum) {
+        add_costs(line, sum);
+        if (sum.taught.listening > duration::zero())
+            line["listening_seconds"] = in_seconds(sum.taught.listening);
+    }
+
     static void add_evaluation(object& line, const std::optional<evaluation>& found) {
         if (!found) return;
         line["test_loss"] = found->loss;
@@ -264,6 +293,7 @@ private:
         const std::error_code reason = put(line);
         if (!reason) return complaint_.worked();
         ++skipped_;
+        taught_.forget();
         skipped_because_ = reason.message();
         complaint_.failed(step, said("written", reason));
     }
@@ -276,6 +306,13 @@ private:
             skipped_ = 0;
         }
         return file_.write(text_of(line));
+    }
+
+    /// The file that was only tried out: that of no model.
+    void leave_to_nobody() const noexcept {
+        std::error_code ignored;
+        if (!was_there_ && std::filesystem::is_empty(file_.path(), ignored) && !ignored)
+            std::filesystem::remove(file_.path(), ignored);
     }
 
     /// A path or an option need not be UTF-8: what is not is replaced, not an error.
@@ -295,6 +332,8 @@ private:
     json_lines_options options_;
     detail::complaint complaint_;
     recent_rounds recent_;
+    detail::taught_writer taught_;
+    bool was_there_ = false;  // the file, before this object
     bool writes_ = false;
     bool begun_ = false;
     std::int64_t skipped_ = 0;  // lines since the last one that was written

@@ -19,6 +19,7 @@
 #include "sotto/trainer/round_times.hpp"
 #include "sotto/trainer/run_log.hpp"
 #include "sotto/trainer/server_lines.hpp"
+#include "sotto/trainer/taught_lines.hpp"
 
 namespace sotto {
 
@@ -89,6 +90,10 @@ private:
         if (line.contains("in_step")) start.in_step = flag(line, "in_step");
         if (line.contains("simulated_network"))
             start.simulated_network = text_of(line, "simulated_network");
+        if (line.contains("model")) {
+            start.model = text_of(line, "model");
+            start.model_ranks = static_cast<int>(count(line, "model_ranks", 1, start.world_size));
+        }
         log_.begin(std::move(start));
     }
 
@@ -108,6 +113,10 @@ private:
                    std::to_string(tensor_bytes_.size()));
         s.tensor_message_bytes = tensor_bytes_;
         if (line.contains("consensus")) s.consensus = consensus_of(line);
+        if (line.contains("taught")) {
+            s.taught = taught_of(line);
+            s.costs.listening = number(member(line, "taught"), "listening_seconds", seconds_max);
+        }
         log_.add(s);
     }
 
@@ -180,6 +189,49 @@ private:
                        std::to_string(values.size()));
             found.*member = values;
         }
+        return found;
+    }
+
+    taught_report taught_of(const json& line) {
+        const json& fields = object_of(line, "taught");
+        taught_report found{.teachers = static_cast<int>(count(fields, "teachers", 0, 1 << 24))};
+        standings_.clear();
+        for (const json& each : list(fields, "standings")) standings_.push_back(standing_of(each));
+        found.standings = standings_;
+        const auto heard = std::count_if(standings_.begin(), standings_.end(), [](const auto& s) {
+            return s.why == left_out::no;
+        });
+        if (found.teachers > heard && standings_.size() < detail::teachers_max)
+            refuse("at most as many teachers as standings without a \"why\", " +
+                       std::to_string(heard),
+                   std::to_string(found.teachers));
+        if (found.teachers == 0) return found;
+        found.age = whole(member(fields, "age"), "age", -count_max, count_max);
+        found.weight = number(fields, "weight", distance_max);
+        found.distillation_loss = loss(fields, "distillation_loss");
+        found.agreement = share(fields, "agreement");
+        return found;
+    }
+
+    /// Of the teacher that comes next: they are in the order of their groups.
+    teacher_standing standing_of(const json& each) {
+        if (!each.is_object()) refuse_member("standings[]", "an object", each);
+        if (standings_.size() == detail::teachers_max)
+            refuse("at most " + std::to_string(detail::teachers_max) + " standings", "more");
+        const std::int64_t least = standings_.empty() ? 0 : standings_.back().group + 1;
+        teacher_standing found{.group = static_cast<int>(count(each, "group", least, 1 << 24)),
+                               .why = left_out::no};
+        if (each.contains("step")) found.step = count(each, "step");
+        if (each.contains("why")) {
+            const std::string& why = text_of(each, "why");
+            const auto reason = detail::reason_named(why);
+            if (!reason) refuse_member("why", "a reason to leave a teacher out", each["why"]);
+            found.why = *reason;
+        } else if (found.step < 0) {
+            refuse("a teacher that is listened to to have a \"step\"", "none");
+        }
+        if (each.contains("details")) found.details = text_of(each, "details");
+        if (each.contains("label_loss")) found.label_loss = loss(each, "label_loss");
         return found;
     }
 
@@ -321,6 +373,7 @@ private:
                 .apply = seconds("apply_seconds"),
                 .exchange = seconds_if_there("exchange_seconds"),
                 .hidden = seconds_if_there("hidden_seconds"),
+                .listening = seconds_if_there("listening_seconds"),
                 .dense_bytes = sized("dense_bytes"),
                 .message_bytes = sized("message_bytes"),
                 .bytes_sent = sized("bytes_sent"),
@@ -338,6 +391,7 @@ private:
 
     run_log log_;
     std::vector<std::int64_t> tensor_bytes_;
+    std::vector<teacher_standing> standings_;
     std::array<std::vector<double>, detail::consensus_tensor_members.size()> by_tensor_;
 };
 

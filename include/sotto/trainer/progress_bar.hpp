@@ -9,8 +9,11 @@
 #include <limits>
 
 #include "sotto/trainer/callback.hpp"
+#include "sotto/trainer/run_consensus.hpp"
 #include "sotto/trainer/run_ranks.hpp"
 #include "sotto/trainer/server_summary.hpp"
+#include "sotto/trainer/taught_record.hpp"
+#include "sotto/trainer/taught_summary.hpp"
 
 namespace sotto {
 
@@ -20,8 +23,10 @@ namespace sotto {
 /// first where it goes on. Where rank 0 serves others, it says in the beginning what memory that
 /// takes, and whether a server that fails forgets, and in the end how late their gradients came,
 /// what was saved and which ranks went; where it does nothing else, the first rank that trains
-/// shows how it is doing in its place. Where times are simulated, or losses a worker's own, it says
-/// so. Other ranks write nothing.
+/// shows how it is doing in its place. Where other models teach its own, it says when one of them
+/// is heard or left out, of many changes the first, and in the end what became of each. Where times
+/// are simulated, losses a worker's own, or several models trained, it says so. Other ranks write
+/// nothing.
 class progress_bar {
 public:
     explicit progress_bar(std::FILE* out = stderr) noexcept : out_(out) {}
@@ -31,7 +36,7 @@ public:
         const bool serves_alone = info.rank == 0 && alone > 0;
         shown_ = info.rank == 0 || info.rank == alone;
         live_ = shown_ && ::isatty(::fileno(out_)) == 1;
-        workers_ = std::max(info.world_size - alone, 1);
+        workers_ = std::max(info.ranks() - alone, 1);
         bounded_ = info.epochs < std::numeric_limits<std::int64_t>::max();
         epochs_ = bounded_ ? info.epochs_before + info.epochs : 0;
         before_ = info.steps_before + info.steps_at_servers;
@@ -58,13 +63,20 @@ public:
             std::fprintf(out_, "progress is shown on rank %d, the first worker\n", alone);
         if (info.rank == alone && info.world_size > 1 && !info.in_step && !info.over)
             std::fprintf(out_, "workers need not be in step: losses are rank %d's own\n", alone);
+        if (shown_ && !info.model.empty() && !info.over)
+            std::fprintf(out_, "several models are trained: this is %s, by %d rank%s\n",
+                         info.model.c_str(), info.ranks(), info.ranks() == 1 ? "" : "s");
+        taught_ = {};
+        changes_told_ = 0;
+        agreement_ = {};
         simulated_ = info.simulated_network.empty() ? "" : " (simulated)";
         if (info.rank == 0 && !info.simulated_network.empty() && !info.over)
             std::fprintf(out_, "times are simulated, on a network of %s\n",
                          info.simulated_network.c_str());
     }
 
-    void on_step(const step_report& report) noexcept {
+    void on_step(const step_report& report) {
+        if (shown_ && taught_record::tells(report.round.taught)) add_teachers(report);
         if (!live_ || report.seconds < next_) return;
         next_ = report.seconds + 0.1;
         const auto steps = static_cast<double>(report.step - before_);
@@ -99,6 +111,9 @@ public:
                 std::fprintf(out_, " (own models %.2f to %.2f %%)", 100.0 * own->accuracy.least,
                              100.0 * own->accuracy.most);
         }
+        if (agreement_.count > 0)
+            std::fprintf(out_, "  agrees with teachers %.1f %%", 100.0 * agreement_.value());
+        agreement_ = {};
         const double ratio =
             static_cast<double>(report.total.dense_bytes) /
             static_cast<double>(std::max<std::int64_t>(report.total.message_bytes, 1));
@@ -115,12 +130,28 @@ public:
     void on_end(const fit_report& report) {
         if (!shown_) return;
         if (report.served) std::fputs(summary_of(*report.served, simulated_).c_str(), out_);
+        if (taught_.is_told()) std::fprintf(out_, "%s\n", summary_of(taught_).c_str());
         for (const rank_loss& loss : report.losses)
             std::fprintf(out_, "%s\n", summary_of(loss).c_str());
         std::fflush(out_);
     }
 
 private:
+    static constexpr int changes_max = 20;
+
+    void add_teachers(const step_report& report) {
+        if (report.round.taught.teachers > 0) agreement_.add(report.round.taught.agreement);
+        taught_.add(report.step, report.round.taught);
+        for (const teacher_record& teacher : taught_.teachers()) {
+            if (teacher.stands_since != report.step || changes_told_ > changes_max) continue;
+            if (live_) std::fputs("\r\033[K", out_);
+            if (++changes_told_ <= changes_max)
+                std::fprintf(out_, "%s\n", told_change(teacher).c_str());
+            else
+                std::fputs("further changes of teachers are not told\n", out_);
+        }
+    }
+
     void tell_of_resuming(const run_info& info) const noexcept {
         const auto step = static_cast<long long>(info.steps_before);
         if (info.over)
@@ -176,6 +207,9 @@ private:
     double steps_ = 0.0;       // expected of this one
     double next_ = 0.0;
     std::int64_t rest_after_ = 0;  // the epoch under way was begun by an earlier process; or 0
+    taught_record taught_;         // in this call of fit
+    int changes_told_ = 0;
+    measured_mean agreement_;  // with teachers, in this epoch
 };
 
 }  // namespace sotto

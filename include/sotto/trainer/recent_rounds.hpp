@@ -22,7 +22,7 @@ public:
     /// Forgets all rounds, and takes the memory for others.
     void begin(const run_info& info) {
         const std::size_t tensors = info.parameters->tensors().size();
-        tensors_ = info.world_size > 1 && tensors <= tensors_max ? tensors : 0;
+        tensors_ = info.ranks() > 1 && tensors <= tensors_max ? tensors : 0;
         count_ = 0;
         for (round_times& round : rounds_) round.tensors.reserve(tensors_);
     }

@@ -27,10 +27,12 @@
 #include "sotto/trainer/report_servers.hpp"
 #include "sotto/trainer/report_style.hpp"
 #include "sotto/trainer/report_summary.hpp"
+#include "sotto/trainer/report_teachers.hpp"
 #include "sotto/trainer/report_terms.hpp"
 #include "sotto/trainer/report_text.hpp"
 #include "sotto/trainer/report_timeline.hpp"
 #include "sotto/trainer/run_log.hpp"
+#include "sotto/trainer/taught_summary.hpp"
 
 namespace sotto {
 
@@ -61,6 +63,7 @@ inline std::string configuration(std::span<const run_log> runs) {
     };
     for (std::size_t i = 0; i < runs.size(); ++i) {
         set("workers", i, std::to_string(runs[i].workers()));
+        if (!runs[i].about.model.empty()) set("trains", i, runs[i].about.model);
         for (const auto& [name, value] : runs[i].about.options)
             if (!name.starts_with("tensor ")) set(name, i, value);
     }
@@ -116,6 +119,8 @@ inline std::string remarks(std::span<const run_log> runs) {
                 run.remarks[i].bad);
         if (run.remarks.size() > most)
             add("and " + std::to_string(run.remarks.size() - most) + " more", true);
+        for (const std::string& text : teachers_that_are_out(run.taught.record))
+            add(escaped(text, 500), true);
         if (run.not_finite_from > 0)
             add("the loss was not a finite number from step " +
                     counted(static_cast<double>(run.not_finite_from)) + " on",
@@ -150,6 +155,7 @@ inline std::string page(std::span<const run_log> runs, const report_options& opt
     out += "<h2>What was learnt, and for how much</h2>" + curves(runs) + equal_accuracy(runs);
     out += step_times(runs) + overlap_section(runs);
     out += timeline_section(runs) + servers_section(runs) + consensus_section(runs);
+    out += teachers_section(runs);
     out += "<h2>What went over the wire</h2><div class=\"pair\">" + message_shares(runs) +
            totals(runs) + "</div>" + tensor_bytes(runs);
     if (options.advised)

@@ -29,7 +29,7 @@ namespace sotto::reporting {
 inline const run_log* compared_run(std::span<const run_log> runs) noexcept {
     const run_log* first = nullptr;
     for (const run_log& run : runs) {
-        if (run.about.world_size < 2 || run.by_server() || run.steps == 0) continue;
+        if (run.about.ranks() < 2 || run.by_server() || run.steps == 0) continue;
         if (sends_whole_gradients(run)) return &run;
         if (!first) first = &run;
     }
@@ -53,11 +53,11 @@ inline double messages_of(const run_log& run) noexcept {
         const double message = run.tensor_steps > 0 ? t.message_bytes : 4.0 * size * share;
         const bool halves = message == 2.0 * size;
         if (whole || halves || t.shape.size() < 2)
-            all += all_reduce_cost(t.size, run.about.world_size,
+            all += all_reduce_cost(t.size, run.about.ranks(),
                                    halves ? wire::value_format::fp16 : wire::value_format::fp32);
         else if (t.size > 0)
             all += all_gather_cost(
-                message, run.about.world_size,
+                message, run.about.ranks(),
                 collectives::goes_around_ring(static_cast<std::int64_t>(longer * message)));
     }
     return all.messages;
@@ -81,11 +81,11 @@ inline way_to_send way_of(const run_log& run, std::size_t number) {
 inline std::optional<advice> advice_from(std::span<const run_log> runs, const network_link& link) {
     const run_log* first = compared_run(runs);
     if (!first) return std::nullopt;
-    const int world = first->about.world_size;
+    const int world = first->about.ranks();
     std::vector<way_to_send> ways;
     bool has_dense = false;
     for (std::size_t i = 0; i < runs.size(); ++i) {
-        if (runs[i].about.world_size != world || runs[i].by_server() || runs[i].steps == 0 ||
+        if (runs[i].about.ranks() != world || runs[i].by_server() || runs[i].steps == 0 ||
             !same_tensors(runs[i].about.tensors, first->about.tensors) ||
             (sends_whole_gradients(runs[i]) && has_dense))
             continue;
@@ -121,7 +121,7 @@ inline std::string not_compared(std::span<const run_log> runs, const advice& fou
 inline std::string nothing_to_compare(std::span<const run_log> runs,
                                       const std::optional<network_link>& link) {
     const bool several = std::any_of(runs.begin(), runs.end(),
-                                     [](const run_log& run) { return run.about.world_size > 1; });
+                                     [](const run_log& run) { return run.about.ranks() > 1; });
     const run_log* run = compared_run(runs);
     std::string out = "<h2>Does it pay here?</h2><p class=\"soft\">";
     if (!several)
@@ -136,7 +136,7 @@ inline std::string nothing_to_compare(std::span<const run_log> runs,
         "There is nothing to compare: only whole gradients were sent. With its option calibrate "
         "a report tries the usual compressors out on these tensors.";
     if (link) {
-        const advice found = advise(computing_seconds(*run), *link, run->about.world_size,
+        const advice found = advise(computing_seconds(*run), *link, run->about.ranks(),
                                     std::array{way_of(*run, 0)});
         out += " Over this link, " + bandwidth(link->bytes_per_second) + ", whole gradients take " +
                seconds(found.steps[0].transfer_seconds) + " of a step of " +

@@ -23,7 +23,7 @@ inline std::optional<advice> calibrated_advice(std::span<const run_log> runs,
     if (!run) return std::nullopt;
     layout tensors;
     for (const run_tensor& t : run->about.tensors) tensors.add(t.name, t.shape);
-    return advise(computing_seconds(*run), link, run->about.world_size, tensors, how);
+    return advise(computing_seconds(*run), link, run->about.ranks(), tensors, how);
 }
 
 inline std::optional<advice> calibrated_advice(const run_log& run, const network_link& link,

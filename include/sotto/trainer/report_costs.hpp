@@ -30,6 +30,9 @@ inline constexpr part_of_step parts_of_step[] = {{"load", "f4", &run_costs::load
                                                  {"wait", "fw", &run_costs::wait},
                                                  {"apply", "f2", &run_costs::apply}};
 
+/// That of compute in which a worker's teachers are heard.
+inline constexpr part_of_step part_of_teachers{"teachers", "f3", &run_costs::listening};
+
 /// A rank's mean step.
 struct mean_step {
     std::string name;
@@ -40,9 +43,12 @@ struct mean_step {
 inline std::vector<mean_step> mean_steps(std::span<const run_log> runs) {
     constexpr std::size_t ranks_max = 16;
     std::vector<mean_step> rows;
-    const auto add = [&](std::string name, const run_costs& costs, std::int64_t steps) {
+    const auto add = [&](const run_log& run, std::string name, const run_costs& costs,
+                         std::int64_t steps) {
         run_costs each;
         each.add(costs, 1.0 / static_cast<double>(std::max<std::int64_t>(steps, 1)));
+        // What a simulation computes takes no time of the clock that teachers are heard by.
+        each.listening = run.is_simulated() ? 0.0 : std::min(each.listening, each.compute);
         rows.push_back({std::move(name), each});
     };
     for (std::size_t i = 0; i < runs.size(); ++i) {
@@ -51,10 +57,10 @@ inline std::vector<mean_step> mean_steps(std::span<const run_log> runs) {
         const auto of_rank = [&](int rank) { return name + ", rank " + std::to_string(rank); };
         const std::size_t shown = std::min(run.ranks.size(), ranks_max);
         for (const rank_total& r : std::span(run.ranks).first(shown))
-            add(of_rank(r.rank), r.steady, r.steady_steps);
+            add(run, of_rank(r.rank), r.steady, r.steady_steps);
         if (shown > 0) continue;
         const auto [costs, steps] = run.steady();
-        add(run.by_server() ? of_rank(run.about.rank) : name, costs, steps);
+        add(run, run.by_server() ? of_rank(run.about.rank) : name, costs, steps);
     }
     return rows;
 }
@@ -66,29 +72,43 @@ inline std::string step_times(std::span<const run_log> runs) {
     for (const mean_step& each : mean) longest = std::max(longest, each.costs.seconds());
     if (!(longest > 0.0)) return {};
     std::string bars, table;
+    const bool listens = std::any_of(mean.begin(), mean.end(), [](const mean_step& each) {
+        return each.costs.listening > 0.0;
+    });
     for (const auto& [name, each] : mean) {
         bars += "<div><div>" + name + "</div><div class=\"bar\">";
         table += "<tr><th>" + name + "</th>";
-        for (const part_of_step& part : parts_of_step) {
-            const double took = each.*part.seconds, share = took / longest;
+        const auto add = [&](const part_of_step& part, double took) {
+            const double share = took / longest;
             table += element("td", seconds(took));
-            if (share < 0.001) continue;
+            if (share < 0.001) return;
             bars += "<span class=\"" + std::string(part.colour) +
                     "\" style=\"width:" + fixed(100.0 * share, 2) + "%\" title=\"" + part.name +
                     " " + seconds(took) + "\">" + (share > 0.09 ? part.name : "") + "</span>";
+        };
+        for (const part_of_step& part : parts_of_step) {
+            const bool computes = part.seconds == &run_costs::compute;
+            add(part, each.*part.seconds - (computes ? each.listening : 0.0));
+            if (computes && listens) add(part_of_teachers, each.listening);
         }
         bars += "</div><div>" + seconds(each.seconds()) + "</div></div>";
         table += element("td", seconds(each.seconds())) + "</tr>";
     }
     std::string legend = "<p class=\"keys soft\">", head = "<tr><th>a step</th>";
-    for (const part_of_step& part : parts_of_step) {
+    const auto explain = [&](const part_of_step& part) {
         legend +=
             "<span><i class=\"key " + std::string(part.colour) + "\"></i>" + part.name + "</span>";
         head += element("th", part.name);
+    };
+    for (const part_of_step& part : parts_of_step) {
+        explain(part);
+        if (part.seconds == &run_costs::compute && listens) explain(part_of_teachers);
     }
     return "<h2>Where a step’s time goes</h2><p class=\"soft\">A worker’s mean step in its last "
            "complete epoch. <b>wait</b> is the network and slower workers; <b>compress</b> is what "
            "saying less costs." +
+           (listens ? std::string(" <b>teachers</b> is what other models’ passes forward cost.")
+                    : std::string()) +
            said_of_times(runs) + "</p>" + legend + "</p><div class=\"rows\">" + bars +
            "</div><details><summary>as numbers</summary><div class=\"scroll\"><table><thead>" +
            head + "<th>together</th></tr></thead>" + table + "</table></div></details>";

@@ -189,7 +189,7 @@ inline std::string overlap_section(std::span<const run_log> runs) {
     std::size_t drawn = 0;
     for (const run_log& run : runs) {
         const auto& round = run.typical_round;
-        if (!round || run.about.world_size < 2 || !(round->ended > 0.0) ||
+        if (!round || run.about.ranks() < 2 || !(round->ended > 0.0) ||
             round->tensors.size() != run.about.tensors.size() || ++drawn > most)
             continue;
         const overlap found = overlap_of(*round);

@@ -64,7 +64,8 @@ th,td{padding:4px 14px 4px 0;text-align:right;vertical-align:top;
 border-bottom:1px solid var(--rule)}
 th{overflow-wrap:normal}th:first-child,td:first-child{text-align:left}
 th{font-weight:600}thead th{color:var(--soft);font-size:13px;vertical-align:bottom}
-td{white-space:nowrap}td.text{text-align:left;white-space:normal;overflow-wrap:anywhere}
+td{white-space:nowrap}th.text{text-align:left}
+td.text{text-align:left;white-space:normal;overflow-wrap:anywhere}
 .best{font-weight:700}.best::after{content:" ◂"}
 .rows{display:grid;grid-template-columns:minmax(90px,max-content) 1fr max-content;gap:8px 12px;
 align-items:center;margin:10px 0}.rows>div{display:contents}

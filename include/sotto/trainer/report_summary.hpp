@@ -12,6 +12,7 @@
 #include "sotto/trainer/report_terms.hpp"
 #include "sotto/trainer/report_text.hpp"
 #include "sotto/trainer/run_log.hpp"
+#include "sotto/trainer/taught_summary.hpp"
 
 namespace sotto::reporting {
 
@@ -133,6 +134,8 @@ inline std::string told_alone(const run_log& run) {
                    : ". Loss on unseen data: <b>" + digits(found.loss);
         out += "</b>" + own_models(found, ", of ranks’ own models ");
     }
+    if (const taught_record& taught = run.taught.record; taught.taught() > 0)
+        out += ". Other models taught it in " + part_of_steps(taught.taught(), run.steps);
     return out + ".";
 }
 

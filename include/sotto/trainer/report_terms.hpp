@@ -68,6 +68,7 @@ inline std::string simulated_networks(std::span<const run_log> runs) {
 
 /// Whose a loss while training is: short, for beside it.
 inline std::string whose_loss(const run_log& run) {
+    if (run.in_step() && !run.about.model.empty()) return "mean of its model’s ranks";
     return run.in_step() ? "mean of all ranks"
                          : "of rank " + std::to_string(run.about.rank) + " alone";
 }

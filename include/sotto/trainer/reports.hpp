@@ -64,6 +64,16 @@ struct run_info {
     /// own way, and they are this rank's.
     bool in_step = true;
     std::string simulated_network{};  // its figures; empty: times are measured, of a real one
+    /// Where several models are trained at once, what the one is called that this rank trains,
+    /// which of its ranks this is, and how many it has; empty: there is one model, of all ranks.
+    std::string model{};
+    int model_rank = 0;
+    int model_ranks = 1;
+
+    /// Ranks that train the same model as this one.
+    int ranks() const noexcept { return model.empty() ? world_size : model_ranks; }
+    /// Whether this is the first of them: who writes the model's log.
+    bool leads() const noexcept { return (model.empty() ? rank : model_rank) == 0; }
 };
 
 /// One step of this rank.
@@ -126,6 +136,7 @@ inline void accumulate_costs(round_report& total, const round_report& part) noex
     total.apply += part.apply;
     total.exchange += part.exchange;
     total.hidden += part.hidden;
+    total.taught.listening += part.taught.listening;
     total.dense_bytes += part.dense_bytes;
     total.message_bytes += part.message_bytes;
     total.bytes_sent += part.bytes_sent;

@@ -10,6 +10,7 @@ struct run_costs {
     double examples = 0.0;
     double load = 0.0, compute = 0.0, compress = 0.0, wait = 0.0, apply = 0.0;
     double exchange = 0.0, hidden = 0.0;  // while those passed: see round_report
+    double listening = 0.0;               // of compute: what teachers say
     double dense_bytes = 0.0, message_bytes = 0.0, bytes_sent = 0.0, bytes_received = 0.0;
     // With the ranks that trained: examples of all of them, and what one would have sent by whole
     // gradients: to a server those as floats, else the least that any all-reduce can, 2 (N - 1) / N
@@ -35,6 +36,7 @@ private:
         change(apply, other.apply);
         change(exchange, other.exchange);
         change(hidden, other.hidden);
+        change(listening, other.listening);
         change(dense_bytes, other.dense_bytes);
         change(message_bytes, other.message_bytes);
         change(bytes_sent, other.bytes_sent);
@@ -53,6 +55,7 @@ inline run_costs costs_of(const round_report& round) noexcept {
             .apply = in_seconds(round.apply),
             .exchange = in_seconds(round.exchange),
             .hidden = in_seconds(round.hidden),
+            .listening = in_seconds(round.taught.listening),
             .dense_bytes = static_cast<double>(round.dense_bytes),
             .message_bytes = static_cast<double>(round.message_bytes),
             .bytes_sent = static_cast<double>(round.bytes_sent),

@@ -13,6 +13,7 @@
 
 #include "sotto/strategies/consensus_report.hpp"
 #include "sotto/strategies/rank_loss.hpp"
+#include "sotto/strategies/round_report.hpp"
 #include "sotto/strategies/server_memory.hpp"
 #include "sotto/strategies/server_report.hpp"
 #include "sotto/topologies/mixing_graph.hpp"
@@ -22,6 +23,7 @@
 #include "sotto/trainer/run_consensus.hpp"
 #include "sotto/trainer/run_costs.hpp"
 #include "sotto/trainer/run_ranks.hpp"
+#include "sotto/trainer/run_taught.hpp"
 
 namespace sotto {
 
@@ -117,7 +119,8 @@ struct run_remark {
 /// Steps are kept as points, of which there are never more than `points_max`: when they are full,
 /// neighbours are merged two by two, keeping sums, minima and maxima. So a run of any length takes
 /// the same memory, apart from its epochs.
-///   cost    a step O(1) on average, without allocation after `reserve`; 4096 points are 0.7 MB
+///   cost    a step O(1) on average, without allocation after `reserve`; 4096 points are 0.7 MB.
+///           Where there are teachers see run_taught and taught_record
 class run_log {
 public:
     static constexpr std::size_t points_max = 4096;
@@ -135,6 +138,11 @@ public:
         std::optional<topologies::mixing_graph> mixing{};  // where ranks mix with neighbours
         std::optional<bool> in_step{};                     // as run_info has it; not told
         std::string simulated_network{};                   // the same
+        std::string model{};                               // the same
+        int model_ranks = 1;                               // the same
+
+        /// Those that train the same model as this one.
+        int ranks() const noexcept { return model.empty() ? world_size : model_ranks; }
     };
 
     struct step {
@@ -145,6 +153,7 @@ public:
         run_costs costs{};
         double clock = std::numeric_limits<double>::quiet_NaN();  // as rank_timeline has it
         consensus_report consensus{};
+        taught_report taught{};
         std::span<const std::int64_t> tensor_message_bytes{};
     };
 
@@ -159,6 +168,7 @@ public:
     std::vector<server_report> servers{};  // what each last told, by their ranks
     std::vector<rank_loss> losses{};       // that this rank knew of when the last `fit` ended
     run_consensus consensus{};
+    run_taught taught{};
     rank_timeline timeline{};
     std::vector<rank_timeline> others{};         // of other ranks, see joined_ranks
     std::vector<rank_total> ranks{};             // that trained, this one too, see joined_ranks
@@ -230,6 +240,7 @@ public:
         told_ = true;
         last_step = s.number;
         append(point);
+        taught.add(s.number, s.taught, stands_for, points.size(), points_max);
         average(s);
     }
 
@@ -289,7 +300,7 @@ public:
     /// Ranks that train: those that only serve do not, nor, where it is known, who never came.
     int workers() const noexcept {
         if (trained > 0) return trained;
-        if (servers.empty()) return std::max(about.world_size - serving_.alone(), 1);
+        if (servers.empty()) return std::max(about.ranks() - serving_.alone(), 1);
         const auto& told = servers.front().workers;
         const auto came = std::count_if(told.begin(), told.end(),
                                         [](const served_worker& w) { return w.rounds > 0; });
@@ -324,7 +335,7 @@ public:
 
 private:
     void complete(run_costs& costs) const noexcept {
-        const double n = std::max(about.world_size - serving_.alone(), 1);
+        const double n = std::max(about.ranks() - serving_.alone(), 1);
         costs.examples_of_all = n * costs.examples;
         costs.ring_bytes =
             by_server() ? costs.dense_bytes : 2.0 * (n - 1.0) / n * costs.dense_bytes;
@@ -333,7 +344,7 @@ private:
     /// Another call of `fit`: worth a word unless it does what the last one left to be done.
     void go_on(const start& known) {
         const std::int64_t again = std::max<std::int64_t>(last_step - known.steps_before, 0);
-        const bool other_world = known.world_size != about.world_size;
+        const bool other_world = known.ranks() != about.ranks();
         if (!ended) ++interruptions;
         changed_world |= other_world;
         if (ended && again == 0 && !other_world) return;
@@ -343,9 +354,9 @@ private:
             text +=
                 ", " + std::to_string(again) + (again == 1 ? " step" : " steps") + " done twice";
         if (other_world)
-            text += ", with " + std::to_string(known.world_size) +
-                    (known.world_size == 1 ? " worker" : " workers") + " instead of " +
-                    std::to_string(about.world_size);
+            text += ", with " + std::to_string(known.ranks()) +
+                    (known.ranks() == 1 ? " worker" : " workers") + " instead of " +
+                    std::to_string(about.ranks());
         remarks.push_back({last_step, std::move(text), false});
     }
 
@@ -385,12 +396,15 @@ private:
     void halve(bool across_parts) noexcept {
         std::size_t kept = 0;
         for (std::size_t i = 0; i < points.size();) {
+            const std::size_t first = i;
             run_point merged = points[i++];
             if (i < points.size() && (across_parts || points[i].part == merged.part))
                 merged.merge(points[i++]);
+            taught.put_together(kept, first, i);
             points[kept++] = merged;
         }
         points.resize(kept);
+        taught.shorten(kept);
     }
 
     /// What is known of tensors holds until steps tell of them again.

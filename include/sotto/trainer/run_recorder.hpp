@@ -16,7 +16,7 @@ namespace sotto {
 
 /// Keeps a run as data while it goes on: what read_json_lines would read from the same run's log.
 /// Every rank records its own. Given to `fit` again, it goes on.
-///   cost    on_step allocates nothing; see run_log
+///   cost    on_step allocates nothing, but where teachers come or go; see run_log
 class run_recorder {
 public:
     explicit run_recorder(std::string name = "this run") { log_.name = std::move(name); }
@@ -37,7 +37,9 @@ public:
                              .serves = info.serves,
                              .mixing = info.mixing,
                              .in_step = info.in_step,
-                             .simulated_network = info.simulated_network};
+                             .simulated_network = info.simulated_network,
+                             .model = info.model,
+                             .model_ranks = info.model_ranks};
         std::string_view text = info.description;
         while (!text.empty()) {
             const std::string_view line = text.substr(0, text.find('\n'));
@@ -53,7 +55,7 @@ public:
         log_.begin(std::move(start));
     }
 
-    void on_step(const step_report& report) noexcept {
+    void on_step(const step_report& report) {
         log_.add(run_log::step{.number = report.step,
                                .epoch = report.epoch,
                                .seconds = report.seconds,
@@ -61,6 +63,7 @@ public:
                                .costs = costs_of(report.round),
                                .clock = clock_of(report.round),
                                .consensus = report.round.consensus,
+                               .taught = report.round.taught,
                                .tensor_message_bytes = report.round.tensor_message_bytes});
         recent_.add(report);
     }

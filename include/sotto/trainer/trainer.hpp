@@ -287,7 +287,10 @@ private:
                             .mixing = conducting::mixing_graph_of(state_),
                             .servers_forget = conducting::servers_forget(state_),
                             .in_step = in_step,
-                            .simulated_network = simulated_network_of(transport_)};
+                            .simulated_network = simulated_network_of(transport_),
+                            .model = conducting::model_name(state_),
+                            .model_rank = together_.rank(),
+                            .model_ranks = together_.size()};
         (calling::begin(extras, info), ...);
 
         const auto seconds = [&] { return in_seconds(transport_.now() - start); };

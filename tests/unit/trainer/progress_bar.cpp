@@ -2,7 +2,9 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
 #include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <limits>
@@ -11,6 +13,8 @@
 
 #include <fcntl.h>
 #include <unistd.h>
+
+#include "support/taught_run.hpp"
 
 using namespace sotto;
 
@@ -191,5 +195,74 @@ TEST_CASE("other ranks than the first stay silent") {
               bar.on_begin({.rank = 1, .epochs = 1});
               bar.on_step({.step = 1, .seconds = 1.0});
               bar.on_epoch(first_epoch);
+          }) == "");
+}
+
+TEST_CASE("teachers are told of when they are heard and left out, in an epoch's line and at last") {
+    const std::string text = written([](progress_bar& bar) {
+        bar.on_begin({.world_size = 6,
+                      .epochs = 2,
+                      .steps_an_epoch = 300,
+                      .model = "group-0",
+                      .model_rank = 0,
+                      .model_ranks = 2});
+        testing::two_teachers teachers;
+        for (std::int64_t s = 1; s <= 600; ++s) {
+            bar.on_step({.step = s, .round = {.taught = teachers.at(s)}});
+            if (s % 300 == 0) {
+                epoch_report epoch = first_epoch;
+                epoch.epoch = s / 300;
+                bar.on_epoch(epoch);
+            }
+        }
+        bar.on_end({.step = 600});
+    });
+    CHECK(text ==
+          "several models are trained: this is group-0, by 2 ranks\n"
+          "group 1 is heard from step 51 on, by its model of step 50\n"
+          "group 2 is heard from step 51 on, by its model of step 50\n"
+          "epoch  1/2  loss 1.5000  agrees with teachers 84.4 %  sent 3.0 KiB (gradient / 4.0)  "
+          "2.0 s\n"
+          "group 2 is left out from step 401 on: not finite\n"
+          "group 2 is heard again from step 451 on, by its model of step 450\n"
+          "epoch  2/2  loss 1.5000  agrees with teachers 90.8 %  sent 3.0 KiB (gradient / 4.0)  "
+          "2.0 s\n"
+          "Group 1's models were heard in all 550 steps since step 51, on average 24.5 steps old. "
+          "Group 2's models were heard in 91 % of them, on average 24.5 steps old, and left out at "
+          "steps 401 to 450: not finite.\n");
+}
+
+TEST_CASE("a teacher that comes and goes does not fill the screen") {
+    const std::string text = written([](progress_bar& bar) {
+        bar.on_begin({.epochs = 1});
+        std::array<teacher_standing, 1> standings{teacher_standing{.group = 1, .step = 0}};
+        for (std::int64_t s = 1; s <= 1000; ++s) {
+            standings[0].why = s % 2 == 0 ? left_out::worse : left_out::no;
+            bar.on_step(
+                {.step = s,
+                 .round = {.taught = {.teachers = s % 2 == 0 ? 0 : 1, .standings = standings}}});
+        }
+    });
+    std::size_t lines = 0;
+    for (const char c : text) lines += c == '\n';
+    CHECK(lines == 21);
+    CHECK(
+        text.starts_with("group 1 is heard from step 1 on, by its model of step 0\n"
+                         "group 1 is left out from step 2 on: worse\n"
+                         "group 1 is heard again from step 3 on, by its model of step 0\n"));
+    CHECK(text.ends_with("step 20 on: worse\nfurther changes of teachers are not told\n"));
+}
+
+TEST_CASE("other ranks tell of no teachers") {
+    testing::two_teachers teachers;
+    CHECK(written([&](progress_bar& bar) {
+              bar.on_begin({.rank = 2,
+                            .world_size = 6,
+                            .epochs = 1,
+                            .model = "group-1",
+                            .model_rank = 0,
+                            .model_ranks = 2});
+              bar.on_step({.step = 51, .round = {.taught = teachers.at(51)}});
+              bar.on_end({.step = 51});
           }) == "");
 }
