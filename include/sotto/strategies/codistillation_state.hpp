@@ -81,7 +81,9 @@ public:
         return report;
     }
 
-    void finish(std::span<float> parameters) { conducting::finish(strategy_, parameters); }
+    round_report finish(std::span<float> parameters) {
+        return conducting::finish(strategy_, parameters);
+    }
 
     template <class Field>
     void visit(Field&& field) requires visitable<group_state> {

@@ -274,7 +274,7 @@ private:
                                 .cause = text_of(each, "cause"),
                                 .rounds = count(each, "lost_rounds")});
             }
-        log_.end(at, early, found);
+        log_.end(at, early, found, line.contains("bytes_sent") ? costs(line) : run_costs{});
         log_.losses = std::move(lost);
         log_.peak_memory_bytes = std::max(log_.peak_memory_bytes, memory);
     }

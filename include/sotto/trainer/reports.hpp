@@ -85,7 +85,7 @@ struct epoch_report {
     double loss = 0.0;          // mean over `examples`, while they were learnt
     std::int64_t examples = 0;  // whose loss it is, by earlier calls of `fit` too
     std::optional<evaluation> evaluated{};
-    round_report total{};                   // of the epoch's rounds in this call
+    round_report total{};  // of the epoch's rounds in this call, and of how the last one ended
     const server_report* served = nullptr;  // where this rank serves: valid in the call alone
 };
 

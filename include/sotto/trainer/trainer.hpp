@@ -292,6 +292,9 @@ private:
                                      extras...),
                  ...);
         };
+        const auto finish = [&] {
+            return conducting::finish(state_, std::span<float>(parameters_), transport_);
+        };
         while (!fit_.ends(length)) {
             sampler.begin_epoch(epoch_);
             transport_.at({.round = step_, .phase = "beginning an epoch"});
@@ -299,12 +302,12 @@ private:
                 state_.begin_epoch({sampler.examples(), options_.batch_size, stop ? 1 : 0, round_});
             if (const auto passed = std::exchange(done_before, 0); passed > 0) {
                 step_ += fit_.skip(passed, agreed.rounds, length, epoch_, round_);
-                if (fit_.ends(length)) conducting::finish(state_, std::span<float>(parameters_));
+                if (fit_.ends(length)) accumulate_costs(whole.total, finish());
                 continue;
             }
             if (agreed.stop || has_no_rounds(agreed, share)) {
                 whole.stopped_early = stop = agreed.stop;
-                conducting::finish(state_, std::span<float>(parameters_));
+                accumulate_costs(whole.total, finish());
                 (evaluate_at_the_end(extras, whole), ...);
                 save(std::nullopt, true);
                 break;
@@ -328,9 +331,9 @@ private:
                 if (!complete && !fit_.ends(length)) save(std::nullopt, false);
             }
             if (complete) ++whole.epochs, ++fit_.epochs;
-            accumulate(whole.total, total);
             const bool last = fit_.ends(length);
-            if (last) conducting::finish(state_, std::span<float>(parameters_));
+            if (last) accumulate_costs(total, finish());
+            accumulate(whole.total, total);
             const detail::learnt_so_far learnt = all_.in_epoch(learnt_, step_);
             epoch_report report{.loss = learnt.mean(), .examples = learnt.examples};
             report.epoch = number;
