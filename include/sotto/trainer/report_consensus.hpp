@@ -78,7 +78,7 @@ struct taken {
 };
 
 /// Over the steps, from zero; nothing where nothing is known.
-inline std::string cost_chart(const run_log& run, const char* title, std::size_t colour,
+inline std::string cost_chart(const run_log& run, const std::string& title, std::size_t colour,
                               std::string (*label)(double), const std::vector<taken>& values) {
     if (values.empty()) return "";
     double most = 0.0;
@@ -111,7 +111,7 @@ inline std::string sent_chart(const run_log& run) {
         before = p.bytes_sent;
     }
     return run.total.bytes_sent > 0.0
-               ? cost_chart(run, "Sent by this worker a step", 5, bytes, values)
+               ? cost_chart(run, "Sent by rank " + std::to_string(run.about.rank) + " a step", 5, bytes, values)
                : "";
 }
 
@@ -166,7 +166,8 @@ inline std::string consensus_of(const run_log& run, std::size_t colour) {
         out += ": " + counted(run.consensus.rounds) + " rounds of mixing in " +
                counted(static_cast<double>(run.steps)) + " steps, " +
                digits(run.consensus.rounds / static_cast<double>(run.steps)) +
-               " a step; this worker sent " + bytes(run.total.bytes_sent);
+               " a step; rank " + std::to_string(run.about.rank) + " sent " +
+               bytes(run.total.bytes_sent);
     out += ".</p>";
     std::string charts;
     if (run.about.mixing) {
