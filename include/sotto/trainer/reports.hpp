@@ -42,7 +42,8 @@ struct evaluation {
 struct run_info {
     int rank = 0;
     int world_size = 1;
-    /// Steps of an earlier process of this rank that servers have: they come before the first one.
+    /// Steps of an earlier process of this rank that servers have, or of the neighbour whose
+    /// parameters it took: they come before the first one.
     std::int64_t steps_at_servers = 0;
     std::int64_t epochs = 0;     // at most
     std::int64_t steps_max = 0;  // at most; the largest number where only epochs bound the run
@@ -130,6 +131,7 @@ inline void accumulate_costs(round_report& total, const round_report& part) noex
     total.message_bytes += part.message_bytes;
     total.bytes_sent += part.bytes_sent;
     total.bytes_received += part.bytes_received;
+    total.study_bytes += part.study_bytes;
 }
 
 /// Adds two means, each weighed by its examples, and what they cost.

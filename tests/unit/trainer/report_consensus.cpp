@@ -99,6 +99,34 @@ TEST_CASE("the report draws how far ranks were apart, what they kept below, and 
     CHECK_FALSE(has(page({made_up("dense", 20, 1.0, 0.9)}), "How far ranks were apart"));
 }
 
+TEST_CASE("what was measured beside training, and a target that was missed, are told") {
+    run_log run = gossiping(40);
+    CHECK_FALSE(has(page({run}), "to measure distances exactly"));
+    CHECK_FALSE(has(page({run}), "limit of rounds"));
+    run.add(run_log::step{.number = 41,
+                          .costs = {.bytes_sent = 4096.0, .study_bytes = 3072.0},
+                          .consensus = {.rounds = 64, .target = 0.1, .missed = true}});
+    CHECK(run.consensus.aimed == 41.0);
+    const std::string text = page({run});
+    CHECK(has(text, "rank 0 sent 44\u202fKiB, of which 3\u202fKiB to measure distances exactly"));
+    CHECK(has(text, "The limit of rounds was reached in 1 of 41 steps</b>, and their target missed"));
+    CHECK(has(text, "<th>rank 0 moved by</th>"));
+    CHECK(has(text, "The target is what a controller compares with the estimate"));
+}
+
+TEST_CASE("charts mark when a rank went and when it came again") {
+    run_log run = gossiping(40);
+    run.losses = {{.rank = 3, .cause = "cut", .step = 10, .seconds = 2.5, .again_step = 30},
+                  {.rank = 4, .cause = "cut"}};
+    const std::string text = page({run});
+    CHECK(fault_of(text) == "");
+    CHECK(count_of(text, ">rank 3 went</text>") == 3);  // of distances, rounds and bytes
+    CHECK(count_of(text, ">rank 3 came again</text>") == 3);
+    CHECK(count_of(text, ">rank 4 went</text>") == 0);
+    CHECK(has(text, "<h2>Ranks that went</h2>"));
+    CHECK_FALSE(has(text, "How late gradients came"));
+}
+
 TEST_CASE("what ranks of a graph sent is told of one, or of all, and never as if all sent as much") {
     const auto star = [](double hub, double leaf) {
         std::vector<run_log> ranks;
