@@ -463,7 +463,7 @@ private:
     double rate_ = 0.0;
     double squares_ = 0.0;  // of the gradient
     double weight_ = 1.0;
-    std::uint64_t studied_ = 0;      // exact measurements
+    std::uint64_t studied_ = 0;     // exact measurements
     std::int64_t study_bytes_ = 0;  // that those of a step took
     bool studies_ = false;
     // Last: transfers end before the memory goes.

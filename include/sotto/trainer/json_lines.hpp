@@ -52,8 +52,9 @@ struct json_lines_options {
 ///           began_seconds by the transport's clock where the strategy tells,
 ///           tensor_message_bytes; consensus, where ranks mix with neighbours, as consensus_report
 ///           has it: rounds, and what was measured of change, estimate, distance, target, critical,
-///           learning_rate and gradient_norm; missed, where the target was; squared_changes and squared_distances, by tensor: the
-///           roots of these over learning_rate times gradient_norm are distances in steps
+///           learning_rate and gradient_norm; missed, where the target was; squared_changes and
+///           squared_distances, by tensor: the roots of these over learning_rate times
+///           gradient_norm are distances in steps
 ///   epoch   epoch (counted from 1), complete (false where `fit` ended inside it), step, loss (mean
 ///           over the examples of all ranks, or, where they are not in step, of this one alone),
 ///           test_loss, test_accuracy and test_examples where it was evaluated, by what all ranks

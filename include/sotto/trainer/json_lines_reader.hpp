@@ -277,8 +277,7 @@ private:
                 if (each.contains("step")) lost.back().step = count(each, "step");
                 if (each.contains("seconds"))
                     lost.back().seconds = number(each, "seconds", seconds_max);
-                if (each.contains("again_step"))
-                    lost.back().again_step = count(each, "again_step");
+                if (each.contains("again_step")) lost.back().again_step = count(each, "again_step");
             }
         log_.end(at, early, found, line.contains("bytes_sent") ? costs(line) : run_costs{});
         log_.losses = std::move(lost);

@@ -125,7 +125,8 @@ inline std::string sent_chart(const run_log& run) {
         before = p.bytes_sent;
     }
     return run.total.bytes_sent > 0.0
-               ? cost_chart(run, "Sent by rank " + std::to_string(run.about.rank) + " a step", 5, bytes, values)
+               ? cost_chart(run, "Sent by rank " + std::to_string(run.about.rank) + " a step", 5,
+                            bytes, values)
                : "";
 }
 
@@ -164,7 +165,8 @@ inline std::string tensor_distances(const run_log& run) {
         "were apart, where it was measured exactly, and by how much the last round of a step moved "
         "the tensors of rank " +
         std::to_string(run.about.rank) +
-        " alone, which by a star’s hub or a rank that is near the mean says little of others: roots of the mean squares over the steps of the last epoch that "
+        " alone, which by a star’s hub or a rank that is near the mean says little of others: "
+        "roots of the mean squares over the steps of the last epoch that "
         "tells</caption><thead><tr><th>tensor</th>" +
         head(apart, "distance, all ranks") +
         head(moved, "rank " + std::to_string(run.about.rank) + " moved by") + "</tr></thead>" +
@@ -182,9 +184,8 @@ inline std::string consensus_of(const run_log& run, std::size_t colour) {
     if (run.steps > 0 && run.consensus.is_told)
         out += ": " + counted(run.consensus.rounds) + " rounds of mixing in " +
                counted(static_cast<double>(run.steps)) + " steps, " +
-               digits(run.consensus.rounds / static_cast<double>(run.steps)) +
-               " a step; rank " + std::to_string(run.about.rank) + " sent " +
-               bytes(run.total.bytes_sent) +
+               digits(run.consensus.rounds / static_cast<double>(run.steps)) + " a step; rank " +
+               std::to_string(run.about.rank) + " sent " + bytes(run.total.bytes_sent) +
                (run.total.study_bytes > 0.0
                     ? ", of which " + bytes(run.total.study_bytes) +
                           " to measure distances exactly, which training by estimates or none "

@@ -249,8 +249,7 @@ inline std::string card(const run_log& run, std::size_t colour) {
         const auto [steady, steps] = run.steady();
         const double sent = sent_by_one(run), step = sent_a_step(run);
         const double ratio = run.total.ring_bytes / std::max(sent, 1.0);
-        const double later =
-            steady.ring_bytes / std::max(step * static_cast<double>(steps), 1.0);
+        const double later = steady.ring_bytes / std::max(step * static_cast<double>(steps), 1.0);
         const std::string who = each_worker(run);
         number(bytes(sent), "sent by " + who + (who.back() == ',' ? " " : ", ") + bytes(step) +
                                 " a step in the last epoch" +
@@ -262,8 +261,9 @@ inline std::string card(const run_log& run, std::size_t colour) {
                 number(times(ratio), "fewer bytes sent than whole gradients; " + times(later) +
                                          " in the last epoch");
         } else if (ratio < 1.0 && !look_alike(ratio, 1.0))
-            number(times(1.0 / ratio), "as many bytes as an all-reduce of whole gradients by a ring; " +
-                                           times(1.0 / later) + " in the last epoch");
+            number(times(1.0 / ratio),
+                   "as many bytes as an all-reduce of whole gradients by a ring; " +
+                       times(1.0 / later) + " in the last epoch");
         else if (sends_whole_gradients(run))
             number(times(ratio), "whole gradients, as a ring all-reduce sends them");
         else

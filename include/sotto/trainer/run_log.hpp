@@ -266,8 +266,8 @@ public:
         seconds = begun_ + seconds_since_begin;
         ended = true;
         stopped_early = early;
-        for (const auto size : {&run_costs::message_bytes, &run_costs::bytes_sent,
-                                &run_costs::bytes_received})
+        for (const auto size :
+             {&run_costs::message_bytes, &run_costs::bytes_sent, &run_costs::bytes_received})
             total.*size = std::max(total.*size, before_.*size + whole.*size);
         if (!evaluated) return;
         // Most often the last epoch's own. Where training was stopped, or had nothing left to do,

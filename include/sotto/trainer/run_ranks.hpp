@@ -23,8 +23,8 @@ struct rank_total {
     friend bool operator==(const rank_total&, const rank_total&) = default;
 };
 
-/// What ranks put on the wire of which it is known: a worker on average, and the one that sent most.
-/// On a graph whose ranks have as many links as each other it is about the same.
+/// What ranks put on the wire of which it is known: one on average, and the one that sent most. On
+/// a graph whose ranks have as many links as each other it is about the same.
 struct sent_by_ranks {
     double mean = 0.0, most = 0.0;
     int rank = 0;  // that sent most, of equals the lowest

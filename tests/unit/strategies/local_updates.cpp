@@ -186,8 +186,7 @@ TEST_CASE("the meeting that ends fit counts in its bytes, its epoch's and its lo
         const fit_report stopped = trainer.fit(numbered{2}, epochs{3}, stop, recorder);
         CHECK(stopped.steps == 1);
         CHECK(stopped.total.bytes_sent == whole.total.bytes_sent);
-        CHECK(recorder.log().total.bytes_sent ==
-              static_cast<double>(2 * whole.total.bytes_sent));
+        CHECK(recorder.log().total.bytes_sent == static_cast<double>(2 * whole.total.bytes_sent));
     });
 }
 

@@ -109,7 +109,8 @@ TEST_CASE("what was measured beside training, and a target that was missed, are 
     CHECK(run.consensus.aimed == 41.0);
     const std::string text = page({run});
     CHECK(has(text, "rank 0 sent 44\u202fKiB, of which 3\u202fKiB to measure distances exactly"));
-    CHECK(has(text, "The limit of rounds was reached in 1 of 41 steps</b>, and their target missed"));
+    CHECK(
+        has(text, "The limit of rounds was reached in 1 of 41 steps</b>, and their target missed"));
     CHECK(has(text, "<th>rank 0 moved by</th>"));
     CHECK(has(text, "The target is what a controller compares with the estimate"));
 }
@@ -127,7 +128,8 @@ TEST_CASE("charts mark when a rank went and when it came again") {
     CHECK_FALSE(has(text, "How late gradients came"));
 }
 
-TEST_CASE("what ranks of a graph sent is told of one, or of all, and never as if all sent as much") {
+TEST_CASE(
+    "what ranks of a graph sent is told of one, or of all, and never as if all sent as much") {
     const auto star = [](double hub, double leaf) {
         std::vector<run_log> ranks;
         for (int rank = 0; rank < 8; ++rank) {
@@ -148,13 +150,16 @@ TEST_CASE("what ranks of a graph sent is told of one, or of all, and never as if
     CHECK(sent.rank == 0);
     CHECK_FALSE(sent.alike());
     const std::string text = page({all});
-    CHECK(has(text, "one of 8 workers, on average, sent <b>5.88\u202fKiB</b>, rank 0 40\u202fKiB in "
-                    "10 steps (all 8 together 47\u202fKiB in 80 steps), <b>4.9\u202f×</b> as much as "
-                    "an all-reduce of whole gradients would have, 1.20\u202fKiB"));
+    CHECK(has(text,
+              "one of 8 workers, on average, sent <b>5.88\u202fKiB</b>, rank 0 40\u202fKiB in "
+              "10 steps (all 8 together 47\u202fKiB in 80 steps), <b>4.9\u202f×</b> as much as "
+              "an all-reduce of whole gradients would have, 1.20\u202fKiB"));
     CHECK(has(text, "<dt>as many bytes as an all-reduce of whole gradients by a ring; "));
     CHECK_FALSE(has(text, "each of 8 workers"));
-    CHECK(has(page({joined_ranks(star(1024.0, 1024.0))}), "each of 8 workers sent <b>1\u202fKiB</b> in"));
-    CHECK(has(page({star(40960.0, 1024.0)[3]}), "rank 3, one of 8 workers, sent <b>1\u202fKiB</b> in"));
+    CHECK(has(page({joined_ranks(star(1024.0, 1024.0))}),
+              "each of 8 workers sent <b>1\u202fKiB</b> in"));
+    CHECK(has(page({star(40960.0, 1024.0)[3]}),
+              "rank 3, one of 8 workers, sent <b>1\u202fKiB</b> in"));
 }
 
 TEST_CASE("the vertical axis of distances is logarithmic: equal ratios lie equally apart") {
