@@ -134,6 +134,15 @@ inline constexpr bool in_step = [] {
         return static_cast<bool>(S::synchronous);
 }();
 
+/// Ranks may be gone that others do without, by what it is.
+template <class S>
+inline constexpr bool loses_ranks = [] {
+    if constexpr (requires { S::survives; })
+        return static_cast<bool>(S::survives);
+    else
+        return false;
+}();
+
 template <class State>
 bool introduce(State& state, const std::string& configuration) {
     if constexpr (requires { state.introduce(configuration); })

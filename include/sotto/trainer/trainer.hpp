@@ -192,6 +192,18 @@ public:
         return all_.evaluate(data);
     }
 
+    /// How good the mean of all ranks' parameters is, of whatever strategy, and that mean itself,
+    /// valid until the next call. All ranks call these, between calls of `fit`.
+    template <class Data>
+    evaluation evaluate_mean(const Data& data) {
+        require_all_ranks();
+        return all_.evaluate_mean(data);
+    }
+    std::span<const float> mean_parameters() {
+        require_all_ranks();
+        return all_.mean();
+    }
+
     /// How good this rank's own parameters are, with its own model's buffers. No other rank has
     /// part in it.
     template <class Data>
@@ -212,6 +224,13 @@ private:
     using state_type = sotto::strategy_state<Strategy, Transport>;
     using together_type = conducting::together_type<state_type, Transport>;
     static constexpr bool in_step = conducting::in_step<Strategy>;
+
+    void require_all_ranks() {
+        static_assert(!conducting::loses_ranks<Strategy>,
+                      "the mean of all ranks: by gossip with surviving{} some may be gone");
+        keeper_.require_whole_state();
+        transport_.at({.round = step_, .phase = "taking the mean of all"});
+    }
 
     template <class Extra>
     static constexpr bool evaluates = detail::is_evaluation<std::remove_cvref_t<Extra>>;
