@@ -93,6 +93,13 @@ public:
             names_.push_back({px(end.x), py(end.y) - 7.0, colour, shortened(text)});
     }
 
+    /// A name above the chart, where it covers no line: one after the other.
+    void key(std::string_view text, std::size_t colour) {
+        keys_ += "<text class=\"n c" + place(colour) + "\" x=\"" + at(key_) + "\" y=\"" +
+                 at(top_ - 1.5) + "\">" + escaped(text) + "</text>";
+        key_ += 6.4 * static_cast<double>(columns(text)) + 12.0;
+    }
+
     /// `describes` is what somebody hears who cannot see it.
     std::string svg(std::string_view describes) {
         std::string out = "<svg viewBox=\"0 0 " + at(width) + " " + at(height) +
@@ -117,7 +124,7 @@ public:
         out += "<path class=\"a\" d=\"M" + at(left_) + " " + at(bottom()) + "H" + at(right()) +
                "\"/><text class=\"t\" x=\"" + at((left_ + right()) / 2.0) + "\" y=\"" +
                at(height - 3.0) + "\" text-anchor=\"middle\">" + escaped(x_name_) + "</text>" +
-               body_;
+               body_ + keys_;
         place_names();
         for (const named& n : names_)
             out += "<text class=\"n c" + place(n.colour) + "\" x=\"" + at(n.x) + "\" y=\"" +
@@ -192,7 +199,8 @@ private:
     std::string x_name_;
     axis y_;
     double left_ = 50.0;
-    std::string body_;
+    std::string body_, keys_;
+    double key_ = left_;
     std::vector<named> names_;
 };
 

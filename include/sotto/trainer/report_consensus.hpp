@@ -75,7 +75,7 @@ inline std::string distance_chart(const run_log& run) {
             },
             against::steps, end);
         if (!end.last) continue;
-        c.name(*end.last, line.name, i);
+        c.key(line.name, i);
         says += std::string(says.empty() ? "The " : "; the ") + line.name + " ends at " +
                 digits(end.last->y);
     }
