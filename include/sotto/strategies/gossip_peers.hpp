@@ -381,9 +381,8 @@ private:
             step_ = handed->at.step;
             since_ = step_ + 1;
             has_trained_ = true;
-            says_.say("it came while others had trained: it took the parameters of rank " +
-                      std::to_string(*from) + " and goes on where that one is, after its step " +
-                      std::to_string(step_));
+            says_.say("came while others train: goes on with the parameters of rank " +
+                      std::to_string(*from) + ", after its step " + std::to_string(step_));
             return;
         }
     }

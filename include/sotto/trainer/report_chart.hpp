@@ -179,19 +179,26 @@ private:
         return std::string(text.substr(0, bytes)) + (bytes < text.size() ? "…" : "");
     }
 
-    /// From the lowest up: whoever would lie on the one below goes above it.
+    /// From the lowest up: whoever would lie on the one below goes above it. Then from the highest
+    /// down, where that went beyond the top.
     void place_names() {
         std::sort(names_.begin(), names_.end(),
                   [](const named& a, const named& b) { return a.y > b.y; });
         for (std::size_t i = 0; i < names_.size(); ++i) {
             named& n = names_[i];
             n.y = std::clamp(n.y, top_ + 8.0, bottom() - 4.0);
-            for (std::size_t j = 0; j < i; ++j) {
-                const named& below = names_[j];
-                const bool apart = from(n) > to(below) + 6.0 || from(below) > to(n) + 6.0;
-                if (!apart && n.y > below.y - 13.0) n.y = below.y - 13.0;
-            }
+            for (std::size_t j = 0; j < i; ++j)
+                if (!beside(n, names_[j])) n.y = std::min(n.y, names_[j].y - 13.0);
         }
+        for (std::size_t i = names_.size(); i-- > 0;) {
+            named& n = names_[i];
+            n.y = std::max(n.y, top_ + 8.0);
+            for (std::size_t j = i + 1; j < names_.size(); ++j)
+                if (!beside(n, names_[j])) n.y = std::max(n.y, names_[j].y + 13.0);
+        }
+    }
+    static bool beside(const named& a, const named& b) noexcept {
+        return from(a) > to(b) + 6.0 || from(b) > to(a) + 6.0;
     }
 
     std::string title_;

@@ -204,7 +204,7 @@ inline std::string told_beside(const run_log& run, const run_log& dense) {
 
 inline std::string told(std::span<const run_log> runs) {
     std::string out;
-    constexpr std::size_t most = 4;
+    constexpr std::size_t most = 8;
     for (std::size_t i = 0, said = 0; i < runs.size() && said < most; ++i) {
         const run_log* dense = dense_beside(runs, runs[i]);
         const auto is_beside = [&](const run_log& other) {
