@@ -48,10 +48,10 @@ inline double steps_to_meet(const run_log& run) noexcept {
     return 1.0;
 }
 
-/// Messages of a step that wait for each other, where ranks meet seldom the mean over steps. The log
-/// tells what a tensor became, not how it went: vectors, and what has four or two bytes a value, are
-/// taken to have been summed, the rest to have been gathered by the way that suits the run's densest
-/// steps, as of its warm-up.
+/// Messages of a step that wait for each other, where ranks meet seldom the mean over steps. The
+/// log tells what a tensor became, not how it went: vectors, and what has four or two bytes a
+/// value, are taken to have been summed, the rest to have been gathered by the way that suits the
+/// run's densest steps, as of its warm-up.
 inline double messages_of(const run_log& run) noexcept {
     const auto [costs, steps] = run.steady();
     const double share = costs.message_bytes / std::max(costs.dense_bytes, 1.0);
