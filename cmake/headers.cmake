@@ -307,6 +307,7 @@ set(sotto_headers
     include/sotto/trainer/advice_mirror.hpp
     include/sotto/trainer/advice_transfer.hpp
     include/sotto/trainer/agreement.hpp
+    include/sotto/trainer/batch_reader.hpp
     include/sotto/trainer/callback.hpp
     include/sotto/trainer/checkpoints.hpp
     include/sotto/trainer/chrome_trace.hpp

@@ -220,7 +220,8 @@ int main(int argc, char** argv) {
         "--sparse-vectors", [&] { s.message.dense_vectors = false; }, "Compress biases too");
     app.add_option("--learning-rate", s.rate, "Of all workers together");
     app.add_option("--batch-size", s.training.batch_size, "Of one worker");
-    app.add_option("--seed", s.training.seed, "Of starting values and the order of data");
+    app.add_option("--seed", s.training.seed, "Of starting values and the order of data")
+        ->check(examples::whole_number);
     app.add_option("--epochs", s.passes, "Passes over the data")->check(examples::at_least_one);
     app.add_option("--log", s.log, "JSON lines, one a step");
     app.add_flag("--verbose", s.verbose, "Print every option of the run first");

@@ -133,7 +133,7 @@ int main(int argc, char** argv) {
     app.add_option("--learning-rate", s.rate);
     const auto* passes = app.add_option("--epochs", s.passes);
     app.add_option("--write", s.written, "Characters to write in the end");
-    app.add_option("--seed", s.seed);
+    app.add_option("--seed", s.seed)->check(examples::whole_number);
     app.add_flag("--quick", s.quick, "The same in seconds");
     examples::add_transport(app, s.transport);
     return examples::run(app, argc, argv, [&] {

@@ -97,7 +97,7 @@ int main(int argc, char** argv) {
     app.add_option("--batch-size", s.batch_size, "Of one worker");
     app.add_option("--learning-rate", s.rate);
     app.add_option("--density", s.density, "Share of a gradient's entries that is sent");
-    app.add_option("--seed", s.seed);
+    app.add_option("--seed", s.seed)->check(examples::whole_number);
     app.add_flag("--quick", s.quick, "The same in seconds");
     examples::add_transport(app, s.transport);
     return examples::run(app, argc, argv, [&] {

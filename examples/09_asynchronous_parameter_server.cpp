@@ -212,7 +212,8 @@ int main(int argc, char** argv) {
         ->check(examples::number_above(0.0, 1e6));
     app.add_option("--batch-size", s.training.batch_size, "Of one worker")
         ->check(examples::number_from(1, 1e6));
-    app.add_option("--seed", s.training.seed, "Of starting values and the order of data");
+    app.add_option("--seed", s.training.seed, "Of starting values and the order of data")
+        ->check(examples::whole_number);
     app.add_option("--epochs", s.passes, "Epochs: passes of each worker over its share of the data")
         ->check(examples::at_least_one);
     app.add_option("--log", s.log, "JSON lines, a file for each rank");

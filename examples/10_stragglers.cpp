@@ -119,7 +119,7 @@ int main(int argc, char** argv) {
         ->check(examples::at_least_one);
     app.add_option("--batch-size", s.training.batch_size, "Of one worker")
         ->check(examples::number_from(1, 1e6));
-    app.add_option("--seed", s.transport.seed, "Of speeds");
+    app.add_option("--seed", s.transport.seed, "Of speeds")->check(examples::whole_number);
     app.add_option("--report", s.report, "The HTML file to write");
     app.add_flag("--quick", s.quick, "A few seconds: fewer digits, an easier target");
     return examples::run(app, argc, argv, [&] {

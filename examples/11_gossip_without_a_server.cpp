@@ -8,6 +8,7 @@
 #include <sotto/trainer/joined_ranks.hpp>
 #include <sotto/trainer/json_lines.hpp>
 #include <sotto/trainer/report.hpp>
+#include <sotto/trainer/run_ranks.hpp>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -19,6 +20,7 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -32,11 +34,11 @@ struct settings {
     std::string log = "gossip_without_a_server.jsonl", report = "gossip_without_a_server.html";
     std::string maxima;
     std::vector<double> phases{0.0};
-    double rate = 0.1, rho = 0.25, density = 0.01, dirichlet = 0.0, lazy = 0.0;
+    double rate = 0.1, momentum = 0.9, rho = 0.25, density = 0.01, dirichlet = 0.0, lazy = 0.0;
     double low = 0.5, high = 2.0, fraction = 0.25, until = 1.0;
     int rounds = 2;
     std::int64_t passes = 5, every = 48, measure_every = 10;
-    bool directed = false, survives = false, quick = false;
+    bool scaled_by_gap = false, directed = false, survives = false, quick = false;
     sotto::training_options training{.batch_size = 16};
     examples::transport_options transport{.workers = 8};
 };
@@ -137,7 +139,7 @@ public:
 
     template <sotto::consensus_controller Control>
     chosen_control(std::string name, const Control& of)
-        : name_(std::move(name)), bind_([of] {
+        : name_(std::move(name)), needs_gap_(sotto::controlling::needs_gap(of)), bind_([of] {
               const auto by = std::make_shared<sotto::controller_state<Control>>(of.bind());
               return state{[by](const auto& where) { return by->needs(where); },
                            [by](const auto& where, double rate) {
@@ -148,10 +150,12 @@ public:
           }) {}
 
     state bind() const { return bind_(); }
+    bool needs_gap() const noexcept { return needs_gap_; }
     void describe(auto&& field) const { field("is", name_); }
 
 private:
     std::string name_;
+    bool needs_gap_;
     std::function<state()> bind_;
 };
 
@@ -160,7 +164,7 @@ chosen_control<By> control_of(const settings& s) {
     using namespace sotto;
     const auto with = [&](double value) { return s.control + " " + std::to_string(value); };
     if constexpr (By != measured::exactly) {
-        const consensus_control near{.rho = s.rho};
+        const consensus_control near{.rho = s.rho, .scaled_by_gap = s.scaled_by_gap};
         if (s.control == "consensus") return {with(s.rho), near};
         if (s.control == "band")
             return {with(s.low) + " to " + std::to_string(s.high),
@@ -176,14 +180,55 @@ chosen_control<By> control_of(const settings& s) {
                     fraction_of_maximum{.fraction = s.fraction,
                                         .maxima = consensus_maxima(s.maxima, s.phases)}};
     }
-    return {with(s.rounds), fixed_rounds{.rounds = s.control == "rounds" ? s.rounds : 1}};
+    if (s.control == "rounds") return {with(s.rounds), fixed_rounds{.rounds = s.rounds}};
+    return {"none", no_control{}};
 }
 
-void train(const settings& s, const auto& strategy) {
+/// Whether its own memory is the only one: it takes plain SGD.
+bool has_momentum_of_its_own(const std::string& method) {
+    return method == "choco" || method == "d-squared" || method == "gradient-tracking" ||
+           method == "quasi-global" || method == "pairs";
+}
+
+/// What is compared, where somebody compares methods.
+void say_what_runs(const settings& s) {
+    std::printf("%s on %s, control %s; each rank's steps: ", s.method.c_str(), s.topology.c_str(),
+                s.control.c_str());
+    if (has_momentum_of_its_own(s.method))
+        std::printf("plain SGD of rate %.6g, as this method takes no other\n", s.rate);
+    else
+        std::printf("SGD of rate %.6g, momentum %.6g\n", s.rate, s.momentum);
+}
+
+/// What went over the wire, as far as logs of ranks are here.
+void say_what_was_sent(const settings& s, const sotto::run_log& run) {
+    const auto mib = [](double bytes) { return bytes / (1024.0 * 1024.0); };
+    const sotto::sent_by_ranks sent = sotto::sent_by(run.ranks);
+    if (sent.known < 2)
+        std::printf("rank %d sent %.2f MiB", run.about.rank, mib(run.total.bytes_sent));
+    else if (sent.alike())
+        std::printf("each of %zu ranks sent %.2f MiB", sent.known, mib(sent.mean));
+    else
+        std::printf("%zu ranks sent %.2f MiB each on average, rank %d the most, %.2f MiB",
+                    sent.known, mib(sent.mean), sent.rank, mib(sent.most));
+    std::printf(" in %lld steps\n", static_cast<long long>(run.steps));
+    double study = 0.0;
+    for (const sotto::rank_total& r : run.ranks)
+        study += r.total.study_bytes / static_cast<double>(run.ranks.size());
+    if (study > 0.0)
+        std::printf("  of that %.2f MiB to measure distances exactly, %s\n", mib(study),
+                    s.control == "exact" || s.control == "fraction"
+                        ? "as this --control does in every round"
+                        : "which --measure-every 0 does without");
+}
+
+template <class Strategy>
+void train(const settings& s, const Strategy& strategy) {
     using namespace sotto;
     const auto digits = data::digits(s.quick ? 2'000 : 10'000, random_stream{1});
     const auto unseen = data::digits(2'000, random_stream{2});
     examples::with_transport(s.transport, [&](auto& transport) {
+        if (transport.rank() == 0) say_what_runs(s);
         models::mlp model{784, 128, 10};
         trainer trainer{model, strategy, transport, s.training};
         const auto fit = [&](const auto& examples) {
@@ -196,15 +241,26 @@ void train(const settings& s, const auto& strategy) {
                                                       s.dirichlet, random_stream{3})})
                 : fit(digits);
         const evaluation own = trainer.evaluate_own(unseen);
-        const evaluation mean = trainer.evaluate(unseen);
+        std::optional<evaluation> mean;
+        if constexpr (!Strategy::survives) mean = trainer.evaluate_mean(unseen);
         if (!s.survives) transport.agree(true);  // all ranks have written their logs
         if (transport.rank() != 0) return;
-        std::printf("accuracy of the mean of all ranks %.2f %%, of rank 0 alone %.2f %%\n",
-                    100.0 * mean.accuracy, 100.0 * own.accuracy);
-        std::printf("each rank sent %.2f MB in %lld steps\n",
-                    static_cast<double>(report.total.bytes_sent) / 1e6,
-                    static_cast<long long>(report.steps));
-        write_report(read_json_lines_of_ranks(s.log), s.report, {.title = "Gossip on a graph"});
+        if (mean)
+            std::printf("accuracy of the mean of all ranks %.2f %%, of rank 0 alone %.2f %%\n",
+                        100.0 * mean->accuracy, 100.0 * own.accuracy);
+        else
+            std::printf(
+                "accuracy of rank 0 alone %.2f %%: where ranks may go nobody takes the "
+                "mean of all\n",
+                100.0 * own.accuracy);
+        if (s.method == "slow-momentum" && report.steps < s.every)
+            std::printf(
+                "no mean of all was taken, and no slow step: --every %lld is more than the "
+                "%lld steps\n",
+                static_cast<long long>(s.every), static_cast<long long>(report.steps));
+        const run_log run = read_json_lines_of_ranks(s.log);
+        say_what_was_sent(s, run);
+        write_report(run, s.report, {.title = "Gossip on a graph"});
         std::printf("Who mixes with whom, and how far ranks were apart: %s\n",
                     std::filesystem::absolute(s.report).c_str());
     });
@@ -236,6 +292,14 @@ void require_sensible(const CLI::App& app, const settings& s) {
                "--control fraction needs the log of a run by --control none --measure-every 1");
     only("--rho", is(s.control, {"consensus", "exact", "phases"}),
          "--control consensus, exact and phases");
+    only("--scaled-by-gap", is(s.control, {"consensus", "phases"}),
+         "--control consensus and phases");
+    only("--momentum", !has_momentum_of_its_own(s.method),
+         "the methods that take it: adapt-then-combine, combine-then-adapt, push-sum and "
+         "slow-momentum");
+    if (s.lazy == 1.0)
+        refuse("--lazy", "1",
+               "links then do all that they do, as by 0: a number below 1 was expected");
     only("--rounds", s.control == "rounds", "--control rounds");
     for (const char* flag : {"--low", "--high"}) only(flag, s.control == "band", "--control band");
     only("--until", s.control == "phases", "--control phases");
@@ -257,7 +321,7 @@ void with_method(const settings& s) {
     using namespace sotto;
     const chosen_topology topology = topology_of(s);
     const sgd plain{.learning_rate = s.rate};
-    const momentum_sgd heavy{.learning_rate = s.rate, .momentum = 0.9};
+    const momentum_sgd heavy{.learning_rate = s.rate, .momentum = s.momentum};
     if (s.survives)
         return train(s, gossip{heavy, topology, control_of<measured::estimated>(s), none{},
                                mixing::adapt_then_combine{}, surviving{}});
@@ -289,7 +353,8 @@ int main(int argc, char** argv) {
     app.add_option(
         "--topology", s.topology,
         "ring, torus, hypercube, exponential, one-peer-exponential, complete, star, tree, "
-        "random-regular, random-matching, or a file with a link a line");
+        "random-regular, random-matching, or a file with a link a line: two ranks and perhaps its "
+        "weight, blanks or commas between; what follows a # is not read");
     app.add_flag("--directed", s.directed,
                  "Links of a file go one way, from its first rank to its second: by push-sum");
     CLI::Option* const lazy =
@@ -305,8 +370,11 @@ int main(int argc, char** argv) {
             ->check(CLI::IsMember(
                 {"none", "rounds", "consensus", "exact", "band", "fraction", "phases"}));
     app.add_option("--rho", s.rho,
-                   "consensus, exact, phases: distance, in learning rates x gradient norms")
+                   "consensus, exact, phases: distance, in learning rates x gradient norms; by "
+                   "consensus and phases the estimate of it, several times less on a slow graph")
         ->check(examples::number_above(0.0, 1e6));
+    app.add_flag("--scaled-by-gap", s.scaled_by_gap,
+                 "consensus, phases: --rho is of the distance itself, by the graph's spectral gap");
     app.add_option("--rounds", s.rounds, "rounds: of mixing after each step")
         ->check(examples::number_from(1, 1000));
     app.add_option("--low", s.low, "band: the distance below which a step is without mixing")
@@ -323,23 +391,31 @@ int main(int argc, char** argv) {
         ->delimiter(',');
     app.add_option("--measure-every", s.measure_every,
                    "Steps from one exact measurement of distances to the next; 0: none");
-    app.add_option("--method", s.method, "What is mixed, and how")
+    app.add_option("--method", s.method,
+                   "What is mixed, and how. choco, d-squared, gradient-tracking, quasi-global and "
+                   "pairs take steps of plain SGD, the others of momentum SGD: compare them by "
+                   "--momentum 0")
         ->check(CLI::IsMember({"adapt-then-combine", "combine-then-adapt", "choco", "push-sum",
                                "d-squared", "gradient-tracking", "quasi-global", "slow-momentum",
                                "pairs"}));
     app.add_option("--density", s.density, "choco: the share of a change that is sent")
         ->check(examples::number_above(0.0, 1.0));
-    app.add_option("--every", s.every, "slow-momentum: steps from one mean of all to the next")
-        ->check(examples::at_least_one);
+    CLI::Option* const every =
+        app.add_option("--every", s.every, "slow-momentum: steps from one mean of all to the next")
+            ->check(examples::at_least_one);
     app.add_option("--dirichlet", s.dirichlet,
-                   "Ranks have digits of their own, the more unlike the smaller this is; 0: alike");
+                   "Ranks have digits of their own, the more unlike the smaller this is; 0: alike")
+        ->check(examples::number_from(0.0, 1e6));
     app.add_flag("--survives", s.survives,
                  "Ranks may die and come again, where the transport can; by adapt-then-combine");
     app.add_option("--learning-rate", s.rate, "Of each rank's steps")
         ->check(examples::number_above(0.0, 1e6));
+    app.add_option("--momentum", s.momentum, "Of each rank's steps, where the method takes any")
+        ->check(examples::number_from(0.0, 0.9999));
     app.add_option("--batch-size", s.training.batch_size, "Of one rank")
         ->check(examples::number_from(1, 1e6));
-    app.add_option("--seed", s.training.seed, "Of starting values and the order of data");
+    app.add_option("--seed", s.training.seed, "Of starting values and the order of data")
+        ->check(examples::whole_number);
     app.add_option("--epochs", s.passes, "Passes over the data")->check(examples::at_least_one);
     app.add_option("--log", s.log, "JSON lines, a file for each rank");
     app.add_option("--report", s.report, "The HTML file to write");
@@ -349,6 +425,7 @@ int main(int argc, char** argv) {
         if (s.quick) s.passes = std::min<std::int64_t>(s.passes, 2);
         if (control->count() == 0 && s.method != "adapt-then-combine") s.control = "none";
         if (lazy->count() == 0 && s.method == "d-squared") s.lazy = 0.5;
+        if (s.quick && every->count() == 0) s.every = 10;
         require_sensible(app, s);
         s.transport.seed = s.training.seed;
         s.transport.elastic = s.survives;

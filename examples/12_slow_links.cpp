@@ -4,8 +4,10 @@
 // what it sends, where it ends.
 
 #include <sotto/sotto.hpp>
+#include <sotto/trainer/advice.hpp>
 #include <sotto/trainer/joined_ranks.hpp>
 #include <sotto/trainer/report.hpp>
+#include <sotto/trainer/run_ranks.hpp>
 #include <sotto/trainer/run_recorder.hpp>
 
 #include <CLI/CLI.hpp>
@@ -32,8 +34,8 @@ struct settings {
 };
 
 struct outcome {
-    double seconds = 0.0;  // the network's
-    double bytes = 0.0;    // that a rank sent
+    double seconds = 0.0;    // the network's
+    std::int64_t steps = 0;  // of a rank
     sotto::evaluation unseen;
     sotto::run_log log;  // of all ranks
 };
@@ -43,6 +45,7 @@ outcome train(const settings& s, const auto& strategy) {
     const auto digits = data::digits(s.quick ? 2'000 : 10'000, random_stream{1});
     const auto unseen = data::digits(2'000, random_stream{2});
     simulated_options network = examples::network_of(s.transport);
+    network.seed = s.training.seed;
     network.line = {.out = 1.25e5 * s.megabits,
                     .in = 1.25e5 * s.megabits,
                     .latency = std::chrono::duration_cast<duration>(
@@ -60,7 +63,7 @@ outcome train(const settings& s, const auto& strategy) {
         const evaluation measured = trainer.evaluate(unseen);
         if (transport.rank() != 0) return;
         found.seconds = report.seconds;
-        found.bytes = static_cast<double>(report.total.bytes_sent);
+        found.steps = report.steps;
         found.unseen = measured;
     });
     found.log = joined_ranks(std::move(logs));
@@ -90,7 +93,9 @@ int main(int argc, char** argv) {
                                     ->check(examples::at_least_one);
     app.add_option("--batch-size", s.training.batch_size, "Of one rank")
         ->check(examples::number_from(1, 1e6));
-    app.add_option("--seed", s.training.seed, "Of starting values and the order of data");
+    app.add_option("--seed", s.training.seed,
+                   "Of starting values, the order of data and the network")
+        ->check(examples::whole_number);
     app.add_option("--report", s.report, "The HTML file to write");
     app.add_flag("--quick", s.quick, "A few seconds: fewer digits, two epochs");
     return examples::run(app, argc, argv, [&] {
@@ -103,15 +108,19 @@ int main(int argc, char** argv) {
         const local_steps seldom{.every = s.every};
         std::printf("%d ranks, lines of %.6g Mbit/s and %.6g ms; seconds are simulated\n",
                     s.transport.workers, s.megabits, s.milliseconds);
-        std::printf("%-40s %10s %14s %8s %10s\n", "", "seconds", "MB a rank sent", "loss",
-                    "accuracy");
+        std::printf("%-40s %10s %15s %8s %8s %10s\n", "", "seconds", "MiB a rank sent", "at most",
+                    "loss", "accuracy");
         std::vector<run_log> runs;
+        std::int64_t steps = 0;
         const auto row = [&](const char* name, const auto& strategy) {
             outcome found = train(s, strategy);
+            steps = found.steps;
+            const sent_by_ranks sent = sent_by(found.log.ranks);
             found.log.name = name;
             runs.push_back(std::move(found.log));
-            std::printf("%-40s %10.2f %14.3f %8.3f %8.2f %%\n", name, found.seconds,
-                        found.bytes / 1e6, found.unseen.loss, 100.0 * found.unseen.accuracy);
+            std::printf("%-40s %10.2f %15.3f %8.3f %8.3f %8.2f %%\n", name, found.seconds,
+                        sent.mean / 1048576.0, sent.most / 1048576.0, found.unseen.loss,
+                        100.0 * found.unseen.accuracy);
         };
         row("all-reduce", all_reduce{heavy});
         row("all-reduce, Deep Gradient Compression", all_reduce{plain, dgc{.density = 0.001}});
@@ -121,7 +130,18 @@ int main(int argc, char** argv) {
             local_updates{adamw{.learning_rate = s.rate / 100.0}, sparse_loco(), seldom});
         row("NoLoCo, in pairs",
             local_updates{adamw{.learning_rate = s.rate / 100.0}, random_pairs{}, seldom});
-        write_report(runs, s.report, {.title = "One job over slow links"});
+        if (s.every > steps)
+            std::printf("--every %lld is more than the %lld steps: ranks met in the end alone\n",
+                        static_cast<long long>(s.every), static_cast<long long>(steps));
+        std::printf(
+            "NoLoCo sends 8 bytes a parameter and meeting to one other rank, however many "
+            "there are;\nDiLoCo's all-reduce of %d ranks %.3g. What it saves is that all "
+            "wait for all.\n",
+            s.transport.workers, 8.0 * (s.transport.workers - 1) / s.transport.workers);
+        // From rank to rank goes a message over two lines.
+        const network_link link{.bytes_per_second = 1.25e5 * s.megabits,
+                                .latency_seconds = 2e-3 * s.milliseconds};
+        write_report(runs, s.report, {.title = "One job over slow links", .link = link});
         std::printf("Where the time went: %s\n", std::filesystem::absolute(s.report).c_str());
         return 0;
     });

@@ -3,6 +3,8 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <charconv>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -80,6 +82,13 @@ std::string at_least_one(const std::string& number) {
     return std::atoll(number.c_str()) >= 1 ? "" : "is " + number + "; it must be at least 1";
 }
 
+std::string whole_number(const std::string& given) {
+    std::uint64_t value = 0;
+    const auto [end, why] = std::from_chars(given.data(), given.data() + given.size(), value);
+    if (why == std::errc() && end == given.data() + given.size()) return "";
+    return "is '" + given + "'; a whole number from 0 to 18446744073709551615 was expected";
+}
+
 std::function<std::string(const std::string&)> number_from(double low, double high) {
     return number(low, high, true);
 }
@@ -91,6 +100,8 @@ void require_effect(const CLI::App& app, const std::string& flag, bool has_effec
                     const std::string& with) {
     const CLI::Option* const option = app.get_option(flag);
     if (has_effect || option->count() == 0) return;
+    if (option->get_expected_max() == 0)  // a flag, whose value nobody gave
+        throw CLI::ValidationError(flag, "it has no effect here: it goes with " + with);
     const std::string given = option->results().empty() ? "" : option->results().back();
     refuse(flag, given, "it has no effect here: it goes with " + with);
 }

@@ -19,6 +19,9 @@ namespace examples {
 /// Not CLI::PositiveNumber: its message ends in the largest double, all 309 digits of it.
 std::string at_least_one(const std::string& number);
 
+/// A seed. CLI11 takes -1 for the largest number that there is.
+std::string whole_number(const std::string& number);
+
 /// A check of an option: a number from `low` to `high`, so not a NaN, which CLI::Range lets pass.
 std::function<std::string(const std::string&)> number_from(double low, double high);
 

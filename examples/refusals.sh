@@ -45,11 +45,11 @@ refuses "--density: is '0.1'; it has no effect here: it goes with --compressor d
 refuses "--every: is '5'; it has no effect here: it goes with --checkpoints FOLDER" \
     "$server" --every 5
 refuses "--patience: is '5'; it has no effect here: it goes with --survives" "$server" --patience 5
-refuses "--survives: is 'true'; it has no effect here: it goes with --transport tcp and simulated" \
+refuses "--survives: it has no effect here: it goes with --transport tcp and simulated" \
     "$server" --survives
 refuses "--simulated-flops: is '1e9'; it has no effect here: it goes with --transport simulated" \
     "$server" --simulated-flops 1e9
-refuses "--insecure-network: is 'true'; it has no effect here: it goes with --transport tcp" \
+refuses "--insecure-network: it has no effect here: it goes with --transport tcp" \
     "$server" --insecure-network
 refuses "--workers: is '4'; it has no effect here: it goes with --transport in-process and simulated" \
     "$launch" -n 1 "$server" --transport tcp --workers 4
@@ -58,8 +58,14 @@ refuses "--rho: is '0.5'; it has no effect here: it goes with --control consensu
     "$gossip" --control rounds --rho 0.5
 refuses "--every: is '10'; it has no effect here: it goes with --method slow-momentum" \
     "$gossip" --every 10
-refuses "--directed: is 'true'; it has no effect here: it goes with --method push-sum and a file" \
+refuses "--directed: it has no effect here: it goes with --method push-sum and a file" \
     "$gossip" --directed
+
+refuses "--momentum: is '0.5'; it has no effect here: it goes with the methods that take it" \
+    "$gossip" --method choco --momentum 0.5
+refuses "--scaled-by-gap: it has no effect here: it goes with --control consensus and phases" \
+    "$gossip" --control band --scaled-by-gap
+refuses "these arguments were not expected: --transport tcp" "$slow_links" --transport tcp
 
 # What contradicts something else.
 refuses "--backups: is '3'; a round needs a gradient of at least one of the 3 workers: 0 to 2 were" \
@@ -101,6 +107,12 @@ refuses "--target: is 'nan'; a number above 0" "$stragglers" --target nan
 refuses "--slow: is '0.5'; a number from 1 to" "$stragglers" --slow 0.5
 refuses "--rho: is 'nan'; a number above 0" "$gossip" --rho nan
 refuses "--lazy: is '2'; a number from 0 to 1" "$gossip" --lazy 2
+refuses "--lazy: is '1'; links then do all that they do, as by 0" "$gossip" --lazy 1
+refuses "--dirichlet: is '-1'; a number from 0 to" "$gossip" --dirichlet -1
+for wrong in -1 1.5 18446744073709551616 ''; do
+    refuses "--seed: is '$wrong'; a whole number from 0 to 18446744073709551615 was expected" \
+        "$gossip" --seed "$wrong"
+done
 refuses "--latency: is 'nan'; a number from 0 to" "$slow_links" --latency nan
 
 # What cannot be read or written.

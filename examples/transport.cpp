@@ -177,6 +177,12 @@ void with_transport(const transport_options& chosen, const std::function<void(an
 int run(CLI::App& app, int argc, char** argv, const std::function<int()>& work) {
     try {
         app.parse(argc, argv);
+    } catch (const CLI::ExtrasError&) {  // which tells them last to first
+        std::string all;
+        for (const std::string& one : app.remaining()) all += " " + one;
+        return app.exit(CLI::ExtrasError("these arguments were not expected:" + all,
+                                         CLI::ExitCodes::ExtrasError)),
+               2;
     } catch (const CLI::ParseError& e) {
         return app.exit(e) == 0 ? 0 : 2;
     }

@@ -14,7 +14,7 @@
 namespace {
 
 constexpr const char* usage =
-    "usage: sotto_launch -n RANKS [--grace SECONDS] COMMAND [ARGUMENTS]...\n"
+    "usage: sotto_launch -n RANKS [--grace SECONDS] [--keep-going] COMMAND [ARGUMENTS]...\n"
     "\n"
     "Runs COMMAND as so many processes of this machine, ranks of one job. Each finds its place in\n"
     "SOTTO_RANK, SOTTO_SIZE, SOTTO_ADDRESS and SOTTO_PORT, which "
@@ -25,12 +25,15 @@ constexpr const char* usage =
     "  --grace SECONDS   when a rank failed: after so many seconds all that still run get "
     "SIGTERM,\n"
     "                    and SIGKILL after as many more; 0 to 86400, 5 unless given\n"
+    "  --keep-going      when a rank failed the others are left alone, as those that survive a\n"
+    "                    loss need; it is said how the one that was lost is started again\n"
     "\n"
     "Ctrl-C, SIGTERM and SIGHUP are passed on to all ranks, which may then take as long as they\n"
     "like to end, whatever --grace says; a second one kills them. Nothing they started is left\n"
     "behind.\n"
     "The exit status is 0, or that of the first rank that failed (128 and the number of a "
-    "signal).\n";
+    "signal),\n"
+    "also where the others kept going.\n";
 
 constexpr double grace_seconds_max = 86400.0;  // a day
 
@@ -58,6 +61,10 @@ int main(int argc, char** argv) {
         const std::string_view flag = argv[at++];
         if (flag == "--") break;
         if (flag == "-h" || flag == "--help") return std::fputs(usage, stdout), 0;
+        if (flag == "--keep-going") {
+            job.keep_going = true;
+            continue;
+        }
         const std::string_view given = at < argc ? argv[at] : "";
         if (flag == "-n") {
             const auto size = number_in<int>(given);
@@ -71,7 +78,7 @@ int main(int argc, char** argv) {
                 std::chrono::duration_cast<sotto::duration>(
                     std::chrono::duration<double>(*seconds));
         } else {
-            return refuse("-n, --grace or a command was expected", flag);
+            return refuse("-n, --grace, --keep-going or a command was expected", flag);
         }
         ++at;
     }

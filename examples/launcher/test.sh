@@ -47,4 +47,17 @@ for words in 'rank 1 ended with exit status 7; waiting for rank 0, SIGTERM in 0 
             ;;
     esac
 done
+# Who keeps going, and how the one that was lost comes again.
+# shellcheck disable=SC2016
+returns 137 '[1] done' "$launch" -n 2 --grace 0 --keep-going \
+    sh -c 'test "$SOTTO_RANK" = 0 && kill -KILL $$; sleep 0.3; echo done'
+# shellcheck disable=SC2016
+told=$("$launch" -n 2 --keep-going sh -c 'test "$SOTTO_RANK" = 0 && kill -KILL $$; sleep 1' 2>&1)
+case $told in
+    *'rank 0 was ended by signal 9 (Killed); left: rank 1. The same command with SOTTO_RANK=0 SOTTO_SIZE=2 SOTTO_ADDRESS=127.0.0.1 SOTTO_PORT='*' starts it again'*) ;;
+    *)
+        printf '%s\nwas said\n' "$told" >&2
+        failures=$((failures + 1))
+        ;;
+esac
 [ "$failures" -eq 0 ]

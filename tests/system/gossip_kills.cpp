@@ -26,6 +26,7 @@
 #include "sotto/optimizers/sgd.hpp"
 #include "sotto/strategies/gossip.hpp"
 #include "sotto/trainer/trainer.hpp"
+#include "sotto/transports/remarks.hpp"
 #include "sotto/transports/tcp.hpp"
 #include "support/fault_seeds.hpp"
 #include "support/folders.hpp"
@@ -48,7 +49,17 @@ struct ending {
     std::int64_t first = 0;                                      // step of this process
     std::int64_t knew = 0;  // the first step after which it knew of a loss
     double longest = 0.0;   // seconds of a step
+    std::int64_t went = -1, came_again = -1;  // this rank's steps, of the rank that it lost first
+    bool told_source = false;                 // it remarked whose parameters it took
 };
+
+bool told_source = false;  // of this process, which is one rank
+
+void hear(const remark& said) noexcept {
+    told_source |=
+        said.text.starts_with("came while others train: goes on with the parameters of ");
+    say_remark(said);
+}
 
 /// Trains as one rank of a job; `at(step)` is called after each step, and after step 0.
 template <class Control, class At>
@@ -74,6 +85,11 @@ ending train(tcp& through, const Control& control, At at) {
             began = through.now();
         });
     for (const rank_loss& loss : left.losses) end.lost[static_cast<std::size_t>(loss.rank)] = true;
+    if (!left.losses.empty()) {
+        end.went = left.losses.front().step;
+        end.came_again = left.losses.front().again_step;
+    }
+    end.told_source = told_source;
     return end;
 }
 
@@ -93,6 +109,7 @@ public:
         ranks_.start([&, rank](auto say) {
             tcp_options own = options_;
             own.rank = rank;
+            on_remark = hear;
             if (rank != 0) first_.reset();
             tcp through = rank == 0 && first_ ? first_->join() : tcp::join(own);
             at(std::int64_t{0}, say);
@@ -176,6 +193,8 @@ void kill_one(const Control& control, int size, random_stream random) {
         ending& end = ends[static_cast<std::size_t>(rank)];
         end = all.end_of(static_cast<std::size_t>(rank));
         CHECK(end.first == 0);
+        CHECK(end.went >= 0);
+        CHECK(end.came_again == -1);
         longest = std::max(longest, end.longest);
         known = std::max(known, end.knew);
         for (int other = 0; other < size; ++other)
@@ -217,10 +236,14 @@ void kill_and_start_again(const Control& control, int size, random_stream random
     const ending end = all.end_of(again);
     CHECK(end.first >= last - size);
     CHECK(end.first < steps_done);
+    CHECK(end.told_source);
     for (int rank = 0; rank < size; ++rank) {
         if (rank == victim) continue;
         const ending other = all.end_of(static_cast<std::size_t>(rank));
         CHECK(other.first == 0);
+        CHECK_FALSE(other.told_source);
+        CHECK(other.went >= 0);
+        CHECK(other.came_again >= other.went);
         for (std::size_t i = 0; i < watched; ++i)  // alone they would be some 100 apart
             CHECK(std::abs(other.x[steps_done][i] - end.x[steps_done][i]) < 20.0);
     }

@@ -11,9 +11,10 @@
 
 namespace sotto {
 
-/// Keeps ranks neither too far from each other nor too close: some disagreement late in training is
-/// said to help. Above the band further rounds are done as by consensus_control; below it the next
-/// step does without any, and the one after that has one again, which measures.
+/// Keeps ranks, by the estimate of how far they are apart, neither too far from each other nor too
+/// close: some disagreement late in training is said to help. Above the band further rounds are
+/// done as by consensus_control; below it the next step does without any, and the one after that
+/// has one again, which measures.
 ///   math    low * rate * phi <= Theta <= high * rate * phi, with Theta and phi as in
 ///           consensus_control. A step is without rounds where all estimates of the step before, a
 ///           period of them or more, are below the band of its own rate: not where rounds had first

@@ -53,28 +53,38 @@ inline void check_control(const char* policy, double rho, double average, int ro
 }
 }  // namespace detail
 
-/// Keeps ranks closer than a step is long: mixes until the estimated distance is below rho times
-/// learning rate times gradient norm.
-///   math    another round while Theta > rho * rate * phi, with phi the running mean over steps of
-///           the gradients' norm, phi = average * phi + (1 - average) * phi_t. Where matrices take
-///           turns Theta is the largest of the last period of rounds of this step, so that a step
-///           has at least that many; where each is drawn anew, of one round. No more rounds than
-///           would bring the distance to the target by mixing alone, in whole periods, and at most
+/// Mixes until what a round moves parameters by is below rho times learning rate times gradient
+/// norm. That is the estimate of how far ranks are apart, and not the distance, which on a graph
+/// that mixes slowly is several times as large: up to 1 / (1 - lambda) of it, 5 on a ring of 8 and
+/// 20 on one of 16. The distance itself is kept below by `scaled_by_gap`, in more rounds than it
+/// takes, and in studies by exact_consensus_control, which measures it.
+///   math    another round while Theta > target, target = rho * rate * phi, with phi the running
+///           mean over steps of the gradients' norm, phi = average * phi + (1 - average) * phi_t.
+///           By scaled_by_gap target = rho * rate * phi * (1 - lambda), so that by
+///           Xi <= Theta / (1 - lambda) the distance is below rho * rate * phi; in a period of m
+///           matrices that take turns (1 - lambda^m) / m in place of 1 - lambda. Where they do
+///           Theta is the largest of the last period of rounds of this step, so that a step has at
+///           least that many; where each is drawn anew, of one round. No more rounds than would
+///           bring the distance to the target by mixing alone, in whole periods, and at most
 ///           rounds_max, where lambda is not known that alone
 ///   wire    two numbers summed over all ranks for each round
-///   errors  invalid_option: rho not above 0, average not in [0, 1), rounds_max below 1
+///   errors  invalid_option: rho not above 0, average not in [0, 1), rounds_max below 1; by gossip,
+///           scaled_by_gap where lambda is not known: rounds that are drawn anew, push-sum
 ///   source  Kong et al. 2021, Consensus control for decentralized deep learning, arXiv:2102.04828
 struct consensus_control {
     double rho = 0.25;
     double average = 0.9;
     int rounds_max = 64;
+    bool scaled_by_gap = false;  // by 1 - lambda, the graph's spectral gap
 
     class state;
     state bind() const;
+    constexpr bool needs_gap() const noexcept { return scaled_by_gap; }
     void describe(auto&& field) const {
         field("rho", rho);
         field("average", average);
         field("rounds_max", rounds_max);
+        field("scaled_by_gap", scaled_by_gap);
     }
 };
 
@@ -83,6 +93,7 @@ public:
     explicit state(const consensus_control& options, const char* policy = "consensus_control",
                    consensus_measure measured = consensus_measure::estimate)
         : rho_(options.rho),
+          scaled_by_gap_(options.scaled_by_gap),
           norm_(options.average),
           measured_(measured),
           limit_(options.rounds_max, measured) {
@@ -95,12 +106,14 @@ public:
         return limit_.wants_another(now, target(now));
     }
     double target(const consensus_reading& now) const noexcept {
-        return rho_ * now.learning_rate * norm_.with(now);
+        const double below = rho_ * now.learning_rate * norm_.with(now);
+        return scaled_by_gap_ ? detail::gap_of(now) * below : below;
     }
     void visit(auto&& field) { norm_.visit(field); }
 
 private:
     double rho_;
+    bool scaled_by_gap_;
     detail::norm_average norm_;
     consensus_measure measured_;
     detail::round_limit limit_;

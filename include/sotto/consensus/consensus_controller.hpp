@@ -60,6 +60,9 @@ struct consensus_reading {
 ///                                      say `static constexpr bool takes_means = true`
 ///   target(reading) -> double          the distance by which it decides of this reading, for
 ///                                      reports: the same before and after it has; not a number
+///   needs_gap() -> bool                of the options: whether it can decide only where
+///                                      second_singular_value is known; no. Gossip then refuses a
+///                                      graph of which it is not
 ///   visit(field)                       field(name, value) for all that it remembers from step to
 ///                                      step, to be saved, and to be put back where a step fails;
 ///                                      nothing. A state with members but without visit trains, but
@@ -104,6 +107,14 @@ template <class C>
 concept takes_means = requires {
     requires C::takes_means;
 };
+
+template <class C>
+constexpr bool needs_gap(const C& options) noexcept {
+    if constexpr (requires { options.needs_gap(); })
+        return options.needs_gap();
+    else
+        return false;
+}
 
 template <class State>
 bool wants_mean(const State& state, const round_info& where) {
@@ -159,6 +170,13 @@ public:
 private:
     std::int64_t rounds_ = 0;
 };
+
+/// What an estimate may be short by: Xi <= Theta / gap, with the largest Theta of a period.
+///   math    ||x - mean|| <= sum over the period's m rounds of Theta + lambda^m ||x - mean||
+inline double gap_of(const consensus_reading& now) noexcept {
+    const auto period = static_cast<double>(std::max<std::int64_t>(now.period, 1));
+    return (1.0 - std::pow(now.second_singular_value, period)) / period;
+}
 
 /// How many rounds an estimate must be judged by: those of a period; where each is drawn anew, one.
 inline std::int64_t period_of(const consensus_reading& now) noexcept {

@@ -24,6 +24,9 @@ struct control_phases {
         controlling::takes_means<First> || controlling::takes_means<Then>;
     class state;
     state bind() const { return state(*this); }
+    constexpr bool needs_gap() const noexcept {
+        return controlling::needs_gap(first) || controlling::needs_gap(then);
+    }
     void describe(auto&& field) const {
         field("first", first);
         field("epoch", epoch);

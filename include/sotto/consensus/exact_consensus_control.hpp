@@ -20,8 +20,8 @@ struct exact_consensus_control {
     static constexpr bool estimates = false;
     using state = consensus_control::state;
     state bind() const {
-        return state({rho, average, rounds_max}, "exact_consensus_control",
-                     consensus_measure::exact);
+        return state({.rho = rho, .average = average, .rounds_max = rounds_max},
+                     "exact_consensus_control", consensus_measure::exact);
     }
     void describe(auto&& field) const {
         field("rho", rho);

@@ -19,6 +19,7 @@ struct local_processes {
     int size = 1;
     std::vector<std::string> command{};  // the program, as a shell finds it, and its arguments
     patience grace{};
+    bool keep_going = false;  // when a rank fails the others are left alone
     int out = STDOUT_FILENO;  // where the ranks' lines go
     int err = STDERR_FILENO;  // and what they complain of
 };
@@ -30,7 +31,9 @@ struct local_processes {
 /// input is empty; its lines of output come out whole, with "[rank] " before each.
 ///
 /// When a rank fails, the others are left `grace.until_terminate` to notice and to end by
-/// themselves, then get SIGTERM, and after `grace.until_kill` SIGKILL. SIGINT, SIGTERM and SIGHUP
+/// themselves, then get SIGTERM, and after `grace.until_kill` SIGKILL. With `keep_going` they are
+/// left alone, as ranks need that train on without it, and it is said how to start it again; what
+/// is started so is no part of this job. SIGINT, SIGTERM and SIGHUP
 /// that this process gets (and does not ignore) go to all ranks, which may then take as long as
 /// they like, also when some end by it at once; a second one kills them.
 ///
@@ -52,7 +55,7 @@ inline std::optional<ending> run(const local_processes& job) {
                              " processes; 1 to 4096 are possible on one machine");
     if (job.command.empty()) throw invalid_option("launch: there is no command to run");
     const reserved_port port;
-    detail::local_run ranks(job.command, job.grace, job.out, job.err);
+    detail::local_run ranks(job.command, job.grace, job.keep_going, job.out, job.err);
     const auto number = [](int of) { return std::to_string(of); };
     for (int rank = 0; rank < job.size; ++rank)
         ranks.start({{"SOTTO_RANK", number(rank)},

@@ -38,16 +38,19 @@ class local_run {
 public:
     using variables = std::vector<std::pair<std::string, std::string>>;
 
-    local_run(std::vector<std::string> command, const patience& grace, int out, int err)
+    local_run(std::vector<std::string> command, const patience& grace, bool keeps_going, int out,
+              int err)
         : command_(std::move(command)),
           path_(program_path(command_.front())),
           grace_(grace),
+          keeps_going_(keeps_going),
           out_(out),
           err_(err),
           signals_{SIGINT, SIGTERM, SIGHUP} {}
 
     /// Starts the next rank, with these variables in place of such as there are.
     void start(variables own) {
+        places_.push_back(placed(own));
         own.emplace_back(job_mark::name, group_.mark().value());
         std::vector<std::string> environment;
         for (const auto& [name, value] : own) environment.push_back(name + "=" + value);
@@ -66,7 +69,7 @@ public:
     }
 
     std::optional<ending> run() {
-        supervision ranks(static_cast<int>(ranks_.size()), grace_);
+        supervision ranks(static_cast<int>(ranks_.size()), grace_, keeps_going_);
         while (ranks.running() > 0) {
             wait(ranks.next());
             pass_on();
@@ -210,12 +213,32 @@ private:
         }
         const std::optional<ending> had = ranks.first_failure();
         ranks.ended(ended_, now());
+        if (keeps_going_) return tell_each(ranks.running() > 0);
         if (!ranks.first_failure() || (had && had->rank == ranks.first_failure()->rank)) return;
         std::string text = ranks.first_failure()->text();
         if (ranks.running() > 0) text += "; waiting for " + running();
         if (ranks.running() > 0 && ranks.next())
             text += ", SIGTERM in " + seconds(grace_.until_terminate);
         say(text);
+    }
+
+    /// Each rank that failed, and how whoever likes brings it back.
+    void tell_each(bool others) {
+        for (const ending& one : ended_)
+            if (one.failed())
+                say(one.text() +
+                    (others ? "; left: " + running() + ". The same command with " +
+                                  places_[static_cast<std::size_t>(one.rank)] + " starts it again"
+                            : ""));
+    }
+
+    /// The variables that place a rank, as a shell takes them.
+    static std::string placed(const variables& own) {
+        std::string text;
+        for (const auto& [name, value] : own)
+            if (!name.starts_with("SOTTO_LOCAL_"))
+                text += (text.empty() ? "" : " ") + name + "=" + value;
+        return text;
     }
 
     void send(int signal) {
@@ -247,10 +270,12 @@ private:
     std::vector<std::string> command_;
     std::string path_;
     patience grace_;
+    bool keeps_going_;
     line_sink out_, err_;
     heard_signals signals_;
     process_group group_;
     std::vector<rank> ranks_;
+    std::vector<std::string> places_;  // of each rank
     std::vector<pollfd> waits_;
     std::vector<ending> ended_;
     std::array<char, 1 << 16> piece_{};

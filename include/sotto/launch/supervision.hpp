@@ -23,12 +23,13 @@ struct patience {
 /// nothing itself, and is told the time.
 ///
 /// A rank that fails ends the job: the others are left `patience` to end by themselves, then they
-/// are made to. A signal from outside goes to all ranks, which may take as long as they like to
-/// end, also when it ends some of them at once: one may save what was learnt. A second one kills
-/// them.
+/// are made to, unless they are to keep going, for as long as they like. A signal from outside goes
+/// to all ranks, which may take as long as they like to end, also when it ends some of them at
+/// once: one may save what was learnt. A second one kills them.
 class supervision {
 public:
-    supervision(int size, const patience& given) : running_(size), patience_(given) {}
+    supervision(int size, const patience& given, bool keeps_going = false)
+        : running_(size), patience_(given), keeps_going_(keeps_going) {}
 
     int running() const noexcept { return running_; }
     const std::optional<ending>& first_failure() const noexcept { return first_; }
@@ -47,7 +48,8 @@ public:
             if (one.failed() &&
                 (!first_ || (may_be_the_cause && first_->by_itself() && !one.by_itself())))
                 first_ = one;
-        if (first_of_all && first_ && !was_told_) plan(SIGTERM, now + patience_.until_terminate);
+        if (first_of_all && first_ && !was_told_ && !keeps_going_)
+            plan(SIGTERM, now + patience_.until_terminate);
     }
 
     /// A signal came: which one to send to all ranks now.
@@ -86,6 +88,7 @@ private:
 
     int running_;
     patience patience_;
+    bool keeps_going_;
     std::optional<ending> first_;
     std::optional<plan_of> planned_;
     time_point failed_{};  // when the first did

@@ -127,10 +127,11 @@ public:
         return report;
     }
 
-    void finish(std::span<float> parameters) {
-        conducting::finish(strategy_, parameters);
+    round_report finish(std::span<float> parameters) {
+        const round_report cost = conducting::finish(strategy_, parameters);
         if constexpr (exchanging::waits_at_end<exchange_type>)
             detail::guarded(*through_, [&] { end_together(); });
+        return cost;
     }
 
     template <class Field>

@@ -121,7 +121,9 @@ private:
 
     bool ask(const consensus_reading& now, consensus_report& found) {
         found.target = controlling::target(state_, now);
-        return state_.wants_another(now);
+        const bool wants = state_.wants_another(now);
+        found.missed = !wants && now.distance > found.target;
+        return wants;
     }
 
     static void tell(consensus_reading& now, consensus_report& found, double gradient_norm) {

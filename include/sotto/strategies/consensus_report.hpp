@@ -21,6 +21,8 @@ struct consensus_report {
                                  // which carry them further apart
     double target = unknown;     // by which this rank's controller decided after the last round, or
                                  // would have where another rank's decides for all
+    bool missed = false;         // that controller had no more rounds to give, though what it was
+                                 // told of the last one is above its target
     double critical = unknown;   // the critical distance, estimated
     double learning_rate = 0.0;  // 0 where the optimizer does not tell it
     double gradient_norm = unknown;               // root of the mean over ranks of squares

@@ -174,11 +174,11 @@ struct gossip {
             return gossip_state<gossip, Transport>(*this, tensors, through);
     }
     void describe(auto&& field) const {
+        field("mixing", mixing);  // first: where ranks differ in it, that is what they are told
         field("optimizer", optimizer);
         field("topology", topology);
         field("control", control);
         field("compressor", compressor);
-        field("mixing", mixing);
         field("options", options);
     }
 };

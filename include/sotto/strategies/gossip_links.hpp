@@ -35,7 +35,7 @@ class gossip_links {
 public:
     gossip_links(const Options& options, int size)
         : size_(size), topology_(options.topology.bind(size)), summary_(summarise()) {
-        topologies::require_connected(topology_);
+        topologies::require_connected(topology_, topologies::name_for_logs(options.topology));
         require_eigenvalues();
         if constexpr (mixing::by_copies<method>)
             require_same_links("keeps copies of the same neighbours");

@@ -136,7 +136,7 @@ private:
                     all.link(rank, n.rank, 0.5 / static_cast<double>(size * rounds));
         }
         topologies::repeated of_a_period(std::move(all));
-        if (period > 0) topologies::require_connected(of_a_period);
+        if (period > 0) topologies::require_connected(of_a_period, topology_name_);
     }
 
     void begin(std::span<const float> parameters) {

@@ -80,6 +80,7 @@ public:
     /// are. Returns how many of its rounds those have had that were fetched.
     std::int64_t begin(std::span<float> parameters, std::span<float> buffers) {
         handover_.hold(parameters, buffers);
+        began_ = through_->now();
         ++fit_;
         rounds_ = 0;
         is_done_ = false;
@@ -338,7 +339,15 @@ private:
         if (!change.is_here) {
             went_.push_back(change.rank);
             handover_.forget(change.rank);
-            if (!change.left && !p.is_done) losses_.push_back({change.rank, change.cause});
+            if (!change.left && !p.is_done)
+                losses_.push_back({.rank = change.rank,
+                                   .cause = change.cause,
+                                   .step = static_cast<std::int64_t>(step_),
+                                   .seconds = in_seconds(through_->now() - began_)});
+        } else {
+            for (rank_loss& loss : losses_)
+                if (loss.rank == change.rank && loss.again_step < 0)
+                    loss.again_step = static_cast<std::int64_t>(step_);
         }
         verdicts_.forget(change.rank);
         p = {.is_here = change.is_here,
@@ -372,6 +381,8 @@ private:
             step_ = handed->at.step;
             since_ = step_ + 1;
             has_trained_ = true;
+            says_.say("came while others train: goes on with the parameters of rank " +
+                      std::to_string(*from) + ", after its step " + std::to_string(step_));
             return;
         }
     }
@@ -428,6 +439,7 @@ private:
     bool begins_ = false, tells_all_ = false, takes_part_ = false, is_done_ = false;
     bool has_trained_ = false;
     bool sums_up_ = false;
+    time_point began_{};  // this call of `fit`
     std::vector<int> went_;
     std::vector<rank_loss> losses_;
     occasion now_;

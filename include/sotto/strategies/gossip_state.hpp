@@ -76,6 +76,14 @@ public:
         if (measure_every_ < 0)
             throw invalid_option("gossip: measure_every is " + std::to_string(measure_every_) +
                                  "; it must be at least 0");
+        if (controlling::needs_gap(options.control) &&
+            !(mixing_.second_singular_value() < 1.0 && mixing_.summary().period > 0))
+            throw invalid_option(
+                "gossip: this controller decides by the graph's spectral gap, 1 - lambda, which is "
+                "not known of " +
+                (topology_name_.empty() ? std::string("this topology") : topology_name_) +
+                ", whose rounds are drawn anew or whose weights are not doubly stochastic: leave "
+                "out consensus_control::scaled_by_gap");
         before_.take(shown_before());  // the memory, now
         before_.drop();
         if (measure_every_ > 0 || control::measures_exactly) {
@@ -225,6 +233,7 @@ private:
         began_ = through_->now();
         computing_ = computed_ = left_ = {};
         squares_ = 0.0;
+        study_bytes_ = 0;
         studies_ = measure_every_ > 0 && job.step % measure_every_ == 0;
         std::fill(times_.begin(), times_.end(), tensor_times{});
         std::fill(is_stepped_.begin(), is_stepped_.end(), false);
@@ -365,8 +374,10 @@ private:
 
     /// Measured exactly.
     double distance(consensus_report& found) {
+        const std::int64_t before = through_->counters().bytes_sent;
         found.distance = study_->distance(values(), by_shares ? next_.back() : 1.0, studied_++);
         found.squared_distances = study_->squared_distances();
+        study_bytes_ += through_->counters().bytes_sent - before;
         return found.distance;
     }
 
@@ -386,7 +397,9 @@ private:
         if (!studies_) return;
         at("measure");
         if (std::isnan(found.distance)) (void)distance(found);  // no controller has measured it
+        const std::int64_t before = through_->counters().bytes_sent;
         found.critical = study_->critical_distance(parameters, rate_, studied_++);
+        study_bytes_ += through_->counters().bytes_sent - before;
         found.gradient_norm = study_->gradient_norm();
     }
 
@@ -411,6 +424,7 @@ private:
         report.compute = computing_;
         report.bytes_sent = after.bytes_sent - before.bytes_sent;
         report.bytes_received = after.bytes_received - before.bytes_received;
+        report.study_bytes = study_bytes_;
         for (const std::int64_t size : mixing_.bytes()) report.message_bytes += size;
         report.tensor_message_bytes = mixing_.bytes();
         report.began = began_;
@@ -449,7 +463,8 @@ private:
     double rate_ = 0.0;
     double squares_ = 0.0;  // of the gradient
     double weight_ = 1.0;
-    std::uint64_t studied_ = 0;  // exact measurements
+    std::uint64_t studied_ = 0;     // exact measurements
+    std::int64_t study_bytes_ = 0;  // that those of a step took
     bool studies_ = false;
     // Last: transfers end before the memory goes.
     mixing_rounds<Options, Transport> mixing_;

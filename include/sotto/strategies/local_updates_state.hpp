@@ -107,10 +107,16 @@ public:
     }
 
     /// Meets once more where there were steps since the last time.
-    void finish(std::span<float> parameters) {
-        if (since_met_ == 0) return;
-        meet(parameters, last_);
+    round_report finish(std::span<float> parameters) {
+        if (since_met_ == 0) return {};
+        const round_report met = meet(parameters, last_);
         since_met_ = 0;
+        return {.compress = met.compress,
+                .wait = met.wait,
+                .apply = met.apply,
+                .exchange = met.exchange,
+                .hidden = met.hidden,
+                .message_bytes = met.message_bytes};
     }
 
     /// Everything to be saved, by name: each rank's own. Not there where something would be left

@@ -84,7 +84,9 @@ using strategy_state = decltype(std::declval<const S&>().bind(std::declval<const
 ///                                              the last evaluation: drains what is under way; a
 ///                                              server goes on serving until every worker has
 ///                                              finished. Not called when something threw, nor by
-///                                              a `fit` of 0 steps or epochs
+///                                              a `fit` of 0 steps or epochs. It may return a
+///                                              round_report of what that cost; what it puts on
+///                                              the wire counts in any case
 ///   start_group() -> std::int64_t              ranks with the same number start from the same
 ///                                              parameters and shuffle alike; 0 for all where it is
 ///                                              left out. The number must not change
@@ -136,6 +138,15 @@ inline constexpr bool in_step = [] {
         return static_cast<bool>(S::synchronous);
 }();
 
+/// Ranks may be gone that others do without, by what it is.
+template <class S>
+inline constexpr bool loses_ranks = [] {
+    if constexpr (requires { S::survives; })
+        return static_cast<bool>(S::survives);
+    else
+        return false;
+}();
+
 template <class State>
 bool introduce(State& state, const std::string& configuration) {
     if constexpr (requires { state.introduce(configuration); })
@@ -154,9 +165,25 @@ std::int64_t begin(State& state, std::span<float> parameters, std::span<float> b
         return 0;
 }
 
+/// What it cost, as far as it says: it belongs to no round.
 template <class State>
-void finish(State& state, std::span<float> parameters) {
-    if constexpr (requires { state.finish(parameters); }) state.finish(parameters);
+round_report finish(State& state, std::span<float> parameters) {
+    if constexpr (requires { round_report(state.finish(parameters)); })
+        return state.finish(parameters);
+    else if constexpr (requires { state.finish(parameters); })
+        state.finish(parameters);
+    return {};
+}
+
+/// The same, with the bytes that the transport counted meanwhile.
+template <class State, class Transport>
+round_report finish(State& state, std::span<float> parameters, const Transport& through) {
+    const traffic before = through.counters();
+    round_report cost = finish(state, parameters);
+    const traffic after = through.counters();
+    cost.bytes_sent = after.bytes_sent - before.bytes_sent;
+    cost.bytes_received = after.bytes_received - before.bytes_received;
+    return cost;
 }
 
 template <class State>

@@ -87,18 +87,20 @@ private:
 }  // namespace detail
 
 /// Refuses a topology whose rounds never bring all ranks together, however many there are. One that
-/// is drawn anew is not looked at: any of its matrices may leave ranks apart that others join.
+/// is drawn anew is not looked at: any of its matrices may leave ranks apart that others join. The
+/// name is for errors.
 ///   math    that the product of a period's matrices is irreducible and has no eigenvalue but 1 of
 ///           magnitude 1: what each rank has comes to every other, and not to and fro in a rhythm
 ///   cost    O(period (ranks + links))
 ///   errors  invalid_option: ranks that never hear of each other, naming the first; ranks that
 ///           change places for ever, since they keep nothing of their own values
 template <class State>
-void require_connected(State& state) {
+void require_connected(State& state, const std::string& name = {}) {
     const int size = state.matrix(0).size();
     if (size == 1 || state.period() < 1) return;
-    const auto refuse = [](int from, int to) {
-        throw invalid_option("topology: what rank " + std::to_string(from) +
+    const std::string which = name.empty() ? "topology" : "topology '" + name + "'";
+    const auto refuse = [&](int from, int to) {
+        throw invalid_option(which + ": what rank " + std::to_string(from) +
                              " has never comes to rank " + std::to_string(to) +
                              ": the graph is not connected, and its parts would never come "
                              "together; link them");
@@ -109,7 +111,8 @@ void require_connected(State& state) {
         refuse(missed, 0);
     if (forth.rhythm() != state.period())
         throw invalid_option(
-            "topology: ranks whose own weights are 0 hand all that they have to and fro, and would "
+            which +
+            ": ranks whose own weights are 0 hand all that they have to and fro, and would "
             "never come together: topologies::lazy{...} gives them weights of their own");
 }
 

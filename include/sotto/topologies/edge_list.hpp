@@ -35,6 +35,9 @@ struct edge {
 struct edge_list {
     std::vector<edge> edges{};
     bool directed = false;
+    std::string file{};  // that they were read from, for errors and logs
+
+    std::string name() const { return file.empty() ? "edge_list" : file; }
 
     repeated bind(int size) const {
         if (weighted()) {
@@ -110,7 +113,7 @@ bool read_number(std::string_view word, Number& to) {
 inline edge_list read_edge_list(const std::filesystem::path& file, bool directed = false) {
     std::ifstream lines(file);
     if (!lines) throw io_failure("cannot open '" + file.string() + "', a list of links");
-    edge_list read{.directed = directed};
+    edge_list read{.directed = directed, .file = file.string()};
     std::string line;
     for (std::int64_t number = 1; std::getline(lines, line); ++number) {
         const auto words = detail::words_of(line);

@@ -32,6 +32,7 @@ inline nlohmann::ordered_json fields_of_consensus(const consensus_report& found)
     if (found.rounds >= 0) fields["rounds"] = found.rounds;
     for (const auto& [name, member] : consensus_members)
         if (std::isfinite(found.*member)) fields[name] = found.*member;
+    if (found.missed) fields["missed"] = true;
     for (const auto& [name, member] : consensus_tensor_members)
         if (!(found.*member).empty()) fields[name] = found.*member;
     return fields;

@@ -4,6 +4,9 @@
 #include <cstdint>
 #include <limits>
 
+#include "sotto/core/errors.hpp"
+#include "sotto/data/sampler.hpp"
+#include "sotto/strategies/strategy.hpp"
 #include "sotto/trainer/options.hpp"
 #include "sotto/trainer/run_place.hpp"
 
@@ -81,5 +84,29 @@ struct data_source {
                (of_this_rank == any_share || of_this_rank == now.of_this_rank);
     }
 };
+
+/// Where a run stands.
+inline run_place place_at(std::int64_t step, std::int64_t epoch, std::int64_t round,
+                          const fit_progress& fit, const data_source& source,
+                          bool stopped) noexcept {
+    return {.step = step,
+            .epoch = epoch,
+            .round = round,
+            .fit = fit.number,
+            .fit_epochs = fit.epochs,
+            .fit_steps = fit.steps,
+            .fit_stopped = stopped ? 1 : 0,
+            .examples = source.examples,
+            .of_this_rank = source.of_this_rank,
+            .own = source.own ? 1 : 0};
+}
+
+/// Whether this rank is there to serve others; without examples anywhere nobody could train.
+inline bool has_no_rounds(const epoch_agreement& agreed, const data::share& share, bool in_step) {
+    if (agreed.rounds > 0) return false;
+    if (in_step) throw invalid_option("fit: no rank has any examples to train on");
+    if (!share.empty()) throw invalid_option("fit: this rank has no examples to train on");
+    return true;
+}
 
 }  // namespace sotto::detail

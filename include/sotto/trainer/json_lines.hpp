@@ -59,13 +59,14 @@ struct json_lines_options {
 ///           began_seconds by the transport's clock where the strategy tells,
 ///           tensor_message_bytes; consensus, where ranks mix with neighbours, as consensus_report
 ///           has it: rounds, and what was measured of change, estimate, distance, target, critical,
-///           learning_rate and gradient_norm; squared_changes and squared_distances, by tensor: the
-///           roots of these over learning_rate times gradient_norm are distances in steps; taught,
-///           where other models teach, as taught_report has it: teachers, how many were heard,
-///           listening_seconds, a part of compute_seconds, and where any was heard age, weight,
-///           distillation_loss and agreement; standings, of each teacher, heard or not, its group,
-///           step of its model, why it is left out and label_loss, each where there is any, and
-///           details where they are other than in the line before
+///           learning_rate and gradient_norm; missed, where the target was; squared_changes and
+///           squared_distances, by tensor: the roots of these over learning_rate times
+///           gradient_norm are distances in steps; taught, where other models teach, as
+///           taught_report has it: teachers, how many were heard, listening_seconds, a part of
+///           compute_seconds, and where any was heard age, weight, distillation_loss and agreement;
+///           standings, of each teacher, heard or not, its group, step of its model, why it is left
+///           out and label_loss, each where there is any, and details where they are other than in
+///           the line before
 ///   epoch   epoch (counted from 1), complete (false where `fit` ended inside it), step, loss (mean
 ///           over the examples of all ranks, or, where they are not in step, of this one alone),
 ///           test_loss, test_accuracy and test_examples where it was evaluated, by what all ranks
@@ -89,7 +90,8 @@ struct json_lines_options {
 ///   end     epochs and steps of this `fit`, step, loss and test of the last epoch, stopped_early,
 ///           costs of this `fit`, peak_memory_bytes; losses, where ranks went while others trained
 ///           on: of each its rank, cause, and lost_rounds, those of this rank that it had
-///           acknowledged as a server and came again without. Last
+///           acknowledged as a server and came again without; by gossip step, that it was in
+///           then, seconds, since its `fit` began, and again_step, where it came again. Last
 /// `step` counts those completed over all calls of `fit`. A log that is given to `fit` again
 /// goes on in its file, with a run line; so does that of a run which goes on with an earlier
 /// process's, after `resume` or where servers had its rank's rounds: what a crash left of a last
@@ -98,9 +100,10 @@ struct json_lines_options {
 /// seconds_since_start. Costs are this rank's: examples; load_, compute_, compress_, wait_ and
 /// apply_seconds; exchange_seconds, in which something was under way, and hidden_seconds, of
 /// them those with work of its own; dense_bytes (gradients as floats), message_bytes (what they
-/// became, once), bytes_sent and bytes_received (on the wire, every copy counted); of several
-/// steps, listening_seconds, the part of compute_seconds in which teachers were heard, where there
-/// is any. What is not a finite number is null.
+/// became, once), bytes_sent and bytes_received (on the wire, every copy counted), study_bytes
+/// (of those sent, to measure distances exactly; where there were any); of several steps,
+/// listening_seconds, the part of compute_seconds in which teachers were heard, where there is any.
+/// What is not a finite number is null.
 ///
 /// Once training is under way a disk that is full or fails does not end it: lines that cannot be
 /// written are left out, on_failure is called, and the next line is tried, which says how many.
@@ -269,6 +272,7 @@ private:
         line["message_bytes"] = round.message_bytes;
         line["bytes_sent"] = round.bytes_sent;
         line["bytes_received"] = round.bytes_received;
+        if (round.study_bytes > 0) line["study_bytes"] = round.study_bytes;
     }
 
     static void add_costs_of_steps(object& line, const round_report& sum) {

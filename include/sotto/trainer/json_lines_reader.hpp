@@ -175,6 +175,7 @@ private:
         if (fields.contains("rounds")) found.rounds = count(fields, "rounds");
         for (const auto& [name, member] : detail::consensus_members)
             if (fields.contains(name)) found.*member = number(fields, name, distance_max);
+        if (fields.contains("missed")) found.missed = flag(fields, "missed");
         for (std::size_t i = 0; i < by_tensor_.size(); ++i) {
             const auto& [name, member] = detail::consensus_tensor_members[i];
             const std::string each_name = std::string(name) + "[]";
@@ -325,8 +326,12 @@ private:
                 lost.push_back({.rank = rank_of(each),
                                 .cause = text_of(each, "cause"),
                                 .rounds = count(each, "lost_rounds")});
+                if (each.contains("step")) lost.back().step = count(each, "step");
+                if (each.contains("seconds"))
+                    lost.back().seconds = number(each, "seconds", seconds_max);
+                if (each.contains("again_step")) lost.back().again_step = count(each, "again_step");
             }
-        log_.end(at, early, found);
+        log_.end(at, early, found, line.contains("bytes_sent") ? costs(line) : run_costs{});
         log_.losses = std::move(lost);
         log_.peak_memory_bytes = std::max(log_.peak_memory_bytes, memory);
     }
@@ -377,7 +382,8 @@ private:
                 .dense_bytes = sized("dense_bytes"),
                 .message_bytes = sized("message_bytes"),
                 .bytes_sent = sized("bytes_sent"),
-                .bytes_received = sized("bytes_received")};
+                .bytes_received = sized("bytes_received"),
+                .study_bytes = line.contains("study_bytes") ? sized("study_bytes") : 0.0};
     }
 
     double memory_of(const json& line) {

@@ -45,12 +45,7 @@ public:
     auto as_one(auto&& use) {
         if constexpr (in_step) {
             const std::uint64_t number = evaluations_++;
-            return buffers_.with_mean(number, [&] {
-                std::span<const float> all = parameters_;
-                if constexpr (!Strategy::synchronous)
-                    all = mean_.of(parameters_, conducting::weight(state_), number);
-                return use(all);
-            });
+            return buffers_.with_mean(number, [&] { return use(mean(number)); });
         } else {
             buffers_.require_of_training(!state_.share().empty());
             return use(parameters_);
@@ -60,13 +55,22 @@ public:
     /// How good the model is that all have together.
     template <class Data>
     evaluation evaluate(const Data& data) {
-        return as_one([&](std::span<const float> parameters) {
-            if constexpr (in_step)
-                return evaluator_.shared(model_, parameters, data, transport_);
-            else
-                return evaluator_.alone(model_, parameters, data);
-        });
+        if constexpr (in_step)
+            return evaluate_mean(data);
+        else
+            return evaluate_own(data);
     }
+
+    /// The same of the mean, also of ranks that do not learn in step: all of them are there.
+    template <class Data>
+    evaluation evaluate_mean(const Data& data) {
+        const std::uint64_t number = evaluations_++;
+        return buffers_.with_mean(
+            number, [&] { return evaluator_.shared(model_, mean(number), data, transport_); });
+    }
+
+    /// Of all ranks' parameters; valid until the next call.
+    std::span<const float> mean() { return mean(evaluations_++); }
 
     /// How good each rank's own is, where ranks learn in step.
     template <class Data>
@@ -93,6 +97,13 @@ public:
     }
 
 private:
+    std::span<const float> mean(std::uint64_t number) {
+        if constexpr (Strategy::synchronous)
+            return parameters_;
+        else
+            return mean_.of(parameters_, conducting::weight(state_), number);
+    }
+
     Model& model_;
     State& state_;
     std::span<const float> parameters_;

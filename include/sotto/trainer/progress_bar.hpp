@@ -22,10 +22,11 @@ namespace sotto {
 /// terminal: no line is redrawn, the lines for epochs are written. A run that was resumed says
 /// first where it goes on. Where rank 0 serves others, it says in the beginning what memory that
 /// takes, and whether a server that fails forgets, and in the end how late their gradients came,
-/// what was saved and which ranks went; where it does nothing else, the first rank that trains
-/// shows how it is doing in its place. Where other models teach its own, it says when one of them
-/// is heard or left out, of many changes the first, and in the end what became of each. Where times
-/// are simulated, losses a worker's own, or several models trained, it says so. Other ranks write
+/// what was saved and which ranks went; of gossip, in how many steps its controller could not get
+/// ranks as close as it was to; where it does nothing else, the first rank that trains shows how it
+/// is doing in its place. Where other models teach its own, it says when one of them is heard or
+/// left out, of many changes the first, and in the end what became of each. Where times are
+/// simulated, losses a worker's own, or several models trained, it says so. Other ranks write
 /// nothing.
 class progress_bar {
 public:
@@ -47,11 +48,12 @@ public:
                                           static_cast<double>(info.rounds_before));
         steps_ -= static_cast<double>(info.steps_at_servers);
         next_ = 0.0;
+        aimed_ = missed_ = 0;
         rest_after_ = info.resumed && info.rounds_before > 0 ? info.steps_before : 0;
         if (shown_ && info.resumed) tell_of_resuming(info);
         if (shown_ && info.steps_at_servers > 0)
-            std::fprintf(out_, "goes on after step %lld, which the servers have\n",
-                         static_cast<long long>(before_));
+            std::fprintf(out_, "goes on after step %lld, %s\n", static_cast<long long>(before_),
+                         info.mixing ? "with a neighbour's parameters" : "which the servers have");
         if (shown_ && info.serves && !info.over)
             std::fprintf(out_, "%s\n", summary_of(*info.serves).c_str());
         if (info.rank == 0 && info.servers_forget && !info.over)
@@ -77,6 +79,8 @@ public:
 
     void on_step(const step_report& report) {
         if (shown_ && taught_record::tells(report.round.taught)) add_teachers(report);
+        aimed_ += std::isfinite(report.round.consensus.target);
+        missed_ += report.round.consensus.missed;
         if (!live_ || report.seconds < next_) return;
         next_ = report.seconds + 0.1;
         const auto steps = static_cast<double>(report.step - before_);
@@ -114,12 +118,9 @@ public:
         if (agreement_.count > 0)
             std::fprintf(out_, "  agrees with teachers %.1f %%", 100.0 * agreement_.value());
         agreement_ = {};
-        const double ratio =
-            static_cast<double>(report.total.dense_bytes) /
-            static_cast<double>(std::max<std::int64_t>(report.total.message_bytes, 1));
-        std::fprintf(out_, "  sent %s (gradient / %.*f)  %.1f s%s",
-                     bytes(static_cast<double>(report.total.bytes_sent)).text, ratio < 10.0 ? 1 : 0,
-                     ratio, report.seconds, simulated_);
+        std::fprintf(out_, "  sent %s (%s)  %.1f s%s",
+                     bytes(static_cast<double>(report.total.bytes_sent)).text,
+                     beside_gradient(report.total).text, report.seconds, simulated_);
         if (rest_after_ > 0)  // loss alone is of all of it
             std::fprintf(out_, ", after step %lld", static_cast<long long>(rest_after_));
         rest_after_ = 0;
@@ -131,6 +132,11 @@ public:
         if (!shown_) return;
         if (report.served) std::fputs(summary_of(*report.served, simulated_).c_str(), out_);
         if (taught_.is_told()) std::fprintf(out_, "%s\n", summary_of(taught_).c_str());
+        if (missed_ > 0)
+            std::fprintf(out_,
+                         "mixing reached its limit of rounds in %lld of %lld steps, and missed its "
+                         "target: ranks were further apart\n",
+                         static_cast<long long>(missed_), static_cast<long long>(aimed_));
         for (const rank_loss& loss : report.losses)
             std::fprintf(out_, "%s\n", summary_of(loss).c_str());
         std::fflush(out_);
@@ -178,6 +184,22 @@ private:
         return out;
     }
 
+    /// What messages are of gradients: as many times less, or more.
+    static short_text beside_gradient(const round_report& total) noexcept {
+        short_text out;
+        const auto dense = static_cast<double>(total.dense_bytes),
+                   sent = static_cast<double>(total.message_bytes);
+        if (total.message_bytes == 0)
+            std::snprintf(out.text, sizeof out.text, "no message");
+        else if (sent > 1.05 * dense)
+            std::snprintf(out.text, sizeof out.text, "%.1f x the gradient",
+                          sent / std::max(dense, 1.0));
+        else
+            std::snprintf(out.text, sizeof out.text, "gradient / %.*f", dense < 10.0 * sent ? 1 : 0,
+                          dense / sent);
+        return out;
+    }
+
     static short_text counted(double value) noexcept {
         return scaled(value, 1000.0, "", "k", "M", "G");
     }
@@ -206,6 +228,7 @@ private:
     std::int64_t before_ = 0;  // steps of earlier calls of fit
     double steps_ = 0.0;       // expected of this one
     double next_ = 0.0;
+    std::int64_t aimed_ = 0, missed_ = 0;  // steps with a target for mixing, and without success
     std::int64_t rest_after_ = 0;  // the epoch under way was begun by an earlier process; or 0
     taught_record taught_;         // in this call of fit
     int changes_told_ = 0;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -9,6 +10,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -36,9 +38,20 @@ inline const run_log* compared_run(std::span<const run_log> runs) noexcept {
     return first;
 }
 
-/// Messages of a step that wait for each other. The log tells what a tensor became, not how it
-/// went: vectors, and what has four or two bytes a value, are taken to have been summed, the rest
-/// to have been gathered by the way that suits the run's densest steps, as of its warm-up.
+/// Steps from one exchange to the next, by local_updates; 1 of others.
+inline double steps_to_meet(const run_log& run) noexcept {
+    for (const auto& [name, value] : run.about.options)
+        if (std::int64_t every = 0;
+            name == "strategy.local.every" &&
+            std::from_chars(value.data(), value.data() + value.size(), every).ec == std::errc{})
+            return static_cast<double>(std::max<std::int64_t>(every, 1));
+    return 1.0;
+}
+
+/// Messages of a step that wait for each other, where ranks meet seldom the mean over steps. The
+/// log tells what a tensor became, not how it went: vectors, and what has four or two bytes a
+/// value, are taken to have been summed, the rest to have been gathered by the way that suits the
+/// run's densest steps, as of its warm-up.
 inline double messages_of(const run_log& run) noexcept {
     const auto [costs, steps] = run.steady();
     const double share = costs.message_bytes / std::max(costs.dense_bytes, 1.0);
@@ -60,7 +73,7 @@ inline double messages_of(const run_log& run) noexcept {
                 message, run.about.ranks(),
                 collectives::goes_around_ring(static_cast<std::int64_t>(longer * message)));
     }
-    return all.messages;
+    return all.messages / steps_to_meet(run);
 }
 
 /// What a run of several workers measured, as a way to send.

@@ -93,6 +93,13 @@ public:
             names_.push_back({px(end.x), py(end.y) - 7.0, colour, shortened(text)});
     }
 
+    /// A name above the chart, where it covers no line: one after the other.
+    void key(std::string_view text, std::size_t colour) {
+        keys_ += "<text class=\"n c" + place(colour) + "\" x=\"" + at(key_) + "\" y=\"" +
+                 at(top_ - 1.5) + "\">" + escaped(text) + "</text>";
+        key_ += 6.4 * static_cast<double>(columns(text)) + 12.0;
+    }
+
     /// `describes` is what somebody hears who cannot see it.
     std::string svg(std::string_view describes) {
         std::string out = "<svg viewBox=\"0 0 " + at(width) + " " + at(height) +
@@ -117,7 +124,7 @@ public:
         out += "<path class=\"a\" d=\"M" + at(left_) + " " + at(bottom()) + "H" + at(right()) +
                "\"/><text class=\"t\" x=\"" + at((left_ + right()) / 2.0) + "\" y=\"" +
                at(height - 3.0) + "\" text-anchor=\"middle\">" + escaped(x_name_) + "</text>" +
-               body_;
+               body_ + keys_;
         place_names();
         for (const named& n : names_)
             out += "<text class=\"n c" + place(n.colour) + "\" x=\"" + at(n.x) + "\" y=\"" +
@@ -172,19 +179,26 @@ private:
         return std::string(text.substr(0, bytes)) + (bytes < text.size() ? "…" : "");
     }
 
-    /// From the lowest up: whoever would lie on the one below goes above it.
+    /// From the lowest up: whoever would lie on the one below goes above it. Then from the highest
+    /// down, where that went beyond the top.
     void place_names() {
         std::sort(names_.begin(), names_.end(),
                   [](const named& a, const named& b) { return a.y > b.y; });
         for (std::size_t i = 0; i < names_.size(); ++i) {
             named& n = names_[i];
             n.y = std::clamp(n.y, top_ + 8.0, bottom() - 4.0);
-            for (std::size_t j = 0; j < i; ++j) {
-                const named& below = names_[j];
-                const bool apart = from(n) > to(below) + 6.0 || from(below) > to(n) + 6.0;
-                if (!apart && n.y > below.y - 13.0) n.y = below.y - 13.0;
-            }
+            for (std::size_t j = 0; j < i; ++j)
+                if (!beside(n, names_[j])) n.y = std::min(n.y, names_[j].y - 13.0);
         }
+        for (std::size_t i = names_.size(); i-- > 0;) {
+            named& n = names_[i];
+            n.y = std::max(n.y, top_ + 8.0);
+            for (std::size_t j = i + 1; j < names_.size(); ++j)
+                if (!beside(n, names_[j])) n.y = std::max(n.y, names_[j].y + 13.0);
+        }
+    }
+    static bool beside(const named& a, const named& b) noexcept {
+        return from(a) > to(b) + 6.0 || from(b) > to(a) + 6.0;
     }
 
     std::string title_;
@@ -192,7 +206,8 @@ private:
     std::string x_name_;
     axis y_;
     double left_ = 50.0;
-    std::string body_;
+    std::string body_, keys_;
+    double key_ = left_;
     std::vector<named> names_;
 };
 

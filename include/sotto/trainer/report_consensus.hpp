@@ -47,6 +47,18 @@ inline axis distance_axis(const run_log& run) {
     return log_axis(low, high, 10.0, [](double v) { return digits(v, 1); });
 }
 
+/// When ranks went and came again, of many the first.
+inline void mark_losses(chart& c, const run_log& run) {
+    constexpr std::size_t losses_max = 8;
+    for (std::size_t i = 0; i < std::min(run.losses.size(), losses_max); ++i) {
+        const rank_loss& loss = run.losses[i];
+        const std::string rank = "rank " + std::to_string(loss.rank);
+        if (loss.step >= 0) c.upright(static_cast<double>(loss.step), rank + " went");
+        if (loss.again_step >= 0)
+            c.upright(static_cast<double>(loss.again_step), rank + " came again");
+    }
+}
+
 /// Distances over the steps; nothing where none was measured.
 inline std::string distance_chart(const run_log& run) {
     chart c("How far ranks are apart", axis_along(against::steps, std::span(&run, 1)),
@@ -63,10 +75,11 @@ inline std::string distance_chart(const run_log& run) {
             },
             against::steps, end);
         if (!end.last) continue;
-        c.name(*end.last, line.name, i);
+        c.key(line.name, i);
         says += std::string(says.empty() ? "The " : "; the ") + line.name + " ends at " +
                 digits(end.last->y);
     }
+    mark_losses(c, run);
     return says.empty() ? says : c.svg(says + ".");
 }
 
@@ -78,7 +91,7 @@ struct taken {
 };
 
 /// Over the steps, from zero; nothing where nothing is known.
-inline std::string cost_chart(const run_log& run, const char* title, std::size_t colour,
+inline std::string cost_chart(const run_log& run, const std::string& title, std::size_t colour,
                               std::string (*label)(double), const std::vector<taken>& values) {
     if (values.empty()) return "";
     double most = 0.0;
@@ -90,6 +103,7 @@ inline std::string cost_chart(const run_log& run, const char* title, std::size_t
     draw(
         c, values, colour, chart::weight::normal,
         [](const taken& t) { return std::optional(t.each); }, against::steps, end);
+    mark_losses(c, run);
     return c.svg("At most " + label(most) + ".");
 }
 
@@ -111,7 +125,8 @@ inline std::string sent_chart(const run_log& run) {
         before = p.bytes_sent;
     }
     return run.total.bytes_sent > 0.0
-               ? cost_chart(run, "Sent by this worker a step", 5, bytes, values)
+               ? cost_chart(run, "Sent by rank " + std::to_string(run.about.rank) + " a step", 5,
+                            bytes, values)
                : "";
 }
 
@@ -127,7 +142,7 @@ inline std::string tensor_distances(const run_log& run) {
                moved = told(run.consensus.squared_changes());
     if (tensors.empty() || (apart.empty() && moved.empty())) return "";
     const double length = run.consensus.step_length();
-    const auto head = [&](std::span<const double> squares, const char* name) {
+    const auto head = [&](std::span<const double> squares, const std::string& name) {
         return squares.empty()
                    ? std::string()
                    : element("th", name) +
@@ -148,9 +163,13 @@ inline std::string tensor_distances(const run_log& run) {
     std::string out =
         "<details><summary>by tensor</summary><div class=\"scroll\"><table><caption>How far ranks "
         "were apart, where it was measured exactly, and by how much the last round of a step moved "
-        "this worker’s tensors: roots of the mean squares over the steps of the last epoch that "
+        "the tensors of rank " +
+        std::to_string(run.about.rank) +
+        " alone, which by a star’s hub or a rank that is near the mean says little of others: "
+        "roots of the mean squares over the steps of the last epoch that "
         "tells</caption><thead><tr><th>tensor</th>" +
-        head(apart, "distance") + head(moved, "moved by") + "</tr></thead>" +
+        head(apart, "distance, all ranks") +
+        head(moved, "rank " + std::to_string(run.about.rank) + " moved by") + "</tr></thead>" +
         row("all", 0, tensors.size());
     for (std::size_t t = 0; t < std::min(tensors.size(), rows_max); ++t)
         out += row(escaped(tensors[t].name, 80), t, 1);
@@ -165,8 +184,16 @@ inline std::string consensus_of(const run_log& run, std::size_t colour) {
     if (run.steps > 0 && run.consensus.is_told)
         out += ": " + counted(run.consensus.rounds) + " rounds of mixing in " +
                counted(static_cast<double>(run.steps)) + " steps, " +
-               digits(run.consensus.rounds / static_cast<double>(run.steps)) +
-               " a step; this worker sent " + bytes(run.total.bytes_sent);
+               digits(run.consensus.rounds / static_cast<double>(run.steps)) + " a step; rank " +
+               std::to_string(run.about.rank) + " sent " + bytes(run.total.bytes_sent) +
+               (run.total.study_bytes > 0.0
+                    ? ", of which " + bytes(run.total.study_bytes) +
+                          " to measure distances exactly, which training by estimates or none "
+                          "does without"
+                    : "");
+    if (run.consensus.missed > 0.0)
+        out += ". <b>The limit of rounds was reached in " + counted(run.consensus.missed) + " of " +
+               counted(run.consensus.aimed) + " steps</b>, and their target missed";
     out += ".</p>";
     std::string charts;
     if (run.about.mixing) {
@@ -194,8 +221,11 @@ inline std::string consensus_section(std::span<const run_log> runs) {
     return "<h2>How far ranks were apart</h2><p class=\"soft\">The distance is the root of the "
            "mean square of what a worker’s parameters are from the mean of all, where it was "
            "measured. The estimate is what a round of mixing moves them by, which is known anyway: "
-           "before that round they were at least half as far apart. Below the critical distance "
-           "gossip is expected to learn as fast as with exact means.</p>" +
+           "the distance before that round is between half of it and 1 / (1 − λ) times it. The "
+           "target is what a controller compares with the estimate, unless it measures distances "
+           "itself (exact_consensus_control, fraction_of_maximum): on a graph that mixes slowly "
+           "the distance is then several times the target. Below the critical distance gossip is "
+           "expected to learn as fast as with exact means.</p>" +
            out;
 }
 

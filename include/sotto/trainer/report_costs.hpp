@@ -231,7 +231,9 @@ inline std::string totals(std::span<const run_log> runs) {
     std::string head = "<tr><th>one worker, whole run</th>";
     for (std::size_t i = 0; i < runs.size(); ++i)
         head += "<th>" + key(i) + escaped(runs[i].name, 40) +
-                (runs[i].by_server() ? ", rank " + std::to_string(runs[i].about.rank) : "") +
+                (runs[i].by_server() || runs[i].about.mixing
+                     ? ", rank " + std::to_string(runs[i].about.rank)
+                     : "") +
                 "</th>";
     std::string rows;
     const auto row = [&](const char* name, auto value) {

@@ -178,6 +178,8 @@ inline std::string servers_section(std::span<const run_log> runs) {
                    " more servers</p>";
     }
     if (out.empty()) return out;
+    if (std::all_of(runs.begin(), runs.end(), [](const run_log& run) { return !run.by_server(); }))
+        return "<h2>Ranks that went</h2>" + out;
     return "<h2>How late gradients came</h2><p class=\"soft\">Steps that the server took between a "
            "worker’s reading of the parameters and its gradient’s arrival. A server holds "
            "a worker back from its push’s arrival to the answer; what the worker waited is that "

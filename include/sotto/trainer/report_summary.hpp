@@ -16,12 +16,43 @@
 
 namespace sotto::reporting {
 
+/// Whether ranks' own logs say what each of several workers sent.
+inline bool knows_each(const run_log& run) noexcept {
+    return !run.by_server() && run.ranks.size() > 1;
+}
+
+/// What a worker sent: on average, where it is known of several; else this one.
+inline double sent_by_one(const run_log& run) noexcept {
+    return knows_each(run) ? sent_by(run.ranks).mean : run.total.bytes_sent;
+}
+
+/// The same of a step, as the run goes on.
+inline double sent_a_step(const run_log& run) noexcept {
+    const auto each = [](const run_costs& costs, std::int64_t steps) {
+        return costs.bytes_sent / static_cast<double>(std::max<std::int64_t>(steps, 1));
+    };
+    if (!knows_each(run)) return each(run.steady().first, run.steady().second);
+    double sum = 0.0;
+    for (const rank_total& r : run.ranks) sum += each(r.steady, r.steady_steps);
+    return sum / static_cast<double>(run.ranks.size());
+}
+
+/// Who sent most, where that is not what a worker sends on average: ", rank 0 380 MiB".
+inline std::string most_sent(const run_log& run) {
+    const sent_by_ranks all = sent_by(run.ranks);
+    if (!knows_each(run) || all.alike()) return "";
+    return ", rank " + std::to_string(all.rank) + " " + bytes(all.most);
+}
+
 /// "each of N workers", and where there were not always so many, that. Workers of a server need
-/// not do as many steps as each other: then which one it is.
+/// not do as many steps as each other, nor those on a graph have as many links: then which one it
+/// is, or that it is an average.
 inline std::string each_worker(const run_log& run) {
     const std::string in_the_end = run.changed_world ? " (in the end)" : "";
     const std::string all = std::to_string(run.workers()) + " workers";
-    if (!run.by_server()) return "each of " + all + in_the_end;
+    if (!most_sent(run).empty()) return "one of " + all + in_the_end + ", on average,";
+    if (!run.by_server() && (!run.about.mixing || knows_each(run)))
+        return "each of " + all + in_the_end;
     return "rank " + std::to_string(run.about.rank) +
            (run.workers() == 1 ? ", the only worker" : ", one of " + all) + in_the_end + ",";
 }
@@ -113,20 +144,23 @@ inline std::string own_models(const evaluation& found, const std::string& said) 
 
 /// One run in the words that somebody would tell it in.
 inline std::string told_alone(const run_log& run) {
-    const double dense = run.total.ring_bytes;
+    const double dense = run.total.ring_bytes, sent = sent_by_one(run);
     std::string out = "<b>" + escaped(run.name, 80) + "</b>: ";
     if (run.steps == 0) return out + "no step was measured yet.";
     if (!has_others(run))
         out += "one worker, which had nothing to send, took " + seconds(run.seconds) +
                simulated_word(run) + " for " + counted(static_cast<double>(run.steps)) + " steps";
     else
-        out += each_worker(run) + " sent <b>" + bytes(run.total.bytes_sent) + "</b>" +
+        out += each_worker(run) + " sent <b>" + bytes(sent) + "</b>" + most_sent(run) +
                (run.by_server() ? " and received " + bytes(run.total.bytes_received) : "") +
                " in " + counted(static_cast<double>(run.steps)) + " steps";
     if (run.ranks.size() > 1) out += all_workers(run);
-    if (has_others(run) && !look_alike(dense, run.total.bytes_sent))
-        out += "; whole gradients would have been " + bytes(dense) + ", <b>" +
-               times(dense / std::max(run.total.bytes_sent, 1.0)) + "</b> as much";
+    if (has_others(run) && !look_alike(dense, sent))
+        out += sent > dense ? ", <b>" + times(sent / std::max(dense, 1.0)) +
+                                  "</b> as much as an all-reduce of whole gradients would have, " +
+                                  bytes(dense)
+                            : "; whole gradients would have been " + bytes(dense) + ", <b>" +
+                                  times(dense / std::max(sent, 1.0)) + "</b> as much";
     if (const run_epoch* e = run.last_evaluated()) {
         const evaluation& found = *e->evaluated;
         out += std::isfinite(found.accuracy)
@@ -141,19 +175,18 @@ inline std::string told_alone(const run_log& run) {
 
 /// A run beside the one that sent whole gradients.
 inline std::string told_beside(const run_log& run, const run_log& dense) {
-    const double fewer = dense.total.bytes_sent / std::max(run.total.bytes_sent, 1.0);
+    const double sent = sent_by_one(run), whole = sent_by_one(dense);
+    const double fewer = whole / std::max(sent, 1.0);
     std::string out =
         "<b>" + escaped(run.name, 80) + "</b> sent <b>" +
         (look_alike(fewer, 1.0) ? std::string("as much</b> as")
          : fewer > 1.0          ? times(fewer) + " fewer bytes</b> than"
                                 : times(1.0 / fewer) + " as much</b> as") +
-        " <b>" + escaped(dense.name, 80) + "</b> (" + bytes(run.total.bytes_sent) +
-        (bytes(run.total.bytes_sent) != bytes(dense.total.bytes_sent)
-             ? " instead of " + bytes(dense.total.bytes_sent)
-             : "") +
+        " <b>" + escaped(dense.name, 80) + "</b> (" + bytes(sent) +
+        (bytes(sent) != bytes(whole) ? " instead of " + bytes(whole) : "") +
         (run.by_server() ? ", by rank " + std::to_string(run.about.rank) + ", which received " +
                                bytes(run.total.bytes_received) + ")"
-                         : " a worker)");
+                         : " a worker" + most_sent(run) + ")");
     const run_epoch *a = run.last_evaluated(), *b = dense.last_evaluated();
     if (a && b && std::isfinite(a->evaluated->accuracy) && std::isfinite(b->evaluated->accuracy)) {
         const double points = 100.0 * (a->evaluated->accuracy - b->evaluated->accuracy);
@@ -174,7 +207,7 @@ inline std::string told_beside(const run_log& run, const run_log& dense) {
 
 inline std::string told(std::span<const run_log> runs) {
     std::string out;
-    constexpr std::size_t most = 4;
+    constexpr std::size_t most = 8;
     for (std::size_t i = 0, said = 0; i < runs.size() && said < most; ++i) {
         const run_log* dense = dense_beside(runs, runs[i]);
         const auto is_beside = [&](const run_log& other) {
@@ -217,20 +250,24 @@ inline std::string card(const run_log& run, std::size_t colour) {
                                   : std::string(" examples/s")));
     if (has_others(run) && run.steps > 0) {
         const auto [steady, steps] = run.steady();
-        const double ratio = run.total.ring_bytes / std::max(run.total.bytes_sent, 1.0);
-        const double later = steady.ring_bytes / std::max(steady.bytes_sent, 1.0);
-        number(
-            bytes(run.total.bytes_sent),
-            "sent by " + each_worker(run) + (run.by_server() ? " " : ", ") +
-                bytes(steady.bytes_sent / static_cast<double>(std::max<std::int64_t>(steps, 1))) +
-                " a step in the last epoch");
+        const double sent = sent_by_one(run), step = sent_a_step(run);
+        const double ratio = run.total.ring_bytes / std::max(sent, 1.0);
+        const double later = steady.ring_bytes / std::max(step * static_cast<double>(steps), 1.0);
+        const std::string who = each_worker(run);
+        number(bytes(sent), "sent by " + who + (who.back() == ',' ? " " : ", ") + bytes(step) +
+                                " a step in the last epoch" +
+                                (most_sent(run).empty() ? "" : "; in all" + most_sent(run)));
         if (run.by_server()) {
             number(bytes(run.total.bytes_received),
                    "received by it: the server’s answers, of which no ratio here tells");
             if (!look_alike(ratio, 1.0))
                 number(times(ratio), "fewer bytes sent than whole gradients; " + times(later) +
                                          " in the last epoch");
-        } else if (sends_whole_gradients(run))
+        } else if (ratio < 1.0 && !look_alike(ratio, 1.0))
+            number(times(1.0 / ratio),
+                   "as many bytes as an all-reduce of whole gradients by a ring; " +
+                       times(1.0 / later) + " in the last epoch");
+        else if (sends_whole_gradients(run))
             number(times(ratio), "whole gradients, as a ring all-reduce sends them");
         else
             number(times(ratio), "fewer bytes than whole gradients by a ring; " + times(later) +

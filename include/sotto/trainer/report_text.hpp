@@ -129,9 +129,10 @@ inline std::string seconds(double value) {
     return rounded(1e6 * value) + "\u202fµs";
 }
 
-/// "77 times", "1.6 times", "1 210 times".
+/// "77 times", "1.6 times", "1 210 times", "0.23 times".
 inline std::string times(double ratio) {
     if (!std::isfinite(ratio)) return "–";
+    if (ratio < 0.95) return digits(ratio, 2) + "\u202f×";
     return (ratio < 9.95 ? fixed(ratio, 1) : counted(std::round(ratio))) + "\u202f×";
 }
 

@@ -42,7 +42,8 @@ struct evaluation {
 struct run_info {
     int rank = 0;
     int world_size = 1;
-    /// Steps of an earlier process of this rank that servers have: they come before the first one.
+    /// Steps of an earlier process of this rank that servers have, or of the neighbour whose
+    /// parameters it took: they come before the first one.
     std::int64_t steps_at_servers = 0;
     std::int64_t epochs = 0;     // at most
     std::int64_t steps_max = 0;  // at most; the largest number where only epochs bound the run
@@ -95,7 +96,7 @@ struct epoch_report {
     double loss = 0.0;          // mean over `examples`, while they were learnt
     std::int64_t examples = 0;  // whose loss it is, by earlier calls of `fit` too
     std::optional<evaluation> evaluated{};
-    round_report total{};                   // of the epoch's rounds in this call
+    round_report total{};  // of the epoch's rounds in this call, and of how the last one ended
     const server_report* served = nullptr;  // where this rank serves: valid in the call alone
 };
 
@@ -141,6 +142,7 @@ inline void accumulate_costs(round_report& total, const round_report& part) noex
     total.message_bytes += part.message_bytes;
     total.bytes_sent += part.bytes_sent;
     total.bytes_received += part.bytes_received;
+    total.study_bytes += part.study_bytes;
 }
 
 /// Adds two means, each weighed by its examples, and what they cost.

@@ -105,6 +105,7 @@ class run_consensus {
 public:
     std::vector<half_epoch> halves{};  // in the order of the run: resumed ones come again
     double rounds = 0.0;               // of mixing, of all steps
+    double aimed = 0.0, missed = 0.0;  // steps with a target, and those of them that missed it
     bool is_told = false;              // some step was one of ranks that mix
 
     void reserve() { halves.reserve(halves.size() + 2048); }
@@ -132,6 +133,8 @@ public:
         if (!consensus_means::tells(found)) return;
         is_told = true;
         if (found.rounds > 0) rounds += times * static_cast<double>(found.rounds);
+        if (std::isfinite(found.target)) aimed += times;
+        if (found.missed) missed += times;
         const auto half = static_cast<std::int64_t>(std::floor(2.0 * epoch)), number = half / 2;
         if (halves.empty() || halves.back().number != half) halves.push_back({.number = half});
         halves.back().squares.add(found.distance * found.distance);

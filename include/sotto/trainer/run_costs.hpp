@@ -12,6 +12,7 @@ struct run_costs {
     double exchange = 0.0, hidden = 0.0;  // while those passed: see round_report
     double listening = 0.0;               // of compute: what teachers say
     double dense_bytes = 0.0, message_bytes = 0.0, bytes_sent = 0.0, bytes_received = 0.0;
+    double study_bytes = 0.0;  // of bytes_sent
     // With the ranks that trained: examples of all of them, and what one would have sent by whole
     // gradients: to a server those as floats, else the least that any all-reduce can, 2 (N - 1) / N
     // of that.
@@ -41,6 +42,7 @@ private:
         change(message_bytes, other.message_bytes);
         change(bytes_sent, other.bytes_sent);
         change(bytes_received, other.bytes_received);
+        change(study_bytes, other.study_bytes);
         change(examples_of_all, other.examples_of_all);
         change(ring_bytes, other.ring_bytes);
     }
@@ -59,7 +61,8 @@ inline run_costs costs_of(const round_report& round) noexcept {
             .dense_bytes = static_cast<double>(round.dense_bytes),
             .message_bytes = static_cast<double>(round.message_bytes),
             .bytes_sent = static_cast<double>(round.bytes_sent),
-            .bytes_received = static_cast<double>(round.bytes_received)};
+            .bytes_received = static_cast<double>(round.bytes_received),
+            .study_bytes = static_cast<double>(round.study_bytes)};
 }
 
 }  // namespace sotto

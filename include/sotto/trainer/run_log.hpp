@@ -206,6 +206,7 @@ public:
         serving_ = {};
         for (const auto& [option, value] : about.options) serving_.read(option, value);
         begun_ = seconds;
+        before_ = total;
         pending_ = {};                                // paid for, though no epoch tells of it
         if (about.steps_before < last_step) ++part_;  // taken up again at an earlier state
         last_step = epoch_from_ = about.steps_before;
@@ -269,11 +270,16 @@ public:
         consensus.end_epoch();
     }
 
+    /// `whole`: what the call of `fit` cost. Some of it no epoch tells of: where training was
+    /// stopped, or this rank had no rounds, what went over the wire in the end.
     void end(double seconds_since_begin, bool early,
-             const std::optional<evaluation>& evaluated = {}) {
+             const std::optional<evaluation>& evaluated = {}, const run_costs& whole = {}) {
         seconds = begun_ + seconds_since_begin;
         ended = true;
         stopped_early = early;
+        for (const auto size :
+             {&run_costs::message_bytes, &run_costs::bytes_sent, &run_costs::bytes_received})
+            total.*size = std::max(total.*size, before_.*size + whole.*size);
         if (!evaluated) return;
         // Most often the last epoch's own. Where training was stopped, or had nothing left to do,
         // the model was measured after its report.
@@ -435,6 +441,7 @@ private:
 
     serving_ranks serving_;
     double begun_ = 0.0;           // seconds of the run before this `fit`
+    run_costs before_;             // its costs
     run_costs pending_;            // of steps since the last epoch's line
     std::int64_t epoch_from_ = 0;  // steps before the epoch that is under way
     std::int64_t part_ = 0;

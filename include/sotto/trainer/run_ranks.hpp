@@ -1,7 +1,9 @@
 #pragma once
 
 #include <charconv>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <system_error>
 
@@ -20,6 +22,28 @@ struct rank_total {
 
     friend bool operator==(const rank_total&, const rank_total&) = default;
 };
+
+/// What ranks put on the wire of which it is known: one on average, and the one that sent most. On
+/// a graph whose ranks have as many links as each other it is about the same.
+struct sent_by_ranks {
+    double mean = 0.0, most = 0.0;
+    int rank = 0;  // that sent most, of equals the lowest
+    std::size_t known = 0;
+
+    /// Whether one figure stands for all of them.
+    bool alike() const noexcept { return most <= 1.05 * mean; }
+};
+
+inline sent_by_ranks sent_by(std::span<const rank_total> ranks) noexcept {
+    sent_by_ranks found{.known = ranks.size()};
+    for (const rank_total& r : ranks) {
+        found.mean += r.total.bytes_sent / static_cast<double>(ranks.size());
+        if (r.total.bytes_sent > found.most ||
+            (r.total.bytes_sent == found.most && (found.most == 0.0 || r.rank < found.rank)))
+            found.most = r.total.bytes_sent, found.rank = r.rank;
+    }
+    return found;
+}
 
 /// Which ranks serve others, by what a run's options say of it.
 struct serving_ranks {

@@ -90,7 +90,7 @@ public:
 
     void on_end(const fit_report& report) {
         if (report.served) log_.add(*report.served);
-        log_.end(report.seconds, report.stopped_early, report.evaluated);
+        log_.end(report.seconds, report.stopped_early, report.evaluated, costs_of(report.total));
         log_.losses = report.losses;
         log_.peak_memory_bytes =
             std::max(log_.peak_memory_bytes, static_cast<double>(peak_memory_bytes()));

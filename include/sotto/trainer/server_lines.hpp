@@ -31,8 +31,12 @@ inline nlohmann::ordered_json fields_of_memory(const server_memory& memory) {
 /// Ranks that went, as json_lines writes them.
 inline nlohmann::ordered_json fields_of_losses(std::span<const rank_loss> losses) {
     auto fields = nlohmann::ordered_json::array();
-    for (const rank_loss& l : losses)
+    for (const rank_loss& l : losses) {
         fields.push_back({{"rank", l.rank}, {"cause", l.cause}, {"lost_rounds", l.rounds}});
+        if (l.step >= 0) fields.back()["step"] = l.step;
+        if (l.seconds >= 0.0) fields.back()["seconds"] = l.seconds;
+        if (l.again_step >= 0) fields.back()["again_step"] = l.again_step;
+    }
     return fields;
 }
 

@@ -51,7 +51,16 @@ inline std::string counted_rounds(std::int64_t count) {
 
 /// A rank that went, and what became of it.
 inline std::string summary_of(const rank_loss& loss) {
-    std::string out = "rank " + std::to_string(loss.rank) + " went: " + loss.cause;
+    std::string out = "rank " + std::to_string(loss.rank) + " went";
+    if (loss.step >= 0) out += " after step " + std::to_string(loss.step);
+    if (loss.seconds >= 0.0) {
+        char text[40];
+        std::snprintf(text, sizeof text, " (%.1f s)", loss.seconds);
+        out += text;
+    }
+    out += ": " + loss.cause;
+    if (loss.again_step >= 0)
+        out += "; it was there again after step " + std::to_string(loss.again_step);
     if (loss.rounds > 0)
         out += "; it came again without " + counted_rounds(loss.rounds) +
                " of this rank that it had acknowledged";

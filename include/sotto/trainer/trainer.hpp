@@ -20,6 +20,7 @@
 #include "sotto/models/gradient_source.hpp"
 #include "sotto/strategies/strategy.hpp"
 #include "sotto/trainer/agreement.hpp"
+#include "sotto/trainer/batch_reader.hpp"
 #include "sotto/trainer/callback.hpp"
 #include "sotto/trainer/checkpoints.hpp"
 #include "sotto/trainer/evaluator.hpp"
@@ -192,6 +193,18 @@ public:
         return all_.evaluate(data);
     }
 
+    /// How good the mean of all ranks' parameters is, of whatever strategy, and that mean itself,
+    /// valid until the next call. All ranks call these, between calls of `fit`.
+    template <class Data>
+    evaluation evaluate_mean(const Data& data) {
+        require_all_ranks();
+        return all_.evaluate_mean(data);
+    }
+    std::span<const float> mean_parameters() {
+        require_all_ranks();
+        return all_.mean();
+    }
+
     /// How good this rank's own parameters are, with its own model's buffers. No other rank has
     /// part in it.
     template <class Data>
@@ -220,6 +233,13 @@ private:
     using state_type = sotto::strategy_state<Strategy, Transport>;
     using together_type = conducting::together_type<state_type, Transport>;
     static constexpr bool in_step = conducting::in_step<Strategy>;
+
+    void require_all_ranks() {
+        static_assert(!conducting::loses_ranks<Strategy>,
+                      "the mean of all ranks: by gossip with surviving{} some may be gone");
+        keeper_.require_whole_state();
+        transport_.at({.round = step_, .phase = "taking the mean of all"});
+    }
 
     template <class Extra>
     static constexpr bool evaluates = detail::is_evaluation<std::remove_cvref_t<Extra>>;
@@ -263,7 +283,7 @@ private:
         const bool begins_anew =
             !fit_.ends(length) && !goes_on_with({data.size(), sampler.examples(), own});
         keeper_.begin_fit(fit_);
-        is_next_read_ = false;
+        batches_.begin();
         const time_point start = transport_.now();
         std::int64_t done_before =
             fit_.ends(length) ? 0 : conducting::begin(state_, parameters_, buffers_.own());
@@ -304,6 +324,9 @@ private:
                                      extras...),
                  ...);
         };
+        const auto finish = [&] {
+            return conducting::finish(state_, std::span<float>(parameters_), transport_);
+        };
         while (!fit_.ends(length)) {
             sampler.begin_epoch(epoch_);
             transport_.at({.round = step_, .phase = "beginning an epoch"});
@@ -311,12 +334,12 @@ private:
                 state_.begin_epoch({sampler.examples(), options_.batch_size, stop ? 1 : 0, round_});
             if (const auto passed = std::exchange(done_before, 0); passed > 0) {
                 step_ += fit_.skip(passed, agreed.rounds, length, epoch_, round_);
-                if (fit_.ends(length)) conducting::finish(state_, std::span<float>(parameters_));
+                if (fit_.ends(length)) accumulate_costs(whole.total, finish());
                 continue;
             }
-            if (agreed.stop || has_no_rounds(agreed, share)) {
+            if (agreed.stop || detail::has_no_rounds(agreed, share, in_step)) {
                 whole.stopped_early = stop = agreed.stop;
-                conducting::finish(state_, std::span<float>(parameters_));
+                accumulate_costs(whole.total, finish());
                 (evaluate_at_the_end(extras, whole), ...);
                 save(std::nullopt, true);
                 break;
@@ -340,9 +363,9 @@ private:
                 if (!complete && !fit_.ends(length)) save(std::nullopt, false);
             }
             if (complete) ++whole.epochs, ++fit_.epochs;
-            accumulate(whole.total, total);
             const bool last = fit_.ends(length);
-            if (last) conducting::finish(state_, std::span<float>(parameters_));
+            if (last) accumulate_costs(total, finish());
+            accumulate(whole.total, total);
             const detail::learnt_so_far learnt = all_.in_epoch(learnt_, step_);
             epoch_report report{.loss = learnt.mean(), .examples = learnt.examples};
             report.epoch = number;
@@ -376,17 +399,10 @@ private:
                           double epoch) {
         const time_point loading = transport_.now();
         const auto looks = chance_.looks_of(epoch_, source_.own);
-        const auto examples = sampler.batch(round_);
-        if (std::exchange(is_next_read_, false))
-            std::swap(batch_, next_);
-        else
-            gather_to_train(data, examples, batch_, looks);
-        task<Model> job{model_, batch_, static_cast<std::int64_t>(examples.size()), step_, epoch};
-        if (conducting::looks_ahead(state_) && round_ + 1 < rounds) {
-            gather_to_train(data, sampler.batch(round_ + 1), next_, looks);
-            is_next_read_ = true;
-            if (!sampler.batch(round_ + 1).empty()) job.next = &next_;
-        }
+        task<Model> job{model_, batches_.read(data, sampler, round_, looks),
+                        std::ssize(sampler.batch(round_)), step_, epoch};
+        if (conducting::looks_ahead(state_) && round_ + 1 < rounds)
+            job.next = batches_.read_ahead(data, sampler, round_, looks);
         const duration load = transport_.now() - loading;
         if constexpr (requires { model_.reseed(chance_.draws_of(step_)); })
             model_.reseed(chance_.draws_of(step_));
@@ -442,16 +458,7 @@ private:
     }
 
     detail::run_place place(bool stopped = false) const noexcept {
-        return {.step = step_,
-                .epoch = epoch_,
-                .round = round_,
-                .fit = fit_.number,
-                .fit_epochs = fit_.epochs,
-                .fit_steps = fit_.steps,
-                .fit_stopped = stopped ? 1 : 0,
-                .examples = source_.examples,
-                .of_this_rank = source_.of_this_rank,
-                .own = source_.own ? 1 : 0};
+        return detail::place_at(step_, epoch_, round_, fit_, source_, stopped);
     }
 
     /// An epoch that an earlier call left in the middle goes on only over the same data: ranks that
@@ -467,14 +474,6 @@ private:
         return goes_on;
     }
 
-    /// Whether this rank is there to serve others; without examples anywhere nobody could train.
-    static bool has_no_rounds(const epoch_agreement& agreed, const data::share& share) {
-        if (agreed.rounds > 0) return false;
-        if (in_step) throw invalid_option("fit: no rank has any examples to train on");
-        if (!share.empty()) throw invalid_option("fit: this rank has no examples to train on");
-        return true;
-    }
-
     Model& model_;
     Transport& transport_;
     training_options options_;
@@ -484,8 +483,7 @@ private:
     together_type& together_;  // the ranks that train this model
     detail::model_buffers<Model, together_type> buffers_;
     detail::learnt_by_all<Model, Strategy, state_type, together_type> all_;
-    typename Model::batch_type batch_, next_;
-    bool is_next_read_ = false;  // next_ is what the next round of this epoch needs
+    detail::batch_reader<typename Model::batch_type> batches_;
     detail::learnt_so_far learnt_;  // in the epoch after those completed
     std::string description_;
     std::int64_t step_ = 0;       // rounds completed in all

@@ -82,8 +82,12 @@ inline std::string reason(const wire::word& refusal, int rank, const std::string
             const std::string name = wire::agreed_name(refusal.which);
             if (name == "configuration")
                 return us + " and " + them + " have different texts as tcp_options::configuration";
-            return differ("tcp_options::" + name,
-                          name == "budget" || name == "elastic" ? "" : " ns");
+            if (name == "elastic") {
+                const auto may = [](std::uint64_t they) { return they != 0 ? " may" : " may not"; };
+                return "by " + us + " ranks" + may(refusal.theirs) + " go and come again, by " +
+                       them + " they" + may(refusal.ours) + ": tcp_options::elastic differs";
+            }
+            return differ("tcp_options::" + name, name == "budget" ? "" : " ns");
         }
         case wire::refusal::duplicate: return "another process is " + us + " already, says " + them;
         default: return them + " did not expect this connection of " + us;

@@ -19,6 +19,7 @@
 #include "sotto/core/clock.hpp"
 #include "sotto/core/result.hpp"
 #include "sotto/transports/handshake.hpp"
+#include "sotto/transports/remarks.hpp"
 #include "sotto/transports/tcp_address.hpp"
 #include "sotto/transports/tcp_listener.hpp"
 #include "sotto/transports/tcp_opening.hpp"
@@ -240,7 +241,11 @@ private:
         if (answer.why != wire::refusal::none) answer.what = saying::refused;
         o.say(wire::written_word(answer));
         if (answer.why != wire::refusal::none) {
-            turned_away(reason(answer, peer, options_.job));
+            const std::string why = reason(answer, peer, options_.job);
+            // Else those who wait for that rank would not know why until they give up.
+            if (answer.why == wire::refusal::agreed && why != remarked_)
+                remarks(options_.rank, false).say("turned away: " + (remarked_ = why));
+            turned_away(why);
             o.closes = true;
             return !o.flush() && o.has_output();
         }
@@ -248,6 +253,8 @@ private:
         o.purpose = said->purpose;
         return met(o, *said);
     }
+
+    std::string remarked_;  // whom this rank turned away, and why
 };
 
 }  // namespace sotto::detail::net

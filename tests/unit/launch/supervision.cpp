@@ -66,6 +66,18 @@ TEST_CASE("when a rank fails the others are left in peace for a while, then aske
     CHECK_FALSE(ranks.due(start + seconds(100)));
 }
 
+TEST_CASE("where ranks are to keep going one that fails is told, and the others left alone") {
+    supervision ranks(3, three_and_four, true);
+    end(ranks, killed(1, SIGKILL), start);
+    CHECK(ranks.first_failure()->exit_status() == 137);
+    CHECK_FALSE(ranks.next());
+    CHECK_FALSE(ranks.due(start + seconds(1000)));
+    end(ranks, exited(0, 0), start + seconds(1000));
+    CHECK(ranks.told(SIGINT) == SIGINT);  // as ever
+    CHECK(ranks.told(SIGINT) == SIGKILL);
+    CHECK(ranks.first_failure()->rank == 1);
+}
+
 TEST_CASE("later failures change neither who was first nor when the others are asked") {
     supervision ranks(3, three_and_four);
     end(ranks, exited(1, 5), start);

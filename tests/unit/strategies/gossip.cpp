@@ -537,7 +537,8 @@ TEST_CASE("D^2 refuses a matrix with an eigenvalue that it cannot bear") {
 TEST_CASE("links that never bring ranks together are refused, where it is known of them") {
     const topologies::edge_list two_pairs{{{0, 1}, {2, 3}}};
     const char* apart =
-        "topology: what rank 0 has never comes to rank 2: the graph is not connected, and its "
+        "topology 'edge_list': what rank 0 has never comes to rank 2: the graph is not connected, "
+        "and its "
         "parts would never come together; link them";
     CHECK_THROWS_WITH(train(4, by(two_pairs)), doctest::Contains(apart));
     CHECK_THROWS_WITH(train(4, by(two_pairs, no_control{}, none{}, mixing::asynchronous_pairs{})),

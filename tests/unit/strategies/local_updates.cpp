@@ -16,6 +16,7 @@
 #include "sotto/strategies/gossip.hpp"
 #include "sotto/strategies/random_pairs.hpp"
 #include "sotto/topologies/complete.hpp"
+#include "sotto/trainer/run_recorder.hpp"
 #include "support/training.hpp"
 
 using namespace sotto;
@@ -158,6 +159,35 @@ TEST_CASE("ranks send nothing between meetings, and the last steps are not left 
     });
     REQUIRE(sent.size() == 12);
     for (std::size_t i = 0; i < 12; ++i) CHECK((sent[i] > 0) == ((i + 1) % H == 0));
+}
+
+TEST_CASE("the meeting that ends fit counts in its bytes, its epoch's and its log's") {
+    constexpr std::int64_t a_meeting = 4 * 8;  // of 8 parameters: between two ranks each sends all
+    run_in_process(2, [&](auto& transport) {
+        pulled model{transport.rank()};
+        trainer trainer{
+            model, local_updates{sgd{}, mean, {.every = 1000}}, transport, {.batch_size = 1}};
+        std::vector<std::int64_t> of_epochs;
+        std::int64_t of_steps = 0;
+        run_recorder recorder;
+        const auto keep = [&](const epoch_report& e) { of_epochs.push_back(e.total.bytes_sent); };
+        const auto add = [&](const step_report& s) { of_steps += s.round.bytes_sent; };
+        const fit_report whole = trainer.fit(numbered{2}, epochs{3}, keep, add, recorder);
+        CHECK(of_steps == 0);
+        REQUIRE(of_epochs.size() == 3);
+        CHECK(of_epochs[0] + of_epochs[1] == 0);
+        CHECK(of_epochs[2] >= a_meeting);
+        CHECK(whole.total.bytes_sent == of_epochs[2]);
+        CHECK(whole.total.message_bytes == a_meeting);
+        CHECK(recorder.log().total.bytes_sent == static_cast<double>(whole.total.bytes_sent));
+
+        // Where a callback ends it no epoch is left to tell.
+        const auto stop = [](const epoch_report&) { return verdict::stop; };
+        const fit_report stopped = trainer.fit(numbered{2}, epochs{3}, stop, recorder);
+        CHECK(stopped.steps == 1);
+        CHECK(stopped.total.bytes_sent == whole.total.bytes_sent);
+        CHECK(recorder.log().total.bytes_sent == static_cast<double>(2 * whole.total.bytes_sent));
+    });
 }
 
 TEST_CASE("post-local SGD meets after every step until its epoch") {

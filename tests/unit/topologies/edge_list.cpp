@@ -58,6 +58,8 @@ TEST_CASE("a file has a line for each link; what is none is named by its line") 
     CHECK(read.edges[1].to == 2);
     CHECK(read.edges[2].from == 2);
     CHECK_FALSE(read.edges[0].weight);
+    CHECK(read.name() == file.string());  // what errors and logs call it
+    CHECK(edge_list{}.name() == "edge_list");
 
     write("0 1 0.25\n1 2 0.5\n");
     CHECK(read_edge_list(file, true).edges[1].weight == 0.5);

@@ -166,6 +166,10 @@ TEST_CASE("what is read of a run's distances is what a recorder kept") {
     const run_log read = read_json_lines(path);
     CHECK(read.points == found.recorded.points);
     CHECK(read.consensus.is_told);
+    CHECK(read.total.study_bytes > 0.0);
+    CHECK(read.total.study_bytes < read.total.bytes_sent);
+    CHECK(read.total.study_bytes == found.recorded.total.study_bytes);
+    CHECK(read.consensus.aimed == static_cast<double>(found.told.size()));
     CHECK(read.consensus.rounds == found.recorded.consensus.rounds);
     CHECK(read.consensus.step_length() == found.recorded.consensus.step_length());
     CHECK(read.consensus.step_length() > 0.0);
@@ -205,6 +209,18 @@ TEST_CASE("what is read of a run's distances is what a recorder kept") {
     CHECK(graph.degree == 2);
     CHECK(graph.bytes_a_round == 2 * 4 * testing::number_model{}.layout().size());
     CHECK_FALSE(graph.ranks_may_go);
+}
+
+TEST_CASE("steps that miss their target are counted alike from a log and while it is written") {
+    const testing::scratch_folder folder("missed");
+    const auto path = folder.path() / "run.jsonl";
+    const ended found = run(ring_of(consensus_control{.rho = 1e-3, .rounds_max = 2}, 0), path);
+    const run_log read = read_json_lines(path);
+    double missed = 0.0;
+    for (const auto& [epoch, told] : found.told) missed += told.missed;
+    CHECK(missed > 0.0);
+    CHECK(read.consensus.missed == missed);
+    CHECK(found.recorded.consensus.missed == missed);
 }
 
 TEST_CASE("a step's line has what was measured, and nothing that was not") {

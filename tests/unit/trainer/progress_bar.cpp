@@ -190,6 +190,60 @@ TEST_CASE("a worker that comes again says after which of its steps it goes on") 
           "goes on after step 7, which the servers have\n");
 }
 
+TEST_CASE("a rank of gossip that comes again does not speak of servers") {
+    CHECK(written([](progress_bar& bar) {
+              bar.on_begin(
+                  {.steps_at_servers = 7, .epochs = 1, .mixing = topologies::mixing_graph{}});
+          }) == "goes on after step 7, with a neighbour's parameters\n");
+}
+
+TEST_CASE("who sends more than gradients is told how many times as much") {
+    epoch_report more = first_epoch;
+    more.total.message_bytes = 4096 * 39 / 10;
+    epoch_report none = first_epoch;
+    none.total.message_bytes = 0;
+    const std::string text = written([&](progress_bar& bar) {
+        bar.on_begin({.epochs = 2, .steps_an_epoch = 10});
+        bar.on_epoch(more);
+        bar.on_epoch(none);
+    });
+    CHECK(text ==
+          "epoch  1/2  loss 1.5000  sent 3.0 KiB (3.9 x the gradient)  2.0 s\n"
+          "epoch  1/2  loss 1.5000  sent 3.0 KiB (no message)  2.0 s\n");
+}
+
+TEST_CASE("mixing that misses its target at the limit of its rounds is told in the end") {
+    const auto told = [](bool missed) {
+        return written([&](progress_bar& bar) {
+            bar.on_begin({.epochs = 1, .steps_an_epoch = 3});
+            for (std::int64_t step = 1; step <= 3; ++step)
+                bar.on_step(
+                    {.step = step,
+                     .round = {.consensus = {
+                                   .rounds = 64, .target = 0.5, .missed = missed && step > 1}}});
+            bar.on_end({});
+        });
+    };
+    CHECK(told(true) ==
+          "mixing reached its limit of rounds in 2 of 3 steps, and missed its target: "
+          "ranks were further apart\n");
+    CHECK(told(false).empty());
+}
+
+TEST_CASE("a rank that went is told with its step, and with that of its return") {
+    const std::string text = written([](progress_bar& bar) {
+        bar.on_begin({.epochs = 1, .steps_an_epoch = 3});
+        fit_report report;
+        report.losses = {
+            {.rank = 2, .cause = "it closed the connection"},
+            {.rank = 3, .cause = "x", .step = 310, .seconds = 12.34, .again_step = 420}};
+        bar.on_end(report);
+    });
+    CHECK(text ==
+          "rank 2 went: it closed the connection\n"
+          "rank 3 went after step 310 (12.3 s): x; it was there again after step 420\n");
+}
+
 TEST_CASE("other ranks than the first stay silent") {
     CHECK(written([](progress_bar& bar) {
               bar.on_begin({.rank = 1, .epochs = 1});

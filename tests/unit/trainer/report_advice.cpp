@@ -58,9 +58,12 @@ TEST_CASE("predictions come from what the runs measured") {
 }
 
 TEST_CASE("messages that wait for each other are those of the collectives that carry them") {
-    const auto messages = [](std::vector<run_tensor> tensors, double share, double densest = 0.0) {
+    const auto messages = [](std::vector<run_tensor> tensors, double share, double densest = 0.0,
+                             const char* every = "1") {
         run_log log;
-        log.begin({.world_size = 8, .tensors = std::move(tensors)});
+        log.begin({.world_size = 8,
+                   .options = {{"strategy.local.every", every}},
+                   .tensors = std::move(tensors)});
         const auto step = [&](std::int64_t number, double part) {
             std::vector<std::int64_t> bytes;
             double dense = 0.0, message = 0.0;
@@ -93,6 +96,7 @@ TEST_CASE("messages that wait for each other are those of the collectives that c
     CHECK(messages({middle, bias}, 0.01) == 3.0);  // the bias by recursive doubling
     CHECK(messages({large}, 0.01) == 7.0);         // around a ring
     CHECK(messages({middle}, 0.01, 0.25) == 7.0);  // the ring that its warm-up needed
+    CHECK(messages({large}, 1.0, 0.0, "7") == 2.0);  // in one step of seven
 }
 
 TEST_CASE("where there is nothing to compare, a report says why") {

@@ -12,6 +12,7 @@
 #include "sotto/consensus/consensus_control.hpp"
 #include "sotto/strategies/gossip.hpp"
 #include "sotto/topologies/exponential.hpp"
+#include "sotto/trainer/joined_ranks.hpp"
 #include "sotto/trainer/run_recorder.hpp"
 #include "sotto/trainer/trainer.hpp"
 #include "sotto/transports/run_in_process.hpp"
@@ -78,11 +79,11 @@ TEST_CASE("the report draws how far ranks were apart, what they kept below, and 
     CHECK(fault_of(text) == "");
     for (const char* part :
          {"How far ranks were apart", "240 rounds of mixing in 120 steps, 2.00 a step",
-          "this worker sent 120\u202fKiB", ">distance</text>", ">estimate</text>", ">target</text>",
+          "rank 0 sent 120\u202fKiB", ">distance</text>", ">estimate</text>", ">target</text>",
           ">critical distance</text>", "The distance ends at 0.0172",
           "the estimate ends at 0.00833", "the target ends at 0.100",
           "the critical distance ends at 0.300", "Rounds of mixing a step", "At most 3.",
-          "Sent by this worker a step", "At most 1\u202fKiB.",
+          "Sent by rank 0 a step", "At most 1\u202fKiB.",
           "A round leaves at most 80.5\u202f% of the distance between ranks"})
         CHECK_MESSAGE(has(text, part), part);
     // Apart by 0.5 and 0.1, and moved by 0.2 and 0.05, where steps are 0.5 * 0.8 long.
@@ -96,6 +97,69 @@ TEST_CASE("the report draws how far ranks were apart, what they kept below, and 
     const std::string estimated = page({gossiping(20, false)});
     CHECK(has(estimated, "<tr><th>w</th><td>0.200</td><td>50.0\u202f%</td></tr>"));
     CHECK_FALSE(has(page({made_up("dense", 20, 1.0, 0.9)}), "How far ranks were apart"));
+}
+
+TEST_CASE("what was measured beside training, and a target that was missed, are told") {
+    run_log run = gossiping(40);
+    CHECK_FALSE(has(page({run}), "to measure distances exactly"));
+    CHECK_FALSE(has(page({run}), "limit of rounds"));
+    run.add(run_log::step{.number = 41,
+                          .costs = {.bytes_sent = 4096.0, .study_bytes = 3072.0},
+                          .consensus = {.rounds = 64, .target = 0.1, .missed = true}});
+    CHECK(run.consensus.aimed == 41.0);
+    const std::string text = page({run});
+    CHECK(has(text, "rank 0 sent 44\u202fKiB, of which 3\u202fKiB to measure distances exactly"));
+    CHECK(
+        has(text, "The limit of rounds was reached in 1 of 41 steps</b>, and their target missed"));
+    CHECK(has(text, "<th>rank 0 moved by</th>"));
+    CHECK(has(text, "The target is what a controller compares with the estimate"));
+}
+
+TEST_CASE("charts mark when a rank went and when it came again") {
+    run_log run = gossiping(40);
+    run.losses = {{.rank = 3, .cause = "cut", .step = 10, .seconds = 2.5, .again_step = 30},
+                  {.rank = 4, .cause = "cut"}};
+    const std::string text = page({run});
+    CHECK(fault_of(text) == "");
+    CHECK(count_of(text, ">rank 3 went</text>") == 3);  // of distances, rounds and bytes
+    CHECK(count_of(text, ">rank 3 came again</text>") == 3);
+    CHECK(count_of(text, ">rank 4 went</text>") == 0);
+    CHECK(has(text, "<h2>Ranks that went</h2>"));
+    CHECK_FALSE(has(text, "How late gradients came"));
+}
+
+TEST_CASE(
+    "what ranks of a graph sent is told of one, or of all, and never as if all sent as much") {
+    const auto star = [](double hub, double leaf) {
+        std::vector<run_log> ranks;
+        for (int rank = 0; rank < 8; ++rank) {
+            run_log log = gossiping(0);
+            log.about.rank = rank;
+            log.total.dense_bytes = log.total.message_bytes = 700.0;
+            log.total.ring_bytes = 1225.0;
+            log.total.bytes_sent = rank == 0 ? hub : leaf;
+            log.steps = 10;
+            ranks.push_back(log);
+        }
+        return ranks;
+    };
+    const run_log all = joined_ranks(star(40960.0, 1024.0));
+    const sent_by_ranks sent = sent_by(all.ranks);
+    CHECK(sent.mean == 6016.0);
+    CHECK(sent.most == 40960.0);
+    CHECK(sent.rank == 0);
+    CHECK_FALSE(sent.alike());
+    const std::string text = page({all});
+    CHECK(has(text,
+              "one of 8 workers, on average, sent <b>5.88\u202fKiB</b>, rank 0 40\u202fKiB in "
+              "10 steps (all 8 together 47\u202fKiB in 80 steps), <b>4.9\u202f×</b> as much as "
+              "an all-reduce of whole gradients would have, 1.20\u202fKiB"));
+    CHECK(has(text, "<dt>as many bytes as an all-reduce of whole gradients by a ring; "));
+    CHECK_FALSE(has(text, "each of 8 workers"));
+    CHECK(has(page({joined_ranks(star(1024.0, 1024.0))}),
+              "each of 8 workers sent <b>1\u202fKiB</b> in"));
+    CHECK(has(page({star(40960.0, 1024.0)[3]}),
+              "rank 3, one of 8 workers, sent <b>1\u202fKiB</b> in"));
 }
 
 TEST_CASE("the vertical axis of distances is logarithmic: equal ratios lie equally apart") {

@@ -362,7 +362,9 @@ TEST_CASE("ranks that went, and rounds that a server forgot, are told wherever a
     fit_report report;
     report.served = made_up_server();
     report.served->workers[1].lost = 7;
-    report.losses = {{.rank = 2, .cause = "silent"}, {.rank = 0, .cause = "reset", .rounds = 5}};
+    report.losses = {{.rank = 2, .cause = "silent"},
+                     {.rank = 0, .cause = "reset", .rounds = 5},
+                     {.rank = 1, .cause = "cut", .step = 3, .seconds = 1.5, .again_step = 9}};
     const run_info info{.parameters = &tensors, .servers_forget = true};
     {
         json_lines lines(path);
@@ -379,6 +381,7 @@ TEST_CASE("ranks that went, and rounds that a server forgot, are told wherever a
         CHECK(log->servers.front() == *report.served);
         const std::string text = reporting::servers_section({log, 1});
         CHECK(has(text, "rank 2 went: silent. rank 0 went: reset; it came again without 5 rounds"));
+        CHECK(has(text, "rank 1 went after step 3 (1.5 s): cut; it was there again after step 9"));
         CHECK(has(text, "<th>lost</th>"));
         CHECK(has(text, "<td>7</td></tr>"));
     }

@@ -14,6 +14,7 @@
 #include "sotto/compressors/dgc.hpp"
 #include "sotto/data/digits.hpp"
 #include "sotto/losses/squared_error.hpp"
+#include "sotto/mixing/asynchronous_pairs.hpp"
 #include "sotto/models/mlp.hpp"
 #include "sotto/models/sequential.hpp"
 #include "sotto/nn/chain.hpp"
@@ -24,6 +25,7 @@
 #include "sotto/optimizers/momentum_sgd.hpp"
 #include "sotto/optimizers/scheduled.hpp"
 #include "sotto/strategies/all_reduce.hpp"
+#include "sotto/strategies/gossip.hpp"
 #include "sotto/trainer/early_stop.hpp"
 #include "sotto/transports/run_in_process.hpp"
 #include "support/numbers.hpp"
@@ -458,6 +460,35 @@ TEST_CASE("a rank without data goes straight to finish, and serves until the oth
     with_trainer(2, all_reduce{}, [&](auto& trainer, int) {
         CHECK(std::ranges::equal(trainer.parameters(), starts[0]));
     });
+}
+
+TEST_CASE("the mean of all ranks is to be had after fit, of strategies not in step too") {
+    std::vector<std::vector<float>> own(3), means(3);
+    std::vector<evaluation> of_mean(3);
+    const numbered unseen{7};
+    const auto run = [&](const auto& strategy) {
+        with_trainer(3, strategy, [&](auto& trainer, int rank) {
+            trainer.fit(numbered{48}, epochs{2});
+            const auto r = static_cast<std::size_t>(rank);
+            own[r].assign(trainer.parameters().begin(), trainer.parameters().end());
+            means[r].assign(trainer.mean_parameters().begin(), trainer.mean_parameters().end());
+            of_mean[r] = trainer.evaluate_mean(unseen);
+            if constexpr (conducting::in_step<std::remove_cvref_t<decltype(strategy)>>)
+                CHECK(trainer.evaluate(unseen).loss == of_mean[r].loss);
+        });
+        for (std::size_t r = 0; r < 3; ++r) {
+            CHECK(means[r] == means[0]);
+            CHECK(of_mean[r].loss == of_mean[0].loss);
+            CHECK(of_mean[r].examples == 7);
+        }
+        for (std::size_t i = 0; i < means[0].size(); ++i)
+            CHECK(means[0][i] == doctest::Approx((own[0][i] + own[1][i] + own[2][i]) / 3.0f));
+    };
+    run(all_reduce{sgd{}});
+    CHECK(own[0] == means[0]);
+    run(gossip{sgd{}, topologies::ring{}});
+    CHECK(own[0] != means[0]);
+    run(gossip{sgd{}, topologies::ring{}, no_control{}, none{}, mixing::asynchronous_pairs{}});
 }
 
 TEST_CASE("every rank starts from rank 0's parameters, which the seed alone decides") {

@@ -16,6 +16,7 @@
 #include "sotto/core/errors.hpp"
 #include "sotto/transports/tcp.hpp"
 #include "sotto/transports/tcp_tls.hpp"
+#include "support/listener.hpp"
 
 using namespace sotto;
 using namespace std::chrono_literals;
@@ -265,6 +266,7 @@ TEST_CASE("rank 0 alone does not begin, and nobody begins without it") {
 }
 
 TEST_CASE("ranks that are configured differently do not meet") {
+    const testing::listener heard;
     elastic_job job(2);
     auto zero = job.come(0);
     for (const bool elastic : {true, false}) {
@@ -278,7 +280,12 @@ TEST_CASE("ranks that are configured differently do not meet") {
             CHECK(std::string(e.what()) ==
                   (elastic ? "tcp: rank 1 and rank 0 have different texts as "
                              "tcp_options::configuration"
-                           : "tcp: rank 1 has tcp_options::elastic 0 where rank 0 has 1"));
+                           : "tcp: by rank 1 ranks may not go and come again, by rank 0 they may: "
+                             "tcp_options::elastic differs"));
+            // Rank 0, which others wait for, says at once what the one that ends does.
+            REQUIRE_FALSE(heard.all().empty());
+            CHECK(heard.all().back().rank == 0);
+            CHECK(heard.all().back().text == "turned away: " + std::string(e.what()).substr(5));
         }
     }
     auto one = job.come(1).get();
