@@ -6,12 +6,14 @@
 #include <sotto/sotto.hpp>
 #include <sotto/trainer/joined_ranks.hpp>
 #include <sotto/trainer/json_lines.hpp>
+#include <sotto/trainer/model_path.hpp>
 #include <sotto/trainer/report.hpp>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -213,8 +215,12 @@ void run(const settings& s, const auto& inner, const auto& exchange) {
                         100.0 * (1.0 - taught.found.accuracy), taught.found.loss);
         transport.agree(true);  // all ranks have written their logs
         if (transport.rank() != 0) return;
-        write_report(read_json_lines_of_ranks(s.log), s.report,
-                     {.title = "Groups that teach each other"});
+        std::vector<run_log> logs;  // a model's each, if it was trained here
+        for (int model = 0; model < s.groups.count; ++model)
+            if (s.groups.only < 0 || s.groups.only == model)
+                logs.push_back(read_json_lines_of_ranks(
+                    path_of_model(s.log, "group-" + std::to_string(model))));
+        write_report(logs, s.report, {.title = "Groups that teach each other"});
         std::printf("What teachers taught: %s\n", std::filesystem::absolute(s.report).c_str());
     });
 }
@@ -324,7 +330,7 @@ int main(int argc, char** argv) {
     app.add_option("--steps", s.steps, "Of each group")->check(examples::at_least_one);
     app.add_option("--seed", s.training.seed, "Of starting values and the order of data");
     app.add_option("--compare", s.compare, "First the same without teachers");
-    app.add_option("--log", s.log, "JSON lines, a file for each rank");
+    app.add_option("--log", s.log, "JSON lines, a file for each group and rank");
     app.add_option("--report", s.report, "The HTML file to write");
     app.add_flag("--quick", s.quick, "A few seconds: fewer digits, at most 200 steps");
     examples::add_transport(app, s.transport);
