@@ -225,25 +225,19 @@ void run(const settings& s, const auto& inner, const auto& exchange) {
     });
 }
 
-void with_exchange(const settings& s, const auto& inner) {
-    if (s.exchange == "predictions") {
-        if constexpr (sotto::conducting::in_step<std::remove_cvref_t<decltype(inner)>>)
-            return run(s, inner, sotto::prediction_exchange{});
-    }
-    run(s, inner, exchange_of(s));
-}
-
 /// Each strategy inside the groups is a program of its own.
 void with_strategy(const settings& s) {
     using namespace sotto;
     const momentum_sgd heavy{.learning_rate = s.rate, .momentum = 0.9};
+    const chosen_exchange exchange = exchange_of(s);
     if (s.strategy == "dgc")
-        return with_exchange(s,
-                             all_reduce{sgd{.learning_rate = s.rate}, dgc{.density = s.density}});
-    if (s.strategy == "gossip") return with_exchange(s, gossip{heavy, topologies::ring{}});
+        return run(s, all_reduce{sgd{.learning_rate = s.rate}, dgc{.density = s.density}},
+                   exchange);
+    if (s.strategy == "gossip") return run(s, gossip{heavy, topologies::ring{}}, exchange);
     if (s.strategy == "parameter-server")
-        return with_exchange(s, parameter_server{sgd{.learning_rate = s.rate}});
-    with_exchange(s, all_reduce{heavy});
+        return run(s, parameter_server{sgd{.learning_rate = s.rate}}, exchange);
+    if (s.exchange == "predictions") return run(s, all_reduce{heavy}, prediction_exchange{});
+    run(s, all_reduce{heavy}, exchange);
 }
 
 /// Flags that contradict each other, or do nothing together.
@@ -257,6 +251,10 @@ void require_sensible(const CLI::App& app, settings& s) {
         refuse("--exchange", s.exchange,
                "workers of --strategy parameter-server are not in step, and look for teachers each "
                "by itself: folder was expected");
+    if (s.strategy != "all-reduce" && !of_models)
+        refuse("--exchange", s.exchange,
+               "this program does so with --strategy all-reduce alone: another exchange was "
+               "expected");
     if (s.groups.only >= 0 && !in_folder)
         refuse("--exchange", s.exchange,
                "with --group the others are jobs of their own, met in a folder: folder was "
