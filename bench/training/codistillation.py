@@ -1,0 +1,287 @@
+#!/usr/bin/env python3
+"""The study of codistillation on a simulated network: groups that teach each other on digits with
+wrong labels, beside what they are compared with; teachers that are none; groups past the size at
+which more workers help; and a language model.
+
+    codistillation.py [--sections NAME...] [--seeds S...] [--jobs N] [--table]
+
+Every run is stored in bench/results/codistillation, so that one that was interrupted goes on where
+it stopped; then bench/results/codistillation.md is made of all. --table trains nothing. N runs are
+done at a time, each on one processor; as many as there are, unless it is said. Needs SOTTO_DATA, a
+folder that holds mnist/ and tinyshakespeare/; what else is missing cmake/install_debian.sh
+installs."""
+
+import argparse
+import os
+import sys
+
+import study
+from study import Claims, Row
+
+PROGRAM = study.BUILD / "bench" / "bench_training_codistillation"
+RESULTS = study.ROOT / "bench" / "results" / "codistillation"
+
+
+def run(name, **arguments):
+    return study.Run(RESULTS, PROGRAM, name, **arguments)
+
+
+# Digits with wrong labels
+
+DIGITS = {  # name: title, arguments
+    "half": ("alone on half", {"part": 0.5}),
+    "same": ("codistilled, the same half", {"part": 0.5, "groups": 2, "common": 1.0}),
+    "disjoint": ("codistilled, a half each", {"groups": 2}),
+    "alone": ("alone on all", {}),
+    "codistilled": ("codistilled, all", {"groups": 2, "common": 1.0}),
+    "ensemble": ("ensemble of two alone on all", {"how": "ensemble"}),
+    "smoothing_0.1": ("label smoothing 0.1 / 1.1", {"smoothing": round(0.1 / 1.1, 6)}),
+    "smoothing_0.5": ("label smoothing 0.5 / 1.5", {"smoothing": round(0.5 / 1.5, 6)}),
+    "unigram_0.1": ("unigram smoothing 0.1", {"unigram": 0.1}),
+    "two_phase": ("two phases: taught by two that have finished", {"how": "two_phase"}),
+}
+INTERVALS = (1, 50, 200, 800)
+
+
+def digits_run(name, seed):
+    return run(f"digits_{name}_{seed}", **DIGITS[name][1], seed=seed)
+
+
+def interval_run(every, seed):
+    return run(f"digits_disjoint_{seed}" if every == 50 else f"interval_{every}_{seed}", groups=2,
+               **({} if every == 50 else {"every": every}), seed=seed)
+
+
+def error(result):
+    groups = result["first"]["groups"]
+    return sum(group["error"] for group in groups) / len(groups)
+
+
+def loss(result):
+    groups = result["first"]["groups"]
+    return sum(group["loss"] for group in groups) / len(groups)
+
+
+def churn(result):
+    return result["churn"]["difference"]
+
+
+def flips(result):
+    return 100 * result["churn"]["flips"]
+
+
+# Teachers that are none
+
+TEACHERS = ("none", "random", "nan", "inverted", "frozen")
+
+
+def teacher_run(kind, seed):
+    return run(f"teacher_{kind}_{seed}", how="made_up", teacher=kind, seed=seed)
+
+
+# Past the size of a group at which more workers help
+
+SCALES = (1, 2, 4, 8, 16, 32)
+SCALE = {"batch_size": 16, "curve": 50, "learning_rate": 0.05, "steps": 2500}
+
+
+def scale_run(ranks, seed, groups=1, rate=0.05):
+    return run(f"scale_{groups}_{ranks}_{rate}_{seed}",
+               **{**SCALE, "ranks": ranks, "groups": groups, "learning_rate": rate,
+                  "common": 1.0 if groups > 1 else 0.0, "seed": seed})
+
+
+def steps_to(result, target):
+    """Steps until the loss of unseen examples is at most this; None: never."""
+    return next((point["step"] for point in result["first"]["curve"] if point["loss"] <= target),
+                None)
+
+
+# A language model
+
+LSTM = {"model": "character_lstm", "batch_size": 8, "curve": 100, "steps": 4000,
+        "learning_rate": 0.004, "warm_up": 0.5, "every": 50, "burn_in": 200}
+
+
+def lstm_run(groups, seed, weight=1.0):
+    return run(f"lstm_{groups}_{weight}_{seed}", **LSTM, groups=groups, ranks=4 // groups,
+               weight=weight, seed=seed)
+
+
+def runs_of(section, seeds):
+    if section == "digits":
+        return [digits_run(name, seed) for seed in seeds for name in DIGITS]
+    if section == "intervals":
+        return [interval_run(every, seed) for seed in seeds for every in INTERVALS]
+    if section == "teachers":
+        return [teacher_run(kind, seed) for seed in seeds for kind in TEACHERS]
+    if section == "scale":
+        return [scale_run(ranks, seed) for seed in seeds for ranks in SCALES] + \
+            [scale_run(ranks, seed, 2) for seed in seeds for ranks in SCALES[:-1]]
+    return [lstm_run(groups, seed) for seed in seeds for groups in (1, 2)]
+
+
+def section_digits(seeds, claims):
+    yield ("MLP 784-64-64-10 on 12,000 images of MNIST of whose labels 30 % were drawn by chance; "
+           "batches of 64, momentum 0.9, rate 0.05, 2,500 steps, burn-in 100, models exchanged every "
+           "50 steps over the network, forward KL with weight 1. Test error and log-loss on the "
+           "10,000 images for tests, whose labels are right, mean over groups; churn and flips "
+           "between two trainings with other chance. Mean over seeds "
+           f"{', '.join(map(str, seeds))}, and the least to the most.")
+    yield ""
+    yield "| training | test error in % | log-loss | churn | flips in % |"
+    yield "|---|---|---|---|---|"
+    rows = {name: Row([digits_run(name, seed) for seed in seeds]) for name in DIGITS}
+    for name, (title, _) in DIGITS.items():
+        row = rows[name]
+        yield (f"| {title} | {row.cell(error, 2)} | {row.cell(loss, 3)} | {row.cell(churn, 4)} | "
+               f"{row.cell(flips, 2)} |")
+    yield ""
+    if not all(rows.values()):
+        return
+    means = {name: row.mean(error) for name, row in rows.items()}
+    claims.add("digits: a half each errs less than the same half, and that less than alone on half",
+               f"{means['disjoint']:.2f}, {means['same']:.2f}, {means['half']:.2f} %",
+               means["disjoint"] < means["same"] < means["half"])
+    best = min(means["smoothing_0.1"], means["smoothing_0.5"], means["unigram_0.1"])
+    claims.add("digits, all: the ensemble errs no more than codistilled models, these less than with "
+               "label smoothing, and that no more than alone",
+               f"{means['ensemble']:.2f}, {means['codistilled']:.2f}, {best:.2f}, "
+               f"{means['alone']:.2f} %",
+               means["ensemble"] <= means["codistilled"] < best <= means["alone"])
+    less = 1 - rows["codistilled"].mean(churn) / rows["alone"].mean(churn)
+    claims.add("digits, all: codistilled models churn at least 25 % less", f"{100 * less:.0f} % less",
+               less >= 0.25)
+
+
+def section_intervals(seeds, claims):
+    yield "A half each, as above, with models exchanged more or less often."
+    yield ""
+    yield "| steps between exchanges | test error in % | log-loss | bytes a model to its student |"
+    yield "|---|---|---|---|"
+    rows = {every: Row([interval_run(every, seed) for seed in seeds]) for every in INTERVALS}
+    for every, row in rows.items():
+        sent = f"{row.mean(lambda r: r['first']['bytes']) / 1e6:.1f} MB" if row else "-"
+        yield f"| {every} | {row.cell(error, 2)} | {row.cell(loss, 3)} | {sent} |"
+    yield ""
+    if not all(rows.values()):
+        return
+    ends = [rows[every].mean(error) for every in (1, 50, 200)]
+    noise = max(max(rows[e].each(error)) - min(rows[e].each(error)) for e in (1, 50, 200))
+    claims.add("exchanges every 1, 50 and 200 steps agree within what seeds differ by",
+               f"{', '.join(f'{end:.2f}' for end in ends)} %; seeds differ by up to {noise:.2f}",
+               max(ends) - min(ends) <= noise)
+
+
+def section_teachers(seeds, claims):
+    yield ("A student on all of the digits whose teacher is made up: with weights drawn by chance, "
+           "with one that is no number, itself with its last layer inverted, itself as it was after "
+           "100 steps. How often it was heard, in % of the steps.")
+    yield ""
+    yield "| teacher | test error in % | log-loss | heard |"
+    yield "|---|---|---|---|"
+    rows = {kind: Row([teacher_run(kind, seed) for seed in seeds]) for kind in TEACHERS}
+    for kind, row in rows.items():
+        heard = row.cell(lambda r: 100 * r["first"]["heard"] / r["first"]["steps"], 1)
+        yield f"| {kind} | {row.cell(error, 2)} | {row.cell(loss, 3)} | {heard} |"
+    yield ""
+    if not all(rows.values()):
+        return
+    alone = rows["none"].mean(error)
+    worst = max(TEACHERS[1:], key=lambda kind: rows[kind].mean(error))
+    claims.add("whatever the teacher, the student errs at most 0.5 points more than alone",
+               f"{worst}: {rows[worst].mean(error) - alone:+.2f} points",
+               rows[worst].mean(error) <= alone + 0.5)
+
+
+def section_scale(seeds, claims):
+    yield ("Batches of 16 a worker; steps until the log-loss of the images for tests is as low as a "
+           "worker alone gets it.")
+    yield ""
+    alone = Row([scale_run(1, seed) for seed in seeds])
+    if not alone:
+        return
+    target = alone.mean(lambda r: min(p["loss"] for p in r["first"]["curve"]))
+    yield f"Target: {target:.3f}."
+    yield ""
+    yield "| workers in a group | steps, one group | steps, two groups |"
+    yield "|---|---|---|"
+
+    def cell(row):
+        if not row:
+            return "-"
+        reached = [steps_to(result, target) for result in row.results]
+        return "never" if None in reached else f"{sum(reached) / len(reached):.0f}"
+    for ranks in SCALES:
+        two = Row([scale_run(ranks, seed, 2) for seed in seeds]) if ranks < SCALES[-1] else []
+        yield f"| {ranks} | {cell(Row([scale_run(ranks, s) for s in seeds]))} | {cell(two)} |"
+    yield ""
+
+
+def section_lstm(seeds, claims):
+    yield ("Character LSTM (2 layers of 128) on Tiny Shakespeare, batches of 8 a worker, AdamW: one "
+           "group of four workers against two groups of two that teach each other, after as many "
+           "steps. Steps until the best validation loss of the one group.")
+    yield ""
+    yield "| groups | best validation loss | steps to the best of one group |"
+    yield "|---|---|---|"
+    one, two = (Row([lstm_run(groups, seed) for seed in seeds]) for groups in (1, 2))
+    if not one or not two:
+        return
+
+    def best(result):
+        return min(point["loss"] for point in result["first"]["curve"])
+    ratios = []
+    for base, taught in zip(one.results, two.results):
+        target = best(base)
+        reached, first = steps_to(taught, target), steps_to(base, target)
+        ratios.append(reached / first if reached else float("inf"))
+    yield f"| one of four | {one.cell(best, 4)} | 1 |"
+    yield f"| two of two | {two.cell(best, 4)} | {', '.join(f'{r:.2f}' for r in ratios)} times |"
+    yield ""
+    claims.add("character LSTM: two groups reach the best loss of one in at most 0.75 of its steps",
+               ", ".join(f"{r:.2f}" for r in ratios), sum(ratios) / len(ratios) <= 0.75)
+
+
+TITLES = {
+    "digits": ("Digits with wrong labels", section_digits),
+    "intervals": ("How often models are exchanged", section_intervals),
+    "teachers": ("Teachers that are none", section_teachers),
+    "scale": ("Past the size at which more workers help", section_scale),
+    "lstm": ("A language model", section_lstm),
+}
+
+
+def table(seeds):
+    claims, body = Claims(), []
+    for section, (title, lines) in TITLES.items():
+        body += [f"## {title}", "", *study.measured(runs_of(section, seeds)),
+                 *lines(seeds, claims)]
+    return "\n".join(["# Codistillation", "",
+                      "All ranks train on a simulated network; a run is the same on every machine.",
+                      "Command: `SOTTO_DATA=FOLDER bench/training/codistillation.py`", "",
+                      *claims.table(), *body]).rstrip() + "\n"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sections", nargs="+", choices=TITLES, default=list(TITLES))
+    parser.add_argument("--seeds", nargs="+", type=int, default=[1, 2, 3])
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--table", action="store_true", help="trains nothing")
+    asked = parser.parse_args()
+    if not asked.table:
+        if "SOTTO_DATA" not in os.environ:
+            sys.exit("SOTTO_DATA must be a folder with mnist/ and tinyshakespeare/")
+        study.build(PROGRAM)
+        RESULTS.mkdir(parents=True, exist_ok=True)
+        for section in asked.sections:
+            study.do_all(runs_of(section, asked.seeds), asked.jobs)
+    path = study.ROOT / "bench" / "results" / "codistillation.md"
+    path.write_text(table(asked.seeds))
+    print(path.relative_to(study.ROOT))
+
+
+if __name__ == "__main__":
+    main()
