@@ -66,7 +66,9 @@ inline void check_control(const char* policy, double rho, double average, int ro
 ///           Theta is the largest of the last period of rounds of this step, so that a step has at
 ///           least that many; where each is drawn anew, of one round. No more rounds than would
 ///           bring the distance to the target by mixing alone, in whole periods, and at most
-///           rounds_max, where lambda is not known that alone
+///           rounds_max, where lambda is not known that alone. With surviving{} lambda is of all
+///           ranks: where some are gone rounds that should have sufficed may miss the target,
+///           which is told
 ///   wire    two numbers summed over all ranks for each round
 ///   errors  invalid_option: rho not above 0, average not in [0, 1), rounds_max below 1; by gossip,
 ///           scaled_by_gap where lambda is not known: rounds that are drawn anew, push-sum
