@@ -11,63 +11,32 @@ processor; as many as there are, unless it is said. Needs SOTTO_DATA, a folder t
 cifar10-sample/ and tinyshakespeare/; what else is missing cmake/install_debian.sh installs."""
 
 import argparse
-import concurrent.futures
-import datetime
-import json
 import os
-import pathlib
-import statistics
-import subprocess
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-BUILD = ROOT / "build" / "bench"
-PROGRAM = BUILD / "bench" / "bench_training_gossip"
-RESULTS = ROOT / "bench" / "results" / "gossip"
+import study
+from study import Claims, Row
+
+PROGRAM = study.BUILD / "bench" / "bench_training_gossip"
+RESULTS = study.ROOT / "bench" / "results" / "gossip"
 QUICK = {}  # options of every run, where it is to be quick
 SECTIONS = ("control", "practical", "split", "choco", "local", "control_cnn")
 
 
-def today():
-    """When and where a run was done."""
-    with open("/proc/cpuinfo", encoding="utf-8") as lines:
-        processor = next(line.split(":")[1].strip() for line in lines
-                         if line.startswith("model name"))
-    return f"{datetime.date.today()}, {processor}, {os.cpu_count()} processors"
-
-
-class Run:
-    """One call of the program; its name is its file's. What it needs of an earlier run, the maxima of
-    the one that was not controlled, must be there when it is done."""
+class Run(study.Run):
+    """What it needs of an earlier run, the maxima of the one that was not controlled, must be there
+    when it is done."""
 
     def __init__(self, name, maxima_of=None, **arguments):
-        self.name, self.maxima_of, self.arguments = name, maxima_of, arguments
-
-    @property
-    def path(self):
-        return RESULTS / f"{self.name}.json"
-
-    def result(self):
-        return json.loads(self.path.read_text()) if self.path.exists() else None
+        super().__init__(RESULTS, PROGRAM, name, **arguments)
+        self.maxima_of = maxima_of
 
     def do(self):
-        if self.path.exists():
-            return
-        arguments = {**self.arguments, **QUICK.get(self.arguments["model"], {})}
-        if self.maxima_of:
-            arguments["maxima"] = ",".join(f"{m:.6g}" for m in self.maxima_of.result()["maxima"])
-        part = self.path.with_suffix(".part")
-        command = [str(PROGRAM), "--out", str(part)]
-        command += [f"--{name.replace('_', '-')}={value}" for name, value in arguments.items()]
-        print(f"{datetime.datetime.now():%H:%M:%S} {self.name}", flush=True)
-        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                              env={**os.environ, "OPENBLAS_NUM_THREADS": "1",
-                                   "OMP_NUM_THREADS": "1"}, check=False)
-        if done.returncode != 0:
-            raise SystemExit(f"{done.stdout}\n{' '.join(command)} failed")
-        part.write_text(json.dumps({**json.loads(part.read_text()), "options": arguments,
-                                    "measured": today()}, separators=(",", ":")) + "\n")
-        part.rename(self.path)
+        self.arguments = {**self.arguments, **QUICK.get(self.arguments["model"], {})}
+        if self.maxima_of and not self.path.exists():
+            self.arguments["maxima"] = ",".join(
+                f"{m:.6g}" for m in self.maxima_of.result()["maxima"])
+        super().do()
 
 
 # (b) and (c): how near ranks are to each other, and when
@@ -235,32 +204,6 @@ def stages_of(section, seeds):
 
 # Tables
 
-class Row:
-    """Results of one setting with several seeds, as far as they are there."""
-
-    def __init__(self, runs):
-        self.results = [result for run in runs if (result := run.result())]
-
-    def __len__(self):
-        return len(self.results)
-
-    def each(self, measure):
-        value = measure if callable(measure) else (lambda result: result[measure])
-        return [value(result) for result in self.results]
-
-    def mean(self, measure):
-        return statistics.mean(self.each(measure))
-
-    def cell(self, measure, digits):
-        """Mean over seeds, and the least to the most."""
-        if not self.results:
-            return "-"
-        values = self.each(measure)
-        text = f"{statistics.mean(values):.{digits}f}"
-        return text if len(values) == 1 else \
-            f"{text} ({min(values):.{digits}f} to {max(values):.{digits}f})"
-
-
 def rounds(result):
     return result["rounds"] / result["steps"]
 
@@ -284,10 +227,7 @@ def measured(section, seeds):
         runs = [run for stage in stages_of(section, seeds) for run in stage]
     except TypeError:  # a grid is not done
         runs = []
-    when = sorted({result["measured"] for run in runs if (result := run.result())})
-    if when:
-        yield f"Measured {'; '.join(when)}."
-        yield ""
+    yield from study.measured(runs)
 
 
 def removed(row, none, exact):
@@ -578,7 +518,7 @@ def make_quick():
     RHOS, SPLIT_RATES, CHOCO_RATES, CHOCO_STEPS = (0.25,), (0.05, 0.1), (0.05, 0.1), (0.04,)
     LOCAL_RATES, OUTER_RATES = (0.004,), {"diloco": (0.7,), "sparse_loco": (1.0,)}
     CHOCO_GRID = [(rate, step) for rate in CHOCO_RATES for step in CHOCO_STEPS]
-    RESULTS = BUILD / "gossip_quick"
+    RESULTS = study.BUILD / "gossip_quick"
     images = {"epochs": 3, "warm_up": 0.5}
     QUICK.update({"mlp": {**images, "examples": 1920, "from": 0, "to": 1},
                   "residual_cnn": {**images, "examples": 384, "from": 0, "to": 1},
@@ -600,23 +540,18 @@ def main():
     if not asked.table:
         if "SOTTO_DATA" not in os.environ:
             sys.exit("SOTTO_DATA must be a folder with mnist/, cifar10-sample/, tinyshakespeare/")
-        subprocess.run([ROOT / "cmake" / "install_debian.sh", "bench"], check=True)
-        subprocess.run(["cmake", "--preset", "bench", "-S", ROOT], check=True,
-                       stdout=subprocess.DEVNULL)
-        subprocess.run(["cmake", "--build", BUILD, "--target", PROGRAM.name], check=True,
-                       stdout=subprocess.DEVNULL)
+        study.build(PROGRAM)
         RESULTS.mkdir(parents=True, exist_ok=True)
-        with concurrent.futures.ThreadPoolExecutor(asked.jobs) as pool:
-            for section in asked.sections:
-                for stage in stages_of(section, asked.seeds):
-                    list(pool.map(Run.do, stage))
+        for section in asked.sections:
+            for stage in stages_of(section, asked.seeds):
+                study.do_all(stage, asked.jobs)
     text = table(asked.seeds)
     if asked.quick:
         print(text)
         return
-    path = ROOT / "bench" / "results" / "gossip.md"
+    path = study.ROOT / "bench" / "results" / "gossip.md"
     path.write_text(text)
-    print(path.relative_to(ROOT))
+    print(path.relative_to(study.ROOT))
 
 
 if __name__ == "__main__":

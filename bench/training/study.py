@@ -61,7 +61,7 @@ def build(program):
 def do_all(runs, jobs):
     """So many at a time."""
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        list(pool.map(Run.do, runs))
+        list(pool.map(lambda run: run.do(), runs))
 
 
 class Row:
@@ -74,7 +74,9 @@ class Row:
         return len(self.results)
 
     def each(self, measure):
-        return [measure(result) for result in self.results]
+        """A measure is a function of a result, or the name of one of its members."""
+        value = measure if callable(measure) else (lambda result: result[measure])
+        return [value(result) for result in self.results]
 
     def mean(self, measure):
         return statistics.mean(self.each(measure))
