@@ -2,26 +2,21 @@
 """The study of asynchrony on a simulated network: methods, numbers of workers and learning rates,
 with workers of random speeds, and one slow rank among equal ones.
 
-    asynchrony.py [--sections NAME...] [--seeds S...] [--quick] [--table]
+    asynchrony.py [--sections NAME...] [--seeds S...] [--jobs N] [--table]
 
 Every run is stored in bench/results/asynchrony, so that one that was interrupted goes on where it
 stopped; then bench/results/asynchrony.md is made of all. Needs SOTTO_DATA, a folder that holds
 mnist/ and cifar10-sample/; what else is missing cmake/install_debian.sh installs."""
 
 import argparse
-import concurrent.futures
-import datetime
-import json
 import os
-import pathlib
 import statistics
-import subprocess
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-BUILD = ROOT / "build" / "bench"
-RESULTS = ROOT / "bench" / "results" / "asynchrony"
-PROGRAM = BUILD / "bench" / "bench_training_asynchrony"
+import study
+
+RESULTS = study.ROOT / "bench" / "results" / "asynchrony"
+PROGRAM = study.BUILD / "bench" / "bench_training_asynchrony"
 
 METHODS = {"asgd": "ASGD", "ssgd": "SSGD", "ssp": "SSP, bound 3", "ada_delay": "AdaDelay, c 0.1",
            "inverse": "rate / tau", "gap_aware": "gap-aware", "dc_c": "DC-ASGD-c, lambda 0.04",
@@ -38,54 +33,23 @@ RANGE_METHODS, RANGE_SEEDS = ("asgd", "dc_a"), tuple(range(1, 16))
 SLOW_FACTOR, SLOW_WORKERS, TARGET_LOSS = 5.0, 8, 0.25
 
 
-def today():
-    """When and where a run was done."""
-    with open("/proc/cpuinfo", encoding="utf-8") as lines:
-        processor = next(line.split(":")[1].strip() for line in lines
-                         if line.startswith("model name"))
-    return f"{datetime.date.today()}, {processor}, {os.cpu_count()} processors"
-
-
-class Run:
-    """One call of the program; its name is its file's."""
-
-    def __init__(self, name, **arguments):
-        self.name, self.arguments = name, arguments
-        self.path = RESULTS / f"{name}.json"
-
-    def result(self):
-        return json.loads(self.path.read_text()) if self.path.exists() else None
-
-    def do(self):
-        if self.path.exists():
-            return self.name
-        part = self.path.with_suffix(".part")
-        command = [str(PROGRAM), "--out", str(part)]
-        for name, value in self.arguments.items():
-            command += [f"--{name.replace('_', '-')}", str(value)]
-        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                              env={**os.environ, "OPENBLAS_NUM_THREADS": "1"}, check=False)
-        if done.returncode != 0:
-            raise SystemExit(f"{done.stdout}\n{' '.join(command)} failed")
-        part.write_text(json.dumps({**json.loads(part.read_text()), "measured": today()},
-                                   separators=(",", ":")) + "\n")
-        part.rename(self.path)
-        return self.name
+def run(name, **arguments):
+    return study.Run(RESULTS, PROGRAM, name, **arguments)
 
 
 def rates_run(method, workers, rate, seed):
-    return Run(f"mlp_{method}_{workers}_{rate}_{seed}", method=method, workers=workers,
+    return run(f"mlp_{method}_{workers}_{rate}_{seed}", method=method, workers=workers,
                learning_rate=rate, seed=seed)
 
 
 def slow_run(method, rate, seed):
-    return Run(f"slow_{method}_{rate}_{seed}", method=method, workers=SLOW_WORKERS,
+    return run(f"slow_{method}_{rate}_{seed}", method=method, workers=SLOW_WORKERS,
                learning_rate=rate, seed=seed, slow=SLOW_FACTOR, check_every=0.2,
                target_loss=TARGET_LOSS, passes=20)
 
 
 def cnn_run(method, workers, rate, seed):
-    return Run(f"cnn_{method}_{workers}_{rate}_{seed}", method=method, workers=workers,
+    return run(f"cnn_{method}_{workers}_{rate}_{seed}", method=method, workers=workers,
                learning_rate=rate, seed=seed, model="residual_cnn", passes=CNN_PASSES)
 
 
@@ -116,9 +80,7 @@ def found(runs, value):
 
 def measured(sections, seeds):
     """When and where, of all runs of these sections."""
-    runs = [run for section in sections for run in runs_of(section, seeds)]
-    yield f"Measured {'; '.join(sorted(set(found(runs, lambda r: r['measured']))))}."
-    yield ""
+    yield from study.measured(each for section in sections for each in runs_of(section, seeds))
 
 
 def spread(values):
@@ -344,9 +306,9 @@ def write_table(seeds):
              *(line for workers in WORKERS for line in table_of_progress(workers, seeds)),
              "## A slow rank", "", *measured(("slow",), seeds), *table_of_slow(seeds),
              "## Residual CNN", "", *measured(("cnn",), seeds), *table_of_cnn()]
-    path = ROOT / "bench" / "results" / "asynchrony.md"
+    path = study.ROOT / "bench" / "results" / "asynchrony.md"
     path.write_text("\n".join(lines).rstrip() + "\n")
-    print(path.relative_to(ROOT))
+    print(path.relative_to(study.ROOT))
 
 
 def main():
@@ -360,16 +322,10 @@ def main():
     if not asked.table:
         if "SOTTO_DATA" not in os.environ:
             sys.exit("SOTTO_DATA must be a folder that holds mnist/ and cifar10-sample/")
-        subprocess.run([ROOT / "cmake" / "install_debian.sh", "bench"], check=True)
-        subprocess.run(["cmake", "--preset", "bench", "-S", ROOT], check=True,
-                       stdout=subprocess.DEVNULL)
-        subprocess.run(["cmake", "--build", BUILD, "--target", PROGRAM.name], check=True,
-                       stdout=subprocess.DEVNULL)
+        study.build(PROGRAM)
         RESULTS.mkdir(parents=True, exist_ok=True)
-        runs = [run for section in asked.sections for run in runs_of(section, asked.seeds)]
-        with concurrent.futures.ThreadPoolExecutor(asked.jobs) as pool:
-            for done, name in enumerate(pool.map(Run.do, runs), 1):
-                print(f"{done} of {len(runs)}: {name}", flush=True)
+        for section in asked.sections:
+            study.do_all(runs_of(section, asked.seeds), asked.jobs)
     write_table(asked.seeds)
 
 

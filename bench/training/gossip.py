@@ -208,19 +208,6 @@ def rounds(result):
     return result["rounds"] / result["steps"]
 
 
-class Claims:
-    """What was asked beside what was found."""
-
-    def __init__(self):
-        self.lines = []
-
-    def add(self, asked, found, held):
-        self.lines.append(f"| {asked} | {found} | {'yes' if held else 'no'} |")
-
-    def table(self):
-        return ["## Claims", "", "| asked | found | held |", "|---|---|---|", *self.lines, ""]
-
-
 def measured(section, seeds):
     """When and where, of all runs of a section."""
     try:
