@@ -98,6 +98,7 @@ struct codistillation {
     Weight weight{};
     teacher_rules teachers{};
 
+    static constexpr bool needs_logits = true;
     static constexpr bool synchronous = GroupStrategy::synchronous;
     static constexpr bool in_step = conducting::in_step<GroupStrategy>;
 

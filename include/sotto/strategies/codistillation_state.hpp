@@ -20,6 +20,7 @@
 #include "sotto/core/errors.hpp"
 #include "sotto/core/layout.hpp"
 #include "sotto/data/sampler.hpp"
+#include "sotto/models/gradient_source.hpp"
 #include "sotto/strategies/architecture_of.hpp"
 #include "sotto/strategies/guarded.hpp"
 #include "sotto/strategies/meeting_place.hpp"

@@ -115,7 +115,8 @@ using strategy_state = decltype(std::declval<const S&>().bind(std::declval<const
 /// data and rounds of its own, a server that only serves: its `fit` goes straight to `finish`.
 /// `static constexpr bool in_step` says that all ranks do the same number of rounds, and evaluate
 /// when others do, though each has parameters of its own: an evaluation is then of their mean. It
-/// is what `synchronous` is where it is left out.
+/// is what `synchronous` is where it is left out. `static constexpr bool needs_logits` says that it
+/// asks models for more than gradients: they must be predictors.
 template <class S, class Transport, class Model = detail::probe_model>
 concept strategy = transport<Transport> &&
     requires(strategy_state<S, Transport>& state, const epoch_plan& plan, task<Model>& job,
@@ -146,6 +147,12 @@ inline constexpr bool loses_ranks = [] {
     else
         return false;
 }();
+
+/// Models must be predictors.
+template <class S>
+concept needs_logits = requires {
+    requires S::needs_logits;
+};
 
 template <class State>
 bool introduce(State& state, const std::string& configuration) {

@@ -52,6 +52,8 @@ class trainer {
     static_assert(gradient_source<Model>,
                   "trainer: the model must be a gradient_source: it needs batch_type, layout(), "
                   "initialise(parameters, random) and gradient(parameters, batch, out, on_ready)");
+    static_assert(predictor<Model> || !conducting::needs_logits<Strategy>,
+                  "trainer: this strategy asks for logits, so the model must be a predictor");
     static_assert(transport<Transport>,
                   "trainer: the third argument must be a transport: rank(), size(), send, receive, "
                   "poll, wait, activity, await, agree, withdraw, fail, at, reserve, now, "
