@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -21,7 +22,9 @@
 #include "sotto/strategies/all_reduce.hpp"
 #include "sotto/strategies/codistillation.hpp"
 #include "sotto/trainer/trainer.hpp"
+#include "sotto/trainer/checkpoints.hpp"
 #include "sotto/transports/run_in_process.hpp"
+#include "support/folders.hpp"
 
 using namespace sotto;
 
@@ -137,6 +140,38 @@ TEST_CASE("in the burn-in nobody asks, and with one group nobody could") {
     const auto alone = train(2, {.count = 1});
     CHECK(alone[0].parameters == alone[1].parameters);
     CHECK(alone[0].taught[11].teachers == 0);
+}
+
+TEST_CASE("each model has checkpoints of its own, and all go on from them with the same bits") {
+    const testing::scratch_folder folder("codistillation_checkpoints");
+    const auto whole = train(4, {}, 1.0, 12);
+    std::vector<std::vector<float>> ends(4);
+    for (const bool again : {false, true})
+        run_in_process(4, [&](auto& transport) {
+            models::mlp model{784, 12, 10};
+            trainer trainer{model,
+                            codistillation{inner, forward_kl{}, prediction_exchange{}},
+                            transport,
+                            {.batch_size = 10, .seed = 5}};
+            CHECK(trainer.resume_if_there(folder.path()).found == again);
+            CHECK(trainer.step() == (again ? 7 : 0));
+            if (!again) {
+                // Ends after 7 steps, as if it had failed.
+                CHECK_THROWS_AS(
+                    trainer.fit(examples, steps{12}, checkpoints{folder.path(), {.every_steps = 7}},
+                                [](const step_report& step) {
+                                    if (step.step == 8) throw io_failure("it ends");
+                                }),
+                    error);
+                return;
+            }
+            trainer.fit(examples, steps{12}, checkpoints{folder.path(), {.every_steps = 7}});
+            ends[static_cast<std::size_t>(transport.rank())].assign(trainer.parameters().begin(),
+                                                                    trainer.parameters().end());
+        });
+    for (std::size_t rank = 0; rank < 4; ++rank) CHECK(ends[rank] == whole[rank].parameters);
+    for (const char* group : {"group-0", "group-1"})
+        CHECK(std::filesystem::is_directory(folder.path() / group));
 }
 
 TEST_CASE("groups of unlike size, or of other batches, are refused") {
