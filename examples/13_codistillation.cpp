@@ -163,8 +163,9 @@ chosen_exchange exchange_of(const settings& s) {
 
 /// How good a group's model is on digits whose labels are all right.
 struct outcome {
-    sotto::evaluation found;
-    std::vector<float> parameters;
+    int group = 0;
+    bool speaks = false;  // this rank, for the group
+    sotto::evaluation found{};
 };
 
 /// Trains the groups, with or without lessons.
@@ -178,9 +179,8 @@ outcome train(const settings& s, const auto& strategy, examples::any_transport& 
         trainer.fit(digits, steps{s.steps});
     else
         trainer.fit(digits, steps{s.steps}, progress_bar{}, json_lines{log, {.every_rank = true}});
-    outcome result{trainer.evaluate(unseen), {}};
-    result.parameters.assign(trainer.parameters().begin(), trainer.parameters().end());
-    return result;
+    auto& state = trainer.state();
+    return {state.groups().own, state.together().rank() == 0, trainer.evaluate(unseen)};
 }
 
 void run(const settings& s, const auto& inner, const auto& exchange) {
@@ -199,20 +199,14 @@ void run(const settings& s, const auto& inner, const auto& exchange) {
             alone = train(s, by({"none", constant_weight{.weight = 0.0}}), transport, digits,
                           unseen, "");
         const outcome taught = train(s, by(weight_of(s)), transport, digits, unseen, s.log);
-        const int group = s.groups.only >= 0 ? s.groups.only
-                                             : transport.rank() * s.groups.count / transport.size();
-        const bool speaks =
-            s.groups.only >= 0
-                ? transport.rank() == 0
-                : transport.rank() == 0 ||
-                      (transport.rank() - 1) * s.groups.count / transport.size() < group;
-        if (speaks && alone)
-            std::printf("group %d: test error %.2f %%, log-loss %.3f; alone %.2f %%, %.3f\n", group,
-                        100.0 * (1.0 - taught.found.accuracy), taught.found.loss,
-                        100.0 * (1.0 - alone->found.accuracy), alone->found.loss);
-        else if (speaks)
-            std::printf("group %d: test error %.2f %%, log-loss %.3f\n", group,
-                        100.0 * (1.0 - taught.found.accuracy), taught.found.loss);
+        const auto error = [](const outcome& of) { return 100.0 * (1.0 - of.found.accuracy); };
+        if (taught.speaks && alone)
+            std::printf("group %d: test error %.2f %%, log-loss %.3f; alone %.2f %%, %.3f\n",
+                        taught.group, error(taught), taught.found.loss, error(*alone),
+                        alone->found.loss);
+        else if (taught.speaks)
+            std::printf("group %d: test error %.2f %%, log-loss %.3f\n", taught.group,
+                        error(taught), taught.found.loss);
         transport.agree(true);  // all ranks have written their logs
         if (transport.rank() != 0) return;
         std::vector<run_log> logs;  // a model's each, if it was trained here
@@ -339,7 +333,7 @@ int main(int argc, char** argv) {
         }
         for (const auto whom : {sotto::lessons_from::all, sotto::lessons_from::ring,
                                 sotto::lessons_from::pairs, sotto::lessons_from::random})
-            if (s.teachers == sotto::name_of(whom)) s.groups.teachers = whom;
+            if (s.teachers == sotto::name_of(whom)) s.groups.lessons = whom;
         require_sensible(app, s);
         s.transport.seed = s.training.seed;
         with_strategy(s);

@@ -17,6 +17,8 @@
 #include <string>
 #include <vector>
 
+#include "study.hpp"
+
 namespace {
 
 struct settings {
@@ -38,17 +40,13 @@ struct settings {
 /// Milliseconds a batch on an average worker, some milliseconds a read and a push: what a model of
 /// this size and a network of 1 Gbit/s give about, at any machine.
 sotto::simulated_options network_of(const settings& s) {
-    sotto::simulated_options options{.seed = s.seed};
-    options.line = sotto::simulated_line::ethernet(1e9, std::chrono::microseconds(50));
-    options.machine.flops = 1e9;
+    sotto::simulated_options options = study::network(s.seed);
     const int slowest = s.workers;  // rank 0 serves
     if (s.slow > 1.0)
         options.slowness = sotto::speeds::one_slow{
             .rank = slowest, .factor = s.slow, .others = sotto::speeds::uniform{0.9, 1.1}};
     else
         options.slowness = sotto::speeds::exponential{.fixed = 0.2};
-    options.dead_after = {};
-    options.timeout = std::chrono::hours(1);
     return options;
 }
 
@@ -159,17 +157,12 @@ int main(int argc, char** argv) {
                 data::read_cifar10({folder + "data_batch_1.bin"}),
                 data::read_cifar10({folder + "test_batch.bin"}));
         }
-        const auto folder = s.data + "/mnist/";
-        const auto digits = data::read_idx(folder + "train-images-idx3-ubyte.gz",
-                                           folder + "train-labels-idx1-ubyte.gz");
-        const auto unseen = data::read_idx(folder + "t10k-images-idx3-ubyte.gz",
-                                           folder + "t10k-labels-idx1-ubyte.gz");
         return train<models::mlp<>>(
             s, strategy,
             [] {
                 return models::mlp{784, 64, 64, 10};
             },
-            digits.take(0, s.examples), unseen);
+            study::mnist(s.data, false).take(0, s.examples), study::mnist(s.data, true));
     };
     const std::map<std::string, std::function<nlohmann::json()>> methods{
         {"asgd", [&] { return train_by(asynchronous{}, no_compensation{}); }},

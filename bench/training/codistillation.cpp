@@ -25,6 +25,8 @@
 #include <type_traits>
 #include <vector>
 
+#include "study.hpp"
+
 namespace {
 
 struct settings {
@@ -41,15 +43,6 @@ struct settings {
     sotto::codistillation_groups groups{.count = 1, .burn_in = 100};
     std::uint64_t seed = 1;
 };
-
-sotto::simulated_options network_of(const settings& s) {
-    sotto::simulated_options options{.seed = s.seed};
-    options.line = sotto::simulated_line::ethernet(1e9, std::chrono::microseconds(50));
-    options.machine.flops = 1e9;
-    options.dead_after = {};
-    options.timeout = std::chrono::hours(1);
-    return options;
-}
 
 /// A teacher that nobody would wish for, made of what the student publishes.
 class made_up_teacher {
@@ -122,7 +115,7 @@ outcome train(const settings& s, const Strategy& strategy, auto make_model, cons
     outcome all;
     all.models.resize(static_cast<std::size_t>(groups));
     all.found.resize(static_cast<std::size_t>(groups));
-    run_simulated(groups * s.ranks, network_of(s), [&](simulated& transport) {
+    run_simulated(groups * s.ranks, study::network(s.seed), [&](simulated& transport) {
         Model model = make_model();
         trainer trainer{model, strategy, transport, {.batch_size = s.batch_size, .seed = seed}};
         const auto see = [&](const step_report& step) {
@@ -269,15 +262,11 @@ nlohmann::json study(const settings& s, auto make_model, const Data& examples, c
 
 nlohmann::json mlp(const settings& s) {
     using namespace sotto;
-    const auto folder = s.data + "/mnist/";
-    const auto clean =
-        data::read_idx(folder + "train-images-idx3-ubyte.gz", folder + "train-labels-idx1-ubyte.gz")
-            .take(0, s.examples);
+    const auto clean = study::mnist(s.data, false).take(0, s.examples);
     const auto digits =
         data::noisy_labels(clean, s.noise, random_stream{17})
             .take(0, static_cast<std::int64_t>(s.part * static_cast<double>(s.examples)));
-    const auto unseen =
-        data::read_idx(folder + "t10k-images-idx3-ubyte.gz", folder + "t10k-labels-idx1-ubyte.gz");
+    const auto unseen = study::mnist(s.data, true);
     if (s.unigram > 0.0) {
         const smoothed_cross_entropy loss{.smoothing = s.unigram,
                                           .towards = frequencies_of(digits, 10)};

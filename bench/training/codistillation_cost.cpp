@@ -151,5 +151,9 @@ int main(int argc, char** argv) {
         digits);
     compare(
         "LeNet", s, [] { return sotto::models::lenet{}; }, digits);
+    std::printf("\nCommand: bench_training_codistillation_cost --rounds %lld --steps %lld --every "
+                "%lld --batch-size %lld\n",
+                static_cast<long long>(s.rounds), static_cast<long long>(s.steps),
+                static_cast<long long>(s.every), static_cast<long long>(s.batch_size));
     return 0;
 }

@@ -11,6 +11,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "study.hpp"
+
 namespace {
 
 struct settings {
@@ -70,12 +72,8 @@ int main(int argc, char** argv) {
     const momentum_sgd with_momentum{.learning_rate = 0.0, .momentum = momentum};
     const auto train_row = [&](auto optimizer, auto compressor) {
         optimizer.learning_rate = s.rate;
-        const auto folder = s.data + "/mnist/";
-        const auto digits = data::read_idx(folder + "train-images-idx3-ubyte.gz",
-                                           folder + "train-labels-idx1-ubyte.gz");
-        const auto unseen = data::read_idx(folder + "t10k-images-idx3-ubyte.gz",
-                                           folder + "t10k-labels-idx1-ubyte.gz");
-        return train(s, all_reduce{optimizer, compressor}, digits, unseen);
+        return train(s, all_reduce{optimizer, compressor}, study::mnist(s.data, false),
+                     study::mnist(s.data, true));
     };
     const top_k selector{.density = density};
     const auto corrected = [&](bool mask) {

@@ -26,6 +26,8 @@
 #include <type_traits>
 #include <vector>
 
+#include "study.hpp"
+
 namespace {
 
 struct settings {
@@ -57,15 +59,6 @@ struct settings {
 
     double phase() const { return static_cast<double>(epochs) / 3.0; }
 };
-
-sotto::simulated_options network_of(const settings& s) {
-    sotto::simulated_options options{.seed = s.seed};
-    options.line = sotto::simulated_line::ethernet(1e9, std::chrono::microseconds(50));
-    options.machine.flops = 1e9;
-    options.dead_after = {};
-    options.timeout = std::chrono::hours(1);
-    return options;
-}
 
 /// Chosen when the program runs, so that it need not be compiled for each.
 struct chosen_topology {
@@ -145,7 +138,7 @@ nlohmann::json train(const settings& s, const Strategy& strategy, auto make_mode
     told all;
     std::int64_t parameters = 0;
     const auto began = std::chrono::steady_clock::now();
-    const auto run = sotto::run_simulated(s.ranks, network_of(s), [&](sotto::simulated& transport) {
+    const auto train_rank = [&](sotto::simulated& transport) {
         Model model = make_model();
         sotto::trainer trainer{
             model, strategy, transport, {.batch_size = s.batch_size, .seed = s.seed}};
@@ -167,7 +160,8 @@ nlohmann::json train(const settings& s, const Strategy& strategy, auto make_mode
         all.unseen = of_unseen;
         all.learnt = of_learnt;
         parameters = model.layout().size();
-    });
+    };
+    const auto run = sotto::run_simulated(s.ranks, study::network(s.seed), train_rank);
     const auto finite = [](double loss) { return std::isfinite(loss) ? loss : 1e9; };
     auto distances = nlohmann::json::array();
     for (const auto& epoch : all.distances) distances.push_back(epoch.shown());
@@ -230,12 +224,8 @@ auto gossip_by(const settings& s, auto optimizer, auto control, auto compressor,
 
 nlohmann::json mlp(const settings& s) {
     using namespace sotto;
-    const auto folder = s.data + "/mnist/";
-    const auto digits =
-        data::read_idx(folder + "train-images-idx3-ubyte.gz", folder + "train-labels-idx1-ubyte.gz")
-            .take(0, s.examples);
-    const auto unseen =
-        data::read_idx(folder + "t10k-images-idx3-ubyte.gz", folder + "t10k-labels-idx1-ubyte.gz");
+    const auto digits = study::mnist(s.data, false).take(0, s.examples);
+    const auto unseen = study::mnist(s.data, true);
     const auto go = [&](auto optimizer, auto control, auto compressor, auto mixing) {
         return train<models::mlp<>>(
             s, gossip_by(s, optimizer, control, compressor, mixing),

@@ -26,6 +26,8 @@
 #include <thread>
 #include <vector>
 
+#include "study.hpp"
+
 namespace {
 
 struct settings {
@@ -75,13 +77,8 @@ private:
 /// Read once, before there are other processes: who is started again is there soon.
 struct digits {
     explicit digits(const settings& s)
-        : train(read(s.data + "/mnist/train").take(0, s.examples)),
-          unseen(read(s.data + "/mnist/t10k")) {}
-
-    static sotto::data::labelled_set read(const std::string& name) {
-        return sotto::data::read_idx(name + "-images-idx3-ubyte.gz",
-                                     name + "-labels-idx1-ubyte.gz");
-    }
+        : train(study::mnist(s.data, false).take(0, s.examples)),
+          unseen(study::mnist(s.data, true)) {}
 
     sotto::data::labelled_set train, unseen;
 };

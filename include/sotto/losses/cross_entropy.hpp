@@ -33,12 +33,14 @@ struct cross_entropy {
     double gradient(std::span<const float> logits, std::span<const std::int32_t> labels,
                     std::span<float> out) const {
         check();
+        const double of_label = 1.0 - label_smoothing;
+        const double outputs =
+            labels.empty() ? 1.0 : static_cast<double>(logits.size() / labels.size());
         return detail::surprise_gradient(
             name, logits, labels, out,
             [this](auto row, auto label, float top) { return wanted(row, label, top); },
-            [this](std::size_t j, std::size_t label, std::size_t outputs) {
-                return (j == label ? 1.0 - label_smoothing : 0.0) +
-                       label_smoothing / static_cast<double>(outputs);
+            [of_label, spread = label_smoothing / outputs](std::size_t j, std::size_t label) {
+                return (j == label ? of_label : 0.0) + spread;
             });
     }
 

@@ -46,7 +46,7 @@ struct smoothed_cross_entropy {
         return detail::surprise_gradient(
             name, logits, labels, out,
             [this](auto row, auto label, float top) { return wanted(row, label, top); },
-            [this](std::size_t j, std::size_t label, std::size_t) {
+            [this](std::size_t j, std::size_t label) {
                 return (j == label ? 1.0 - smoothing : 0.0) + smoothing * towards[j];
             });
     }

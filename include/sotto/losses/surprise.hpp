@@ -28,7 +28,7 @@ double surprise(const char* where, std::span<const float> logits,
     return labels.empty() ? 0.0 : total / static_cast<double>(labels.size());
 }
 
-/// The same, and its gradient (p - t) / examples, where target(j, label, outputs) is t.
+/// The same, and its gradient (p - t) / examples, where target(j, label) is t.
 template <class Wanted, class Target>
 double surprise_gradient(const char* where, std::span<const float> logits,
                          std::span<const std::int32_t> labels, std::span<float> out, Wanted wanted,
@@ -46,7 +46,7 @@ double surprise_gradient(const char* where, std::span<const float> logits,
         const auto label = static_cast<std::size_t>(labels[i]);
         total += std::log(sum) - wanted(row, label, top);
         for (std::size_t j = 0; j < outputs; ++j)
-            to[j] = static_cast<float>((to[j] / sum - target(j, label, outputs)) / examples);
+            to[j] = static_cast<float>((to[j] / sum - target(j, label)) / examples);
     }
     return labels.empty() ? 0.0 : total / examples;
 }

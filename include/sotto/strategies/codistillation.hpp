@@ -26,7 +26,7 @@ struct codistillation_groups {
     std::int64_t burn_in = 0;  // steps before the first that is taught
     double common = 0.0;       // the part of the data that all groups read; 0: disjoint shards
     int only = -1;             // the group that this job is, where the others are jobs of their own
-    lessons_from teachers = lessons_from::all;
+    lessons_from lessons = lessons_from::all;
     std::uint64_t seed = 0;  // of lessons_from::random; the same for all groups
 
     void check(int ranks) const {
@@ -51,7 +51,7 @@ struct codistillation_groups {
         field("every", every);
         field("burn_in", burn_in);
         field("common", common);
-        field("teachers", teachers);
+        field("lessons", lessons);
         field("seed", seed);
     }
 };

@@ -5,8 +5,6 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
-#include <numeric>
 #include <optional>
 #include <span>
 #include <string>
@@ -14,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "sotto/checkpoint/group_folders.hpp"
 #include "sotto/checkpoint/published_model.hpp"
 #include "sotto/collectives/broadcast.hpp"
 #include "sotto/collectives/operation.hpp"
@@ -56,7 +55,7 @@ public:
           tensors_(tensors),
           through_(&through),
           groups_(place_of(options.groups, through)),
-          plan_(options.groups.teachers, groups_, options.groups.seed),
+          plan_(options.groups.lessons, groups_, options.groups.seed),
           together_(through, members_of(options.groups, through), group_label),
           desk_(exchanging::teachers(options.exchange, groups_, plan_), rules_of(options),
                 groups_.own),
@@ -69,7 +68,9 @@ public:
     }
 
     group<Transport>& together() noexcept { return together_; }
-    std::string model_name() const { return "group-" + std::to_string(groups_.own); }
+    std::string model_name() const {
+        return std::string(checkpoint::group_prefix) + std::to_string(groups_.own);
+    }
     std::int64_t start_group() const noexcept { return groups_.own + 1; }
     model_groups groups() const noexcept { return groups_; }
 
@@ -198,8 +199,12 @@ private:
                                  const Transport& through) {
         asked.check(through.size());
         if (asked.only >= 0) return {asked.only, asked.count};
-        return {static_cast<int>(std::int64_t{through.rank()} * asked.count / through.size()),
-                asked.count};
+        return {group_of(through.rank(), asked.count, through.size()), asked.count};
+    }
+
+    /// Of so many that the ranks of a world form.
+    static int group_of(int rank, int groups, int size) noexcept {
+        return static_cast<int>(std::int64_t{rank} * groups / size);
     }
 
     static teacher_rules rules_of(const Options& options) {
@@ -210,26 +215,24 @@ private:
 
     static std::vector<int> members_of(const typename Options::group_options& asked,
                                        const Transport& through) {
+        const auto group_at = [&](int rank) { return group_of(rank, asked.count, through.size()); };
         std::vector<int> members;
         for (int rank = 0; rank < through.size(); ++rank)
-            if (asked.only >= 0 || std::int64_t{rank} * asked.count / through.size() ==
-                                       std::int64_t{through.rank()} * asked.count / through.size())
+            if (asked.only >= 0 || group_at(rank) == group_at(through.rank()))
                 members.push_back(rank);
         return members;
     }
 
     /// The rank of each group that speaks with this one: its first, or that in the same place.
     std::vector<int> speakers() const {
+        const int size = through_->size(), count = groups_.count;
+        if (of_predictions && size % count != 0)
+            throw invalid_option("prediction_exchange: " + std::to_string(size) + " ranks in " +
+                                 std::to_string(count) + " groups; expected as many in each");
         std::vector<int> speaking;
-        for (int group = 0; group < groups_.count; ++group) {
-            int first = 0;
-            while (std::int64_t{first} * groups_.count / through_->size() < group) ++first;
-            speaking.push_back(of_predictions ? first + together_.rank() : first);
-        }
-        if (of_predictions && through_->size() % groups_.count != 0)
-            throw invalid_option("prediction_exchange: " + std::to_string(through_->size()) +
-                                 " ranks in " + std::to_string(groups_.count) +
-                                 " groups; expected as many in each");
+        for (int rank = 0; rank < size; ++rank)
+            if (rank == 0 || group_of(rank, count, size) != group_of(rank - 1, count, size))
+                speaking.push_back(of_predictions ? rank + together_.rank() : rank);
         return speaking;
     }
 
@@ -257,17 +260,19 @@ private:
     /// All that teach in the interval are here, as they are now.
     void attend(std::int64_t step) {
         for (std::size_t i = 0; i < desk_.size(); ++i) desk_.attend(i, step);
-        if (step % options_.groups.every == 0 || desk_.listened().empty())
-            desk_.begin_interval(step, plan_.teachers(step / options_.groups.every));
+        const std::int64_t interval = step / options_.groups.every;
+        if (std::exchange(interval_, interval) == interval) return;
+        teachers_now_ = plan_.teachers(interval);
+        students_now_ = plan_.students(interval);
+        desk_.begin_interval(step, teachers_now_);
     }
 
     /// How a model asks others in a round: ask(logits, labels, take).
     auto asking_at(std::int64_t step) {
         return [this, step](std::span<const float> logits, std::span<const std::int32_t> labels,
                             auto&& take) {
-            const std::int64_t interval = step / options_.groups.every;
             return exchange_->exchange(logits, labels, static_cast<std::uint64_t>(step),
-                                       plan_.teachers(interval), plan_.students(interval),
+                                       teachers_now_, students_now_,
                                        [&](std::size_t i, std::span<const float> said) {
                                            const auto all = desk_.listened();
                                            const auto at = std::ranges::find(all, i);
@@ -332,28 +337,26 @@ private:
         if (!in_step || together_.size() == 1) return;
         const auto number = static_cast<std::uint64_t>(++looks_);
         give(std::as_writable_bytes(std::span(notices)), {channels::teachers, 0, number});
-        const auto size = static_cast<std::size_t>(kind_.parameters.size());
-        values_.resize(size + static_cast<std::size_t>(kind_.buffers.size()));
         for (std::size_t i = 0; i < desk_.size(); ++i) {
             if (!leads())
                 desk_.refuse(i, static_cast<left_out>(notices[i].refusal),
                              notices[i].details.data());
             if (notices[i].is_new == 0) continue;
-            if (leads()) {
-                const auto& model = desk_.model(i);
-                std::ranges::copy(model.buffers,
-                                  std::ranges::copy(model.parameters, values_.begin()).out);
+            checkpoint::published_model come;
+            come.facts.step = notices[i].step;
+            come.facts.judged = {{groups_.own, std::bit_cast<double>(notices[i].judged)}};
+            if (!leads()) {
+                come.parameters.resize(static_cast<std::size_t>(kind_.parameters.size()));
+                come.buffers.resize(static_cast<std::size_t>(kind_.buffers.size()));
             }
-            give(std::as_writable_bytes(std::span(values_)),
-                 {channels::teachers, static_cast<std::uint32_t>(i + 1), number});
-            if (leads()) continue;
-            checkpoint::published_model model;
-            model.facts.step = notices[i].step;
-            model.facts.judged = {{groups_.own, std::bit_cast<double>(notices[i].judged)}};
-            const auto middle = values_.begin() + static_cast<std::ptrdiff_t>(size);
-            model.parameters.assign(values_.begin(), middle);
-            model.buffers.assign(middle, values_.end());
-            desk_.take(i, std::move(model));
+            checkpoint::published_model& model = leads() ? desk_.model(i) : come;
+            const auto item = static_cast<std::uint32_t>(2 * i + 1);
+            give(std::as_writable_bytes(std::span(model.parameters)),
+                 {channels::teachers, item, number});
+            if (!model.buffers.empty())
+                give(std::as_writable_bytes(std::span(model.buffers)),
+                     {channels::teachers, item + 1, number});
+            if (!leads()) desk_.take(i, std::move(come));
         }
     }
 
@@ -390,8 +393,10 @@ private:
     std::optional<exchange_type> exchange_;  // of who speaks for the group
     checkpoint::architecture kind_;
     detail::lesson_memory memory_;
-    std::vector<float> values_;
     std::int64_t looks_ = 0, ends_ = 0;
+    // Of an exchange of predictions: the interval, and who teaches and learns in it.
+    std::int64_t interval_ = -1;
+    std::vector<int> teachers_now_, students_now_;
     bool has_looked_ = false;
     group_state strategy_;  // last: it refers to the group
 };

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <exception>
 #include <span>
 #include <string>
@@ -23,11 +22,6 @@
 #include "sotto/wire/model_message.hpp"
 
 namespace sotto::detail {
-
-/// Floats that stand at any address.
-inline void copy_floats(byte_view from, std::span<float> to) noexcept {
-    if (!to.empty()) std::memcpy(to.data(), from.data(), to.size_bytes());
-}
 
 /// One group's model as another comes to know it, message by message.
 class heard_model {
@@ -68,7 +62,6 @@ public:
         is_new_ = false;
         return {facts_, {parameters_.begin(), parameters_.end()}, buffers_};
     }
-    std::int64_t step() const noexcept { return facts_.step; }
 
 private:
     template <class State>
@@ -95,7 +88,7 @@ private:
                 if (read.data() != known.data()) std::ranges::copy(read, known.begin());
             }
         }
-        copy_floats(parts_[0], buffers_);
+        std::ranges::copy(parts_[0], std::as_writable_bytes(std::span(buffers_)).begin());
         facts_.judged.clear();
         for (std::size_t at = 0; at + 8 <= parts_[1].size(); at += 8) {
             const auto loss = std::bit_cast<double>(

@@ -36,7 +36,7 @@ public:
     lesson_plan(lessons_from whom, model_groups groups, std::uint64_t seed = 0)
         : whom_(whom), groups_(groups), random_(random_stream(seed).split("lessons")) {
         if (whom == lessons_from::pairs && groups.count % 2 != 0)
-            throw invalid_option("codistillation_groups: teachers is pairs, but count is " +
+            throw invalid_option("codistillation_groups: lessons is pairs, but count is " +
                                  std::to_string(groups.count) + "; expected an even number");
     }
 

@@ -44,12 +44,6 @@ struct lesson_memory {
     std::int64_t said_of = -1;              // the step of whose batch; -1: of none
 };
 
-template <predictor Model>
-std::span<const float> predict_as(Model& model, const teacher_view& teacher,
-                                  const typename Model::batch_type& batch) {
-    return predict_with(model, teacher.parameters, teacher.buffers, batch);
-}
-
 /// The loss that a model learns by, of somebody's logits.
 template <class Model>
 double label_loss(const Model& model, std::span<const float> logits,
@@ -182,7 +176,8 @@ private:
         const time_point began = clock_.now();
         memory_.said.resize(teachers_.size());
         for (std::size_t i = 0; i < teachers_.size(); ++i) {
-            const auto said = detail::predict_as(model_, teachers_[i], batch);
+            const auto said =
+                predict_with(model_, teachers_[i].parameters, teachers_[i].buffers, batch);
             memory_.said[i].assign(said.begin(), said.end());
         }
         memory_.said_of = step;

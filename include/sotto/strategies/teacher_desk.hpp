@@ -13,6 +13,7 @@
 
 #include "sotto/checkpoint/published_model.hpp"
 #include "sotto/core/errors.hpp"
+#include "sotto/kernels/reductions.hpp"
 #include "sotto/strategies/taught.hpp"
 #include "sotto/strategies/teacher_standing.hpp"
 
@@ -30,9 +31,7 @@ public:
     }
 
     std::size_t size() const noexcept { return held_.size(); }
-    const checkpoint::published_model& model(std::size_t i) const noexcept {
-        return held_[i].model;
-    }
+    checkpoint::published_model& model(std::size_t i) noexcept { return held_[i].model; }
 
     /// Looks for a newer model: look(group, after) -> std::optional<published_model>. Whether there
     /// is one. A teacher whose newest cannot be used is left out until there is another.
@@ -61,9 +60,8 @@ public:
         held.model = std::move(found);
         standings_[i].step = held.model.facts.step;
         held.refusal = left_out::no;
-        const auto finite = [](float value) { return std::isfinite(value); };
-        held.is_finite = std::ranges::all_of(held.model.parameters, finite) &&
-                         std::ranges::all_of(held.model.buffers, finite);
+        held.is_finite = kernels::first_non_finite(held.model.parameters) < 0 &&
+                         kernels::first_non_finite(held.model.buffers) < 0;
     }
 
     /// Without a model: what this one says is heard as it is at that step.

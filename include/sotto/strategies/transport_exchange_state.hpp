@@ -78,6 +78,7 @@ public:
         try {
             encode(facts, parameters, buffers);
         } catch (const error& e) {
+            compressing::rollback(compressor_);
             problem_ = e.what();
             return;
         }
@@ -96,13 +97,13 @@ public:
             });
     }
 
+    /// What has come and was not looked at is another model than the one before.
     std::optional<checkpoint::published_model> look(const checkpoint::architecture& kind, int group,
-                                                    std::int64_t after) {
+                                                    std::int64_t) {
         listen(kind);
         const auto i = static_cast<std::size_t>(std::ranges::find(place_.teachers, group) -
                                                 place_.teachers.begin());
-        if (i >= heard_.size() || !heard_[i].is_new() || heard_[i].step() <= after)
-            return std::nullopt;
+        if (i >= heard_.size() || !heard_[i].is_new()) return std::nullopt;
         return heard_[i].model();
     }
 

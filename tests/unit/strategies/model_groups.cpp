@@ -55,6 +55,6 @@ TEST_CASE("by chance each group has another teacher, and each one student, in ev
 TEST_CASE("pairs of an odd number of groups are refused") {
     CHECK_THROWS_WITH_AS(
         lesson_plan(lessons_from::pairs, {0, 3}),
-        "codistillation_groups: teachers is pairs, but count is 3; expected an even number",
+        "codistillation_groups: lessons is pairs, but count is 3; expected an even number",
         invalid_option);
 }

@@ -126,7 +126,7 @@ TEST_CASE("every round sends b c logits to each student, and the groups stay in 
             CHECK(round.bytes_sent == 8 + 4 * 10 * 10);
             CHECK(round.distillation_loss > 0.0);
         }
-    const auto ring = train(3, {.count = 3, .every = 4, .teachers = lessons_from::ring});
+    const auto ring = train(3, {.count = 3, .every = 4, .lessons = lessons_from::ring});
     for (const left& rank : ring)
         for (const taught_report& round : rank.taught) CHECK(round.teachers == 1);
 }

@@ -15,6 +15,7 @@
 #include "sotto/distillation/forward_kl.hpp"
 #include "sotto/distillation/soft_cross_entropy.hpp"
 #include "sotto/models/mlp.hpp"
+#include "sotto/models/predict_with.hpp"
 #include "sotto/models/sequential.hpp"
 #include "sotto/nn/batch_norm.hpp"
 #include "sotto/nn/chain.hpp"
@@ -155,8 +156,7 @@ TEST_CASE("a teacher speaks with its own running statistics, and leaves the stud
     const std::vector<float> expected(said.begin(), said.end());
     std::ranges::copy(student, model.buffers().begin());
 
-    const teacher_view teacher{other, learnt};
-    const auto heard = detail::predict_as(model, teacher, batch);
+    const auto heard = predict_with(model, other, learnt, batch);
     CHECK(std::ranges::equal(heard, expected));
     CHECK(std::ranges::equal(model.buffers(), student));
 }

@@ -272,7 +272,7 @@ TEST_CASE("a group that is done waits for the others, and all go on with the nex
 
 TEST_CASE("with other topologies, and by changes alone") {
     for (const auto whom : {lessons_from::ring, lessons_from::pairs, lessons_from::random}) {
-        const auto groups = codistillation_groups{.count = 4, .every = 5, .teachers = whom};
+        const auto groups = codistillation_groups{.count = 4, .every = 5, .lessons = whom};
         for (const left& rank : train(4, taught_by(groups), 40)) {
             CHECK(heard_steps(rank) > 10);
             for (const taught_report& round : rank.taught) CHECK(round.teachers <= 1);
