@@ -49,25 +49,27 @@ class made_up_teacher {
 public:
     std::string kind{};
     std::uint64_t seed = 0;
+    std::filesystem::path folder{};  // of truncated: where the files are
 
     template <sotto::transport Transport>
     auto bind(const sotto::meeting_place<Transport>& place) const {
-        return state(kind, seed, place.tensors);
+        return state(*this, place.tensors);
     }
     void describe(auto&& field) const { field("kind", kind); }
 
 private:
     class state {
     public:
-        state(std::string kind, std::uint64_t seed, const sotto::layout& tensors)
-            : kind_(std::move(kind)), random_(seed), tensors_(tensors) {}
+        state(const made_up_teacher& of, const sotto::layout& tensors)
+            : kind_(of.kind), folder_(of.folder), random_(of.seed), tensors_(tensors) {}
 
-        void publish(const sotto::checkpoint::architecture&,
+        void publish(const sotto::checkpoint::architecture& model,
                      const sotto::checkpoint::published_facts& facts,
                      std::span<const float> parameters, std::span<const float> buffers,
                      std::span<const int>) {
             if (kind_ == "frozen" && step_ >= 100) return;
             step_ = facts.step;
+            if (kind_ == "truncated") leave_half(model, facts, parameters, buffers);
             own_.facts = facts;
             own_.facts.judged.clear();
             own_.parameters.assign(parameters.begin(), parameters.end());
@@ -75,7 +77,9 @@ private:
         }
 
         std::optional<sotto::checkpoint::published_model> look(
-            const sotto::checkpoint::architecture&, int, std::int64_t after) {
+            const sotto::checkpoint::architecture& model, int, std::int64_t after) {
+            if (kind_ == "truncated")
+                return sotto::checkpoint::read_published(files_, folder_, model, after);
             if (step_ <= after) return std::nullopt;
             auto made = own_;
             if (kind_ == "random")
@@ -91,7 +95,21 @@ private:
         std::string problem() const { return {}; }
 
     private:
+        /// A file as if its writer had died in the middle of it, and had not been careful.
+        void leave_half(const sotto::checkpoint::architecture& model,
+                        const sotto::checkpoint::published_facts& facts,
+                        std::span<const float> parameters, std::span<const float> buffers) {
+            const std::string problem = sotto::checkpoint::publish_model(
+                files_, folder_, model, facts, parameters, buffers);
+            if (!problem.empty()) throw sotto::io_failure(problem);
+            for (const auto& file : std::filesystem::directory_iterator(folder_))
+                if (file.file_size() > 4 * parameters.size())
+                    std::filesystem::resize_file(file, file.file_size() / 2);
+        }
+
         std::string kind_;
+        std::filesystem::path folder_;
+        sotto::checkpoint::posix_files files_;
         sotto::random_stream random_;
         sotto::layout tensors_;
         sotto::checkpoint::published_model own_;
@@ -245,10 +263,11 @@ nlohmann::json study(const settings& s, auto make_model, const Data& examples, c
         one.groups.common = 1.0;
         const outcome student = train<Model>(
             one,
-            codistillation{inner_of(s), forward_kl{}, made_up_teacher{s.teacher, s.seed},
-                           one.groups,
+            codistillation{inner_of(s), forward_kl{},
+                           made_up_teacher{s.teacher, s.seed, s.out + ".teacher"}, one.groups,
                            constant_weight{.weight = s.teacher == "none" ? 0.0 : s.weight}},
             make_model, examples, unseen, s.seed);
+        std::filesystem::remove_all(s.out + ".teacher");
         return {{"first", shown(student)}};
     }
     const outcome first = go(s, s.seed);
@@ -306,7 +325,7 @@ int main(int argc, char** argv) {
     app.add_option("--how", s.how)
         ->check(CLI::IsMember({"groups", "ensemble", "two_phase", "made_up"}));
     app.add_option("--teacher", s.teacher, "made_up: what it is")
-        ->check(CLI::IsMember({"none", "random", "nan", "inverted", "frozen"}));
+        ->check(CLI::IsMember({"none", "random", "nan", "inverted", "frozen", "truncated"}));
     app.add_option("--noise", s.noise, "Part of the labels drawn by chance");
     app.add_option("--part", s.part, "Of the examples that are there at all");
     app.add_option("--groups", s.groups.count);
