@@ -1,4 +1,4 @@
-// Two groups that teach each other, each a job of its own over TCP that meets the other in a folder:
+// Two groups that teach each other, each a job of its own over TCP, which meet in a folder:
 // SIGKILL ends all processes of the second at a random moment of the training. Writes as one JSON
 // object how fast the first went before and after it, and how it ended. See codistillation.py,
 // which does it many times.
