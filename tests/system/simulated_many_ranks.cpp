@@ -12,7 +12,9 @@
 #include "sotto/models/softmax_regression.hpp"
 #include "sotto/optimizers/sgd.hpp"
 #include "sotto/strategies/all_reduce.hpp"
+#include "sotto/strategies/gossip.hpp"
 #include "sotto/strategies/parameter_server.hpp"
+#include "sotto/topologies/exponential.hpp"
 #include "sotto/trainer/trainer.hpp"
 #include "sotto/transports/run_simulated.hpp"
 #include "support/effort.hpp"
@@ -73,6 +75,10 @@ void check(const Strategy& strategy, double accuracy) {
 
 TEST_CASE("64 ranks that average gradients learn digits, twice the same") {
     check(all_reduce{sgd{.learning_rate = 0.5}}, 0.5);
+}
+
+TEST_CASE("64 ranks that mix with one peer a step learn digits, twice the same") {
+    check(gossip{sgd{.learning_rate = 0.5}, topologies::one_peer_exponential{}}, 0.5);
 }
 
 TEST_CASE("63 workers and a server learn digits, twice the same") {

@@ -27,6 +27,7 @@ struct consensus_band {
     double average = 0.9;
     int rounds_max = 64;
 
+    static constexpr bool needs_rate = true;
     class state;
     state bind() const;
     void describe(auto&& field) const {
@@ -69,6 +70,7 @@ public:
     double target(const consensus_reading& now) const noexcept {
         return high_ * now.learning_rate * norm_.with(now);
     }
+    bool misses(const consensus_reading&) const noexcept { return limit_.misses(); }
     void visit(auto&& field) {
         norm_.visit(field);
         field("step", step_);

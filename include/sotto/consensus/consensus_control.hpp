@@ -69,9 +69,14 @@ inline void check_control(const char* policy, double rho, double average, int ro
 ///           rounds_max, where lambda is not known that alone. With surviving{} lambda is of all
 ///           ranks: where some are gone rounds that should have sufficed may miss the target,
 ///           which is told
-///   wire    two numbers summed over all ranks for each round
-///   errors  invalid_option: rho not above 0, average not in [0, 1), rounds_max below 1; by gossip,
-///           scaled_by_gap where lambda is not known: rounds that are drawn anew, push-sum
+///           The target is about as long as a step of plain SGD. Momentum's is up to 1 / (1 - m)
+///           of that, clipped{}'s shorter; AdamW's is about rate times the root of the number of
+///           parameters, whatever the gradient: there choose rho by the log's distances, or take
+///           fraction_of_maximum
+///   wire    three numbers summed over all ranks for each round
+///   errors  does not compile with an optimizer that does not tell its rate; invalid_option: rho
+///           not above 0, average not in [0, 1), rounds_max below 1; by gossip, scaled_by_gap where
+///           lambda is not known: rounds that are drawn anew, push-sum
 ///   source  Kong et al. 2021, Consensus control for decentralized deep learning, arXiv:2102.04828
 struct consensus_control {
     double rho = 0.25;
@@ -79,6 +84,7 @@ struct consensus_control {
     int rounds_max = 64;
     bool scaled_by_gap = false;  // by 1 - lambda, the graph's spectral gap
 
+    static constexpr bool needs_rate = true;
     class state;
     state bind() const;
     constexpr bool needs_gap() const noexcept { return scaled_by_gap; }
@@ -111,6 +117,7 @@ public:
         const double below = rho_ * now.learning_rate * norm_.with(now);
         return scaled_by_gap_ ? detail::gap_of(now) * below : below;
     }
+    bool misses(const consensus_reading&) const noexcept { return limit_.misses(); }
     void visit(auto&& field) { norm_.visit(field); }
 
 private:

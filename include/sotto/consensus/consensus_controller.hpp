@@ -36,7 +36,7 @@ constexpr std::string_view name_of(consensus_measure measure) noexcept {
 struct consensus_reading {
     round_info where{};                  // of the step
     double learning_rate = 0.0;          // 0 where the optimizer does not tell it
-    double gradient_norm = 0.0;          // root of the mean over ranks of ||g_i||^2
+    double gradient_norm = 0.0;          // root of the mean of ||g_i||^2 over ranks with data
     int rounds = 0;                      // of mixing, in this step
     double distance = 0.0;               // as the controller wants it measured; not a number where
                                          // that was asked for but not found
@@ -60,9 +60,15 @@ struct consensus_reading {
 ///                                      say `static constexpr bool takes_means = true`
 ///   target(reading) -> double          the distance by which it decides of this reading, for
 ///                                      reports: the same before and after it has; not a number
+///   misses(reading) -> bool            once it wants no other round: whether the distance is not
+///                                      as it wants it, for reports; whether this reading's is
+///                                      above the target
 ///   needs_gap() -> bool                of the options: whether it can decide only where
 ///                                      second_singular_value is known; no. Gossip then refuses a
 ///                                      graph of which it is not
+///   needs_rate                         of the options, `static constexpr bool needs_rate = true`:
+///                                      it decides by the learning rate. Gossip then refuses an
+///                                      optimizer that does not tell it; no
 ///   visit(field)                       field(name, value) for all that it remembers from step to
 ///                                      step, to be saved, and to be put back where a step fails;
 ///                                      nothing. A state with members but without visit trains, but
@@ -116,6 +122,11 @@ constexpr bool needs_gap(const C& options) noexcept {
         return false;
 }
 
+template <class C>
+concept needs_rate = requires {
+    requires C::needs_rate;
+};
+
 template <class State>
 bool wants_mean(const State& state, const round_info& where) {
     if constexpr (requires { state.wants_mean(where); })
@@ -139,6 +150,14 @@ double target(const State& state, const consensus_reading& now) {
         return state.target(now);
     else
         return std::numeric_limits<double>::quiet_NaN();
+}
+
+template <class State>
+bool misses(const State& state, const consensus_reading& now) {
+    if constexpr (requires { state.misses(now); })
+        return state.misses(now);
+    else
+        return now.distance > target(state, now);
 }
 
 }  // namespace controlling
@@ -196,6 +215,7 @@ public:
         : most_(most), is_exact_(measured == consensus_measure::exact) {}
 
     bool wants_another(const consensus_reading& now, double target) noexcept {
+        is_near_ = now.is_mean;
         if (now.is_mean) return false;
         const std::int64_t judged = is_exact_ ? 1 : period_of(now);
         if (now.rounds <= 1) largest_ = 0.0, known_ = 0, allowed_ = judged + period_of(now);
@@ -204,9 +224,12 @@ public:
             allowed_ = ++known_ == judged ? now.rounds + in_periods(now, target)
                                           : std::max(allowed_, now.rounds + judged);
         }
-        const bool is_near = near_.add(now, now.distance <= target, judged);
-        return !is_near && now.rounds < std::min<std::int64_t>(allowed_, most_);
+        is_near_ = near_.add(now, now.distance <= target, judged);
+        return !is_near_ && now.rounds < std::min<std::int64_t>(allowed_, most_);
     }
+
+    /// Whether what is known of the step is not enough to call ranks near.
+    bool misses() const noexcept { return !is_near_ && known_ > 0; }
 
 private:
     std::int64_t in_periods(const consensus_reading& now, double target) const noexcept {
@@ -220,6 +243,7 @@ private:
     double largest_ = 0.0;    // of those known that are judged
     std::int64_t known_ = 0;  // as many of them
     std::int64_t allowed_ = 1;
+    bool is_near_ = true;
     rounds_in_a_row near_;
 };
 

@@ -22,6 +22,8 @@ struct control_phases {
     static constexpr bool estimates = controlling::estimates<First> || controlling::estimates<Then>;
     static constexpr bool takes_means =
         controlling::takes_means<First> || controlling::takes_means<Then>;
+    static constexpr bool needs_rate =
+        controlling::needs_rate<First> || controlling::needs_rate<Then>;
     class state;
     state bind() const { return state(*this); }
     constexpr bool needs_gap() const noexcept {
@@ -65,6 +67,10 @@ public:
     double target(const consensus_reading& now) const {
         return now.where.epoch < epoch_ ? controlling::target(first_, now)
                                         : controlling::target(then_, now);
+    }
+    bool misses(const consensus_reading& now) const {
+        return now.where.epoch < epoch_ ? controlling::misses(first_, now)
+                                        : controlling::misses(then_, now);
     }
     void visit(auto&& field) requires(controlling::can_be_saved<controller_state<First>>&&
                                           controlling::can_be_saved<controller_state<Then>>) {

@@ -9,7 +9,7 @@ namespace sotto {
 /// against, in studies.
 ///   math    another round while Xi > rho * rate * phi, with phi as in consensus_control. Xi is of
 ///           what the last round left, Theta of what it found: by the same rho it is one round less
-///   wire    two numbers and the parameters summed over all ranks for each round
+///   wire    three numbers and the parameters summed over all ranks for each round
 ///   errors  as consensus_control
 struct exact_consensus_control {
     double rho = 0.25;
@@ -18,6 +18,7 @@ struct exact_consensus_control {
 
     static constexpr bool measures_exactly = true;
     static constexpr bool estimates = false;
+    static constexpr bool needs_rate = true;
     using state = consensus_control::state;
     state bind() const {
         return state({.rho = rho, .average = average, .rounds_max = rounds_max},

@@ -23,7 +23,7 @@ namespace sotto {
 
 /// One rank's controller of gossip, which all ranks ask alike: it is told of distances that they
 /// find together. Where ranks may come and go, one of them decides for all.
-///   wire    where it wants to know of distances, an all-reduce of 8 bytes each round, or a word
+///   wire    where it wants to know of distances, an all-reduce of 12 bytes each round, or a word
 ///           of each rank to one of them and back
 template <class Options, class Transport>
 class common_control {
@@ -38,7 +38,7 @@ public:
     static constexpr bool measures_exactly = controlling::measures_exactly<options_type>;
 
     common_control(const Options& options, Transport& through, peers& with)
-        : through_(&through), peers_(&with), state_(options.control.bind()), sums_(through, 2) {
+        : through_(&through), peers_(&with), state_(options.control.bind()), sums_(through, 3) {
         if constexpr (survives && !std::is_same_v<options_type, no_control> &&
                       !std::is_same_v<options_type, fixed_rounds>)
             peers_->will_sum();
@@ -68,11 +68,11 @@ public:
     }
 
     /// Whether there is to be another after the last one, the `found.rounds`th of the step.
-    ///   squares   of this rank's gradient
+    ///   squares   of this rank's gradient; nothing where it had no data
     ///   measure   tells the exact distance, where it is asked for
     template <class Measure>
-    bool wants_another(const mixing_rounds<Options, Transport>& mixing, double squares,
-                       consensus_report& found, Measure measure) {
+    bool wants_another(const mixing_rounds<Options, Transport>& mixing,
+                       std::optional<double> squares, consensus_report& found, Measure measure) {
         consensus_reading now{.where = asked_,
                               .learning_rate = rate_,
                               .rounds = static_cast<int>(found.rounds),
@@ -88,10 +88,10 @@ public:
             const double change = tells ? mixing.change() : 0.0;
             // Who sums up decides for all; the others' controllers hear of it as well.
             return peers_
-                ->sum({change * change, squares, tells},
+                ->sum({change * change, squares.value_or(0.0), tells, squares ? 1u : 0u},
                       [&](round_verdict& all) {
                           if (all.sums.tells) found.estimate = root(all.sums.change, all.ranks);
-                          tell(now, found, root(all.sums.gradient, all.ranks));
+                          tell(now, found, root(all.sums.gradient, all.sums.gradients));
                           all.another = ask(now, found);
                           all.skips_next = !controlling::wants_one(
                               state_, peers_->next_step(asked_, 1), next_rate_);
@@ -100,11 +100,12 @@ public:
         } else {
             if (needed != consensus_measure::nothing) {
                 const double change = mixing.estimates() ? mixing.change() : 0.0;
-                values_ = {static_cast<float>(change * change), static_cast<float>(squares)};
+                values_ = {static_cast<float>(change * change),
+                           static_cast<float>(squares.value_or(0.0)), squares ? 1.0f : 0.0f};
                 sums_.start(values_, {channels::gossip, 1u << 29, mixing.done()});
                 collectives::run(*through_, sums_);
                 if (mixing.estimates()) found.estimate = root(values_[0], through_->size());
-                tell(now, found, root(values_[1], through_->size()));
+                tell(now, found, root(values_[1], values_[2]));
             }
             if (needed == consensus_measure::exact) now.distance = measure();
             return ask(now, found);
@@ -114,15 +115,15 @@ public:
     void visit(auto&& field) { controlling::visit(state_, field); }
 
 private:
-    /// Of the mean over ranks.
+    /// Of the mean over so many ranks.
     static double root(double sum_of_squares, auto ranks) noexcept {
-        return std::sqrt(sum_of_squares / static_cast<double>(ranks));
+        return std::sqrt(sum_of_squares / std::max(static_cast<double>(ranks), 1.0));
     }
 
     bool ask(const consensus_reading& now, consensus_report& found) {
         found.target = controlling::target(state_, now);
         const bool wants = state_.wants_another(now);
-        found.missed = !wants && now.distance > found.target;
+        found.missed = !wants && controlling::misses(state_, now);
         return wants;
     }
 
@@ -137,7 +138,7 @@ private:
     round_info asked_;                     // of the step; where ranks may come and go, alike on all
     double rate_ = 0.0, next_rate_ = 0.0;  // of this step, and of the next
     double pace_ = 0.0;                    // epochs a step
-    std::array<float, 2> values_{};
+    std::array<float, 3> values_{};
     collectives::all_reduce<Transport> sums_;
 };
 

@@ -32,8 +32,8 @@ public:
         : tensors_(&tensors),
           through_(&through),
           sum_(through, tensors.size()),
-          scalars_(through, std::max<std::int64_t>(std::ssize(tensors.tensors()), 3)),
-          scalar_(std::max<std::size_t>(tensors.tensors().size(), 3)),
+          scalars_(through, std::max<std::int64_t>(std::ssize(tensors.tensors()), 4)),
+          scalar_(std::max<std::size_t>(tensors.tensors().size(), 4)),
           squared_distances_(tensors.tensors().size()),
           mean_(static_cast<std::size_t>(tensors.size())) {
         if (!sees_gradients) return;
@@ -61,26 +61,31 @@ public:
     std::span<float> gradient() noexcept { return gradient_; }
 
     /// The critical distance, by the gradients and the parameters at which they were taken; not a
-    /// number until L is known.
-    double critical_distance(std::span<const float> parameters, double learning_rate,
+    /// number until L is known. A step in which a rank has no data, and so a gradient of 0, says
+    /// nothing of the landscape.
+    double critical_distance(std::span<const float> parameters, bool has_data, double learning_rate,
                              std::uint64_t number) {
         take_mean(gradient_, 1.0, mean_gradient_, {channels::gossip, (1u << 30) + 1, number});
         take_mean(parameters, 1.0, mean_, {channels::gossip, (1u << 30) + 4, number});
         scalar_[0] = static_cast<float>(kernels::sum_of_squares(gradient_));
         scalar_[1] = static_cast<float>(gradient_along(parameters));
         scalar_[2] = static_cast<float>(kernels::squared_distance(parameters, mean_));
-        sum_scalars(3, 2, number);
+        scalar_[3] = has_data ? 1.0f : 0.0f;
+        sum_scalars(4, 2, number);
         const int n = through_->size();
-        mean_of_squares_ = scalar_[0] / static_cast<double>(n);
-        landscape_.see_gradients(mean_of_squares_, kernels::sum_of_squares(mean_gradient_), n);
-        // What the mean is off by rounding is no difference.
-        const double apart = scalar_[2] / static_cast<double>(n);
-        if (apart > 1e-12 * kernels::sum_of_squares(mean_))
-            landscape_.see_differences(scalar_[1] / static_cast<double>(n), apart);
+        const double with_data = scalar_[3];
+        mean_of_squares_ = scalar_[0] / std::max(with_data, 1.0);
+        if (with_data == n) {
+            landscape_.see_gradients(mean_of_squares_, kernels::sum_of_squares(mean_gradient_), n);
+            // What the mean is off by rounding is no difference.
+            const double apart = scalar_[2] / static_cast<double>(n);
+            if (apart > 1e-12 * kernels::sum_of_squares(mean_))
+                landscape_.see_differences(scalar_[1] / static_cast<double>(n), apart);
+        }
         if (!landscape_.is_known()) return std::nan("");
         return std::sqrt(squared_critical_distance(landscape_.known(), learning_rate, n));
     }
-    /// The root of the mean over ranks of ||g_i||^2, of those gradients.
+    /// The root of the mean of ||g_i||^2 over ranks with data, of those gradients.
     double gradient_norm() const noexcept { return std::sqrt(mean_of_squares_); }
 
     const landscape_estimate& seen() const noexcept { return landscape_; }

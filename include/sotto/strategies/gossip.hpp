@@ -130,6 +130,11 @@ struct gossip {
         "gossip: this mixing method needs the learning rate of a step, which the optimizer "
         "does not tell: give its state rate_at(round_info)");
 
+    static_assert(
+        !controlling::needs_rate<Control> || optimizing::tells_rate<Optimizer>,
+        "gossip: this consensus controller decides by the learning rate of a step, which the "
+        "optimizer does not tell: give its state rate_at(round_info)");
+
     static_assert(!mixing::in_pairs<Mixing> || std::is_same_v<Control, no_control>,
                   "gossip: pairs that mix when they like have no rounds in common, so the third "
                   "policy must be no_control{}");

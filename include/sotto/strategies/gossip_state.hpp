@@ -233,6 +233,7 @@ private:
         began_ = through_->now();
         computing_ = computed_ = left_ = {};
         squares_ = 0.0;
+        has_data_ = job.examples > 0;
         study_bytes_ = 0;
         studies_ = measure_every_ > 0 && job.step % measure_every_ == 0;
         std::fill(times_.begin(), times_.end(), tensor_times{});
@@ -360,7 +361,8 @@ private:
             mixing_.end();
             report.wait += watch.lap();
             const bool wants_another =
-                control_.wants_another(mixing_, squares_, found, [&] { return distance(found); });
+                control_.wants_another(mixing_, has_data_ ? std::optional(squares_) : std::nullopt,
+                                       found, [&] { return distance(found); });
             if (!wants_another || mixing::wants_mean(method_)) break;
             mixing_.begin(next_, method_);
             mixing_.release_all();
@@ -398,7 +400,7 @@ private:
         at("measure");
         if (std::isnan(found.distance)) (void)distance(found);  // no controller has measured it
         const std::int64_t before = through_->counters().bytes_sent;
-        found.critical = study_->critical_distance(parameters, rate_, studied_++);
+        found.critical = study_->critical_distance(parameters, has_data_, rate_, studied_++);
         study_bytes_ += through_->counters().bytes_sent - before;
         found.gradient_norm = study_->gradient_norm();
     }
@@ -462,6 +464,7 @@ private:
     duration computing_{}, computed_{}, left_{};
     double rate_ = 0.0;
     double squares_ = 0.0;  // of the gradient
+    bool has_data_ = true;  // in this step: else it has no gradient
     double weight_ = 1.0;
     std::uint64_t studied_ = 0;     // exact measurements
     std::int64_t study_bytes_ = 0;  // that those of a step took

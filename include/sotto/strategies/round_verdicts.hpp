@@ -70,6 +70,7 @@ public:
             next.found.sums.change += s.own.change;
             next.found.sums.gradient += s.own.gradient;
             next.found.sums.tells |= s.own.tells;
+            next.found.sums.gradients += s.own.gradients;
             ++next.found.ranks;
         }
         return next;

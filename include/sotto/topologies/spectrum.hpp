@@ -5,8 +5,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <mutex>
 #include <numeric>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "sotto/core/random.hpp"
@@ -130,6 +132,30 @@ inline double second_singular_value(const mixing_matrix& round) {
     return second_singular_value(std::span(&round, 1));
 }
 
+namespace detail {
+
+/// The same of what was asked for last, without computing it again: where ranks are threads of one
+/// process, each asks for the same.
+class last_singular_value {
+public:
+    static double of(std::vector<mixing_matrix> rounds) {
+        static last_singular_value last;
+        const std::lock_guard lock(last.mutex_);
+        if (last.rounds_ != rounds) {
+            last.value_ = second_singular_value(rounds);
+            last.rounds_ = std::move(rounds);
+        }
+        return last.value_;
+    }
+
+private:
+    std::mutex mutex_;
+    std::vector<mixing_matrix> rounds_;
+    double value_ = 1.0;  // of no rounds
+};
+
+}  // namespace detail
+
 /// The smallest eigenvalue of a symmetric matrix; 1 of one rank.
 inline double smallest_eigenvalue(const mixing_matrix& round) {
     if (round.size() == 1) return 1.0;
@@ -185,7 +211,7 @@ mixing_summary summary_of(State& state) {
         return all;
     }
     all.second_singular_value = all.mean_contraction =
-        std::pow(second_singular_value(rounds),
+        std::pow(detail::last_singular_value::of(std::move(rounds)),
                  1.0 / static_cast<double>(std::max<std::int64_t>(all.period, 1)));
     return all;
 }

@@ -36,9 +36,10 @@ struct gossip_place {
 
 /// What a controller is told of: summed over ranks.
 struct gossip_sums {
-    double change = 0.0;    // ||sum over j of w_ij x_j - x_i||^2
-    double gradient = 0.0;  // ||g_i||^2
-    bool tells = false;     // a rank has mixed: else changes of 0 say nothing
+    double change = 0.0;          // ||sum over j of w_ij x_j - x_i||^2
+    double gradient = 0.0;        // ||g_i||^2
+    bool tells = false;           // a rank has mixed: else changes of 0 say nothing
+    std::uint32_t gradients = 0;  // ranks that had data, and so a gradient
 
     friend bool operator==(const gossip_sums&, const gossip_sums&) = default;
 };
@@ -79,16 +80,17 @@ struct gossip_word {
     std::uint64_t configuration = 0;  // a digest of it
 };
 
-inline constexpr std::size_t gossip_word_bytes = 144;
+inline constexpr std::size_t gossip_word_bytes = 148;
 
 inline namespace SOTTO_UNIT {
 
-/// Writes a word to 144 bytes.
+/// Writes a word to 148 bytes.
 ///   wire    | bytes | content, little endian                                          |
 ///           | 4     | kind, 0 to 7                                                    |
 ///           | 4     | 1 it has trained, 2 takes part, 4 waits, 8 is done, 16 another   |
 ///           |       | round, 32 none in the next step, 64 what it adds tells of a      |
-///           |       | change, 128 the verdict's sums do, added up                      |
+///           |       | change, 128 the verdict's sums do, 256 it adds a gradient,        |
+///           |       | added up                                                        |
 ///           | 8     | calls of `fit`                                                  |
 ///           | 8     | rounds of this call                                             |
 ///           | 8     | the step from which on it takes part                            |
@@ -102,6 +104,7 @@ inline namespace SOTTO_UNIT {
 ///           | 8, 8  | the clock: call of `fit`, step                                  |
 ///           | 8, 8  | its epoch, and epochs a step, doubles                           |
 ///           | 8     | the XXH3-64 of the configuration                                |
+///           | 4     | gradients in the verdict's sums                                 |
 inline void write_gossip_word(const gossip_word& w, std::byte* to) noexcept {
     const auto put = [to](std::size_t at, auto value) { store_little_endian(to + at, value); };
     const auto put_real = [&](std::size_t at, double value) {
@@ -110,7 +113,8 @@ inline void write_gossip_word(const gossip_word& w, std::byte* to) noexcept {
     put(0, static_cast<std::uint32_t>(w.kind));
     put(4, (w.has_trained ? 1u : 0u) + (w.takes_part ? 2u : 0u) + (w.waits ? 4u : 0u) +
                (w.is_done ? 8u : 0u) + (w.another ? 16u : 0u) + (w.skips_next ? 32u : 0u) +
-               (w.own.tells ? 64u : 0u) + (w.of_ranks.tells ? 128u : 0u));
+               (w.own.tells ? 64u : 0u) + (w.of_ranks.tells ? 128u : 0u) +
+               (w.own.gradients > 0 ? 256u : 0u));
     put(8, w.fit);
     put(16, w.rounds);
     put(24, w.since);
@@ -130,6 +134,7 @@ inline void write_gossip_word(const gossip_word& w, std::byte* to) noexcept {
     put_real(120, w.clock.epoch);
     put_real(128, w.clock.pace);
     put(136, w.configuration);
+    put(144, w.of_ranks.gradients);
 }
 
 ///   errors  refuses any other length, and bytes that are not as above; doubles that are no
@@ -138,7 +143,7 @@ inline result<gossip_word> read_gossip_word(byte_view in) noexcept {
     const auto refused = [](std::size_t at, const char* expected, std::uint64_t found) {
         return fault{static_cast<std::int64_t>(at), expected, static_cast<std::int64_t>(found)};
     };
-    if (in.size() != gossip_word_bytes) return refused(0, "the 144 bytes of a word", in.size());
+    if (in.size() != gossip_word_bytes) return refused(0, "the 148 bytes of a word", in.size());
     const auto small = [&](std::size_t at) {
         return load_little_endian<std::uint32_t>(in.data() + at);
     };
@@ -146,30 +151,31 @@ inline result<gossip_word> read_gossip_word(byte_view in) noexcept {
         return load_little_endian<std::uint64_t>(in.data() + at);
     };
     if (small(0) > 7) return refused(0, "a kind of word, 0 to 7", small(0));
-    if (small(4) > 255) return refused(4, "0 to 255 for what is so of a rank", small(4));
+    if (small(4) > 511) return refused(4, "0 to 511 for what is so of a rank", small(4));
     for (const std::size_t at : {48u, 56u, 80u, 88u, 96u, 120u, 128u})
         if (const auto real = std::bit_cast<double>(large(at)); !(real >= 0.0) || std::isinf(real))
             return refused(at, "a number of at least 0", large(at));
     const auto real = [&](std::size_t at) { return std::bit_cast<double>(large(at)); };
-    return gossip_word{.kind = static_cast<gossip_kind>(small(0)),
-                       .has_trained = (small(4) & 1u) != 0,
-                       .takes_part = (small(4) & 2u) != 0,
-                       .waits = (small(4) & 4u) != 0,
-                       .is_done = (small(4) & 8u) != 0,
-                       .another = (small(4) & 16u) != 0,
-                       .skips_next = (small(4) & 32u) != 0,
-                       .fit = large(8),
-                       .rounds = large(16),
-                       .since = large(24),
-                       .at = {large(32), small(40)},
-                       .links = small(76),
-                       .lost = real(96),
-                       .own = {real(48), real(56), (small(4) & 64u) != 0},
-                       .decided = {large(64), small(72)},
-                       .ranks = small(44),
-                       .of_ranks = {real(80), real(88), (small(4) & 128u) != 0},
-                       .clock = {large(104), large(112), real(120), real(128)},
-                       .configuration = large(136)};
+    return gossip_word{
+        .kind = static_cast<gossip_kind>(small(0)),
+        .has_trained = (small(4) & 1u) != 0,
+        .takes_part = (small(4) & 2u) != 0,
+        .waits = (small(4) & 4u) != 0,
+        .is_done = (small(4) & 8u) != 0,
+        .another = (small(4) & 16u) != 0,
+        .skips_next = (small(4) & 32u) != 0,
+        .fit = large(8),
+        .rounds = large(16),
+        .since = large(24),
+        .at = {large(32), small(40)},
+        .links = small(76),
+        .lost = real(96),
+        .own = {real(48), real(56), (small(4) & 64u) != 0, (small(4) & 256u) != 0 ? 1u : 0u},
+        .decided = {large(64), small(72)},
+        .ranks = small(44),
+        .of_ranks = {real(80), real(88), (small(4) & 128u) != 0, small(144)},
+        .clock = {large(104), large(112), real(120), real(128)},
+        .configuration = large(136)};
 }
 
 }  // namespace SOTTO_UNIT

@@ -4,7 +4,9 @@
 
 #include <cmath>
 #include <cstdint>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sotto/consensus/consensus_control.hpp"
@@ -32,6 +34,19 @@ auto by(const auto& topology, const auto& control, std::int64_t measure_every = 
                   mixing::adapt_then_combine{},
                   gossip_options{measure_every}};
 }
+
+/// Keeps the norm of the last gradient.
+struct keeps_norm : tug_of_war {
+    using tug_of_war::tug_of_war;
+    double norm = 0.0;
+
+    double gradient(std::span<const float> x, const batch_type& batch, std::span<float> out,
+                    auto&& on_ready) {
+        const double loss = tug_of_war::gradient(x, batch, out, on_ready);
+        norm = std::sqrt(2.0 * loss);
+        return loss;
+    }
+};
 
 }  // namespace
 
@@ -89,6 +104,39 @@ TEST_CASE("a controller that has no more rounds to give says so") {
     CHECK(missed({.rho = 0.001, .rounds_max = 2}));
     CHECK_FALSE(missed({.rho = 0.1, .rounds_max = 64}));
     CHECK_FALSE(tug_by(by(topologies::ring{}, no_control{}), {}).last[0].missed);
+}
+
+TEST_CASE("where matrices take turns what a controller misses is of a whole period") {
+    // Two of three matrices: what the third says is not known, however small the last estimate is.
+    const auto left = tug_by(by(topologies::one_peer_exponential{},
+                                consensus_control{.rho = 1e6, .rounds_max = 2}),
+                             {.ranks = 8});
+    CHECK(left.last[0].estimate < left.last[0].target);
+    CHECK(left.last[0].missed);
+    const auto whole = tug_by(by(topologies::one_peer_exponential{},
+                                 consensus_control{.rho = 1e6, .rounds_max = 3}),
+                              {.ranks = 8});
+    CHECK_FALSE(whole.last[0].missed);
+}
+
+TEST_CASE("the gradient's norm is of the ranks that have data") {
+    const auto last_norms = [](const auto& strategy) {
+        std::pair<double, double> found_and_own;
+        run_in_process(4, [&](auto& transport) {
+            keeps_norm model(transport.rank(), {.away = 3.0f});
+            trainer trainer{model, strategy, transport, {.batch_size = 1}};
+            // Three steps, of which the others have data in the first.
+            trainer.fit(own_share{numbered{transport.rank() == 2 ? 3 : 1}}, epochs{1},
+                        [&](const step_report& step) {
+                            if (transport.rank() == 2)
+                                found_and_own = {step.round.consensus.gradient_norm, model.norm};
+                        });
+        });
+        CHECK(found_and_own.second > 1.0);
+        return found_and_own.first / found_and_own.second;
+    };
+    CHECK(last_norms(by(topologies::ring{}, consensus_control{}, 0)) == doctest::Approx(1.0));
+    CHECK(last_norms(by(topologies::ring{}, consensus_control{}, 1)) == doctest::Approx(1.0));
 }
 
 TEST_CASE("what exact measuring sends is told apart, to the byte") {

@@ -29,16 +29,16 @@ std::vector<int> answered(round_verdicts& by) {
 TEST_CASE("a sum is decided when all wait in its round, and each is answered once") {
     round_verdicts sums(3);
     sums.stands(0, {4, 1}, true, {1.0, 10.0});
-    sums.stands(1, {4, 1}, true, {2.0, 20.0});
+    sums.stands(1, {4, 1}, true, {2.0, 20.0, false, 1});
     decide(sums, everybody);
     CHECK(sums.decided() == gossip_place{});
     sums.stands(2, {4, 1}, false, {});  // it mixes still
     decide(sums, everybody);
     CHECK(sums.decided() == gossip_place{});
-    sums.stands(2, {4, 1}, true, {4.0, 40.0});
+    sums.stands(2, {4, 1}, true, {4.0, 40.0, true, 1});
     decide(sums, everybody);
     CHECK(sums.decided() == gossip_place{4, 1});
-    CHECK(sums.last().sums == gossip_sums{7.0, 70.0});
+    CHECK(sums.last().sums == gossip_sums{7.0, 70.0, true, 2});
     CHECK(sums.last().ranks == 3);
     CHECK(answered(sums) == std::vector{0, 1, 2});
     CHECK(answered(sums).empty());

@@ -28,10 +28,10 @@ bytes some_word() {
                        .at = {0x0607, 8},
                        .links = 3,
                        .lost = 0.25,
-                       .own = {1.0, 2.0, true},
+                       .own = {1.0, 2.0, true, 1},
                        .decided = {0x0606, 9},
                        .ranks = 4,
-                       .of_ranks = {1.5, 0.5},
+                       .of_ranks = {1.5, 0.5, false, 3},
                        .clock = {2, 0x0506, 1.25, 0.125},
                        .configuration = 0x0102030405060708},
                       out.data());
@@ -49,7 +49,7 @@ std::int64_t fault_at(const bytes& in) {
 TEST_CASE("a word has these bytes, and comes back as it was") {
     const bytes in = some_word();
     const std::vector<int> expected{
-        5, 0, 0, 0, 101, 0, 0,    0,    2, 0, 0, 0, 0, 0, 0,    0,     // kind, what is so, calls
+        5, 0, 0, 0, 101, 1, 0,    0,    2, 0, 0, 0, 0, 0, 0,    0,     // kind, what is so, calls
         4, 3, 0, 0, 0,   0, 0,    0,    5, 0, 0, 0, 0, 0, 0,    0,     // rounds, since
         7, 6, 0, 0, 0,   0, 0,    0,    8, 0, 0, 0, 4, 0, 0,    0,     // at, ranks
         0, 0, 0, 0, 0,   0, 0xf0, 0x3f, 0, 0, 0, 0, 0, 0, 0,    0x40,  // own
@@ -58,7 +58,8 @@ TEST_CASE("a word has these bytes, and comes back as it was") {
         0, 0, 0, 0, 0,   0, 0xd0, 0x3f, 2, 0, 0, 0, 0, 0, 0,    0,     // lost, the clock's call
         6, 5, 0, 0, 0,   0, 0,    0,    0, 0, 0, 0, 0, 0, 0xf4, 0x3f,  // its step and epoch
         0, 0, 0, 0, 0,   0, 0xc0, 0x3f,                                // its pace
-        8, 7, 6, 5, 4,   3, 2,    1};
+        8, 7, 6, 5, 4,   3, 2,    1,                                   // configuration
+        3, 0, 0, 0};
     REQUIRE(in.size() == expected.size());
     for (std::size_t i = 0; i < in.size(); ++i) CHECK(std::to_integer<int>(in[i]) == expected[i]);
 
@@ -72,9 +73,9 @@ TEST_CASE("a word has these bytes, and comes back as it was") {
     CHECK_FALSE(read->another);
     CHECK(read->skips_next);
     CHECK(read->at == gossip_place{0x0607, 8});
-    CHECK(read->own == gossip_sums{1.0, 2.0, true});
+    CHECK(read->own == gossip_sums{1.0, 2.0, true, 1});
     CHECK(read->decided == gossip_place{0x0606, 9});
-    CHECK(read->of_ranks == gossip_sums{1.5, 0.5});
+    CHECK(read->of_ranks == gossip_sums{1.5, 0.5, false, 3});
     CHECK(read->ranks == 4);
     CHECK(read->links == 3);
     CHECK(read->lost == 0.25);
@@ -107,7 +108,7 @@ TEST_CASE("what is no word is refused where it is wrong") {
         return fault_at(in);
     };
     CHECK(put(0, 8) == 0);
-    CHECK(put(4, 256) == 4);
+    CHECK(put(4, 512) == 4);
     for (const std::size_t at : {48u, 56u, 80u, 88u, 96u, 120u, 128u})
         for (const double value : {-1.0, std::numeric_limits<double>::infinity(),
                                    std::numeric_limits<double>::quiet_NaN()}) {
