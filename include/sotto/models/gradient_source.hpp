@@ -35,6 +35,9 @@ struct ready_probe {
 ///   buffer_layout() -> layout        gradients (running statistics), the names of it, and back to
 ///   reset_buffers()                  its start. Every rank keeps its own; a failed round leaves no
 ///                                    trace in it, an evaluation sees the mean over the ranks
+///   meanwhile(advance)               does what it can while gradients travel: a strategy may call
+///                                    it once all of a round's are on their way. Between pieces of
+///                                    work it calls advance(), by which they go on
 template <class M>
 concept gradient_source = requires(M& model, const M& fixed, std::span<const float> parameters,
                                    std::span<float> out, random_stream random,
@@ -44,6 +47,14 @@ concept gradient_source = requires(M& model, const M& fixed, std::span<const flo
     fixed.initialise(out, random);
     { model.gradient(parameters, batch, out, on_ready) } -> std::convertible_to<double>;
 };
+
+namespace detail {
+/// Gives a model the time in which gradients travel.
+template <gradient_source Model, class Advance>
+void use_the_time(Model& model, Advance advance) {
+    if constexpr (requires { model.meanwhile(advance); }) model.meanwhile(advance);
+}
+}  // namespace detail
 
 /// A gradient source that classifies: it shows the logits it computed on the way, and accepts a
 /// gradient with respect to them from elsewhere (a teacher). Batches show their labels.

@@ -211,6 +211,9 @@ private:
             if (progress_[slot(*t)] == progress::computed) weigh(*t, weight);
         for (auto t = tensors_.tensors().rbegin(); t != tensors_.tensors().rend(); ++t)
             if (progress_[slot(*t)] == progress::computed) send(*t, weight);
+        compressing_ += watch.lap();
+        detail::use_the_time(job.model, [this] { (void)advance(); });
+        computing_ += watch.lap();
         return loss;
     }
 

@@ -215,6 +215,13 @@ private:
             if (mixes) release_all();
         }
         report.apply += watch.lap();
+        if (job.examples > 0) {
+            detail::use_the_time(job.model, [&] {
+                serve();
+                if (mixes) (void)mixing_.advance();
+            });
+            computing_ += watch.lap();
+        }
 
         at("mix");
         if (mixes) mix(report, watch);

@@ -36,14 +36,14 @@ public:
 
     /// Takes in the message of so many bytes. `decoder` is of the compressor that changes are sent
     /// by, `where` the rank that speaks for the group. After one that it does not understand it
-    /// understands none.
+    /// understands none before the next that is of a whole model.
     template <class State>
     void take(std::int64_t size, const layout& tensors, const checkpoint::architecture& kind,
               State& decoder, round_info where) noexcept {
-        if (why_lost_) return;
         try {
             understand(byte_view(room_).first(static_cast<std::size_t>(size)), tensors, kind,
                        decoder, where);
+            why_lost_ = nullptr;
             is_new_ = true;
         } catch (...) {
             why_lost_ = std::current_exception();
@@ -76,6 +76,7 @@ private:
             throw mismatch("rank " + std::to_string(where.rank) + " sends a model with " +
                            std::to_string(parts_[0].size()) + " bytes of buffers; expected " +
                            std::to_string(4 * buffers_.size()));
+        if (why_lost_ && h.kind == wire::model_kind::change) std::rethrow_exception(why_lost_);
         where.step = static_cast<std::int64_t>(h.number);
         if (h.kind == wire::model_kind::change) compressing::begin_round(decoder, where);
         for (const tensor& t : tensors) {

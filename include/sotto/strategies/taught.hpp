@@ -116,8 +116,9 @@ struct real_time {
 ///   math    gradient of phi(labels, logits) + weight x psi(targets, logits), the targets being the
 ///           mean of what the teachers' logits mean to psi. No gradient reaches a teacher
 ///   cost    a pass forward for each teacher, as in evaluation: without dropout, with its own
-///           running statistics. Of a batch that is known a round ahead it is done once that
-///           round's gradients are on their way, while they travel
+///           running statistics. Of a batch that is known a round ahead it is done while the
+///           gradients of the round before travel, by strategies that give the time for it
+///           (all_reduce, gossip); by others when its own round begins
 ///   source  Anil et al. 2018, arXiv:1804.03235
 /// `judge(i, loss)` is asked whether teacher i is heard, whose loss by the labels this is. Where
 /// none is, or the weight is 0, it is the model's own gradient to the last bit. The loss that it
@@ -158,8 +159,12 @@ public:
         else
             detail::learn(model_, loss_, parameters, batch, model_.forward(parameters, batch),
                           weight_, memory_, out, on_ready, had_);
-        if (next_ && weight_ != 0.0 && !teachers_.empty()) ask(*next_, step_ + 1);
         return had_.label_loss;
+    }
+
+    /// All of this round's gradients are on their way: asks teachers of the next batch.
+    void meanwhile(auto&& advance) {
+        if (next_ && weight_ != 0.0 && !teachers_.empty()) ask(*next_, step_ + 1, advance);
     }
 
     auto work_of(const batch_type& batch) const requires requires(const Model& m) {
@@ -172,13 +177,14 @@ public:
 
 private:
     /// What all teachers say of the batch of a step.
-    void ask(const batch_type& batch, std::int64_t step) {
+    void ask(const batch_type& batch, std::int64_t step, auto&& after_each) {
         const time_point began = clock_.now();
         memory_.said.resize(teachers_.size());
         for (std::size_t i = 0; i < teachers_.size(); ++i) {
             const auto said =
                 predict_with(model_, teachers_[i].parameters, teachers_[i].buffers, batch);
             memory_.said[i].assign(said.begin(), said.end());
+            after_each();
         }
         memory_.said_of = step;
         clock_.passed(teachers_.size());
@@ -187,7 +193,7 @@ private:
 
     /// Which teachers are heard, and what they say together.
     void listen(const batch_type& batch) {
-        if (step_ < 0 || memory_.said_of != step_) ask(batch, step_);
+        if (step_ < 0 || memory_.said_of != step_) ask(batch, step_, [] {});
         const auto outputs = static_cast<std::size_t>(model_.outputs());
         const time_point began = clock_.now();
         memory_.targets.assign(batch.labels().size() * outputs, 0.0f);

@@ -16,8 +16,9 @@ namespace sotto {
 ///   wire    a wire::model_message of the model's buffers, a double a group, its loss on this
 ///           one's data, and a message a tensor, from the rank
 ///           that speaks for a group to those of its students. A group whose last model has not
-///           arrived everywhere publishes none: nobody waits. Where training ends one that is
-///           empty: each `fit` ends when all groups' have
+///           arrived everywhere publishes none: nobody waits. A byte where students have heard
+///           nothing for 5 s, and where training ends a message that is empty: each `fit` ends when
+///           all groups' have, however slow some are
 ///   cost    a model's bytes a student and interval; memory for two models and two a teacher
 ///   errors  invalid_option: groups that are jobs of their own
 template <class Compressor = none>

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <bit>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -16,6 +18,7 @@
 #include "sotto/compressors/compressor.hpp"
 #include "sotto/compressors/none.hpp"
 #include "sotto/core/bytes.hpp"
+#include "sotto/core/clock.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/layout.hpp"
 #include "sotto/core/round_info.hpp"
@@ -68,6 +71,7 @@ public:
                 heard_.emplace_back(place_.tensors, buffers, message_bytes_max(buffers));
         has_ended_.assign(heard_.size(), false);
         for (std::size_t i = 0; i < heard_.size(); ++i) await(i);
+        said_ = place_.world.now();
     }
 
     void publish(const checkpoint::architecture&, const checkpoint::published_facts& facts,
@@ -87,14 +91,18 @@ public:
             sends_.push(place_.world.send(leader(group), label, message_));
             bytes_sent_ += std::ssize(message_);
         }
+        said_ = place_.world.now();
     }
 
-    /// Takes in what has come, so that what comes next is newer.
+    /// Takes in what has come, so that what comes next is newer, and lets students that may be
+    /// done, and wait, know that this group is still at it.
     void listen(const checkpoint::architecture& kind) {
         for (std::size_t i = 0; i < heard_.size(); ++i)
             hear(i, [&](std::int64_t size) {
+                if (size == std::ssize(still_here)) return;
                 heard_[i].take(size, place_.tensors, kind, decoder_, sent_by(place_.teachers[i]));
             });
+        if (place_.world.now() - said_ >= silence) say_still_here();
     }
 
     /// What has come and was not looked at is another model than the one before.
@@ -140,6 +148,15 @@ public:
 
 private:
     static constexpr tag label{channels::teachers, 1, 0};
+    static constexpr std::array<std::byte, 1> still_here{};
+    static constexpr duration silence = std::chrono::seconds(5);  // at most, between steps
+
+    void say_still_here() {
+        if (!all_arrived()) return;
+        for (const int group : place_.students)
+            sends_.push(place_.world.send(leader(group), label, still_here));
+        said_ = place_.world.now();
+    }
 
     int leader(int group) const noexcept { return place_.leaders[static_cast<std::size_t>(group)]; }
 
@@ -268,6 +285,7 @@ private:
     std::vector<float> known_, change_;  // of this group's model by others; since then
     std::vector<detail::heard_model> heard_;
     std::vector<bool> has_ended_;  // training, in this call of `fit`
+    time_point said_{};            // something to the students
     bytes message_;
     std::vector<std::uint64_t> sizes_;
     std::uint64_t published_ = 0;

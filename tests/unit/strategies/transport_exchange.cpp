@@ -181,7 +181,7 @@ TEST_CASE("of a compressed change what was not sent comes later") {
     CHECK(sent.bytes_sent < 32 * (80 + 12 + 16 + 2 + 35 * 4) * 3 / 4);
 }
 
-TEST_CASE("who is another's model, or none, is refused, and the next are, too") {
+TEST_CASE("another's model is refused, and the next that is whole is heard again") {
     run_in_process(2, [&](auto& world) {
         const int own = world.rank();
         auto exchange =
@@ -191,24 +191,29 @@ TEST_CASE("who is another's model, or none, is refused, and the next are, too") 
         const auto kind = some_kind(), other = some_kind("another's");
         const auto model = numbers(35, 1), buffers = numbers(3, 1);
         std::byte next{};
-        for (int i = 0; i < 2; ++i) {
-            if (own == 0) {
-                exchange.publish(i == 0 ? other : kind,
-                                 {.step = 1, .architecture = (i == 0 ? other : kind).identity()},
-                                 model, buffers, std::array{1});
-                world.wait(world.receive(1, {16, 0, 0}, {&next, 1}));
-            } else {
-                const auto look = [&]() -> std::string {
-                    while (true) try {
-                            exchange.look(kind, 0, -1);
-                        } catch (const mismatch& e) {
-                            return e.what();
-                        }
-                };
-                const std::string why = look();
-                CHECK(why.find("rank 0 sends a model of architecture") != why.npos);
-                world.wait(world.send(0, {16, 0, 0}, {&next, 1}));
-            }
+        const auto send = [&](const checkpoint::architecture& of) {
+            exchange.publish(of, {.step = 1, .architecture = of.identity()}, model, buffers,
+                             std::array{1});
+            world.wait(world.receive(1, {16, 0, 0}, {&next, 1}));
+        };
+        const auto look = [&]() -> std::string {
+            while (true) try {
+                    if (exchange.look(kind, 0, -1)) return "heard";
+                } catch (const mismatch& e) {
+                    return e.what();
+                }
+        };
+        if (own == 0) {
+            send(other);
+            send(kind);
+        } else {
+            const std::string why = look();
+            CHECK(why.find("rank 0 sends a model of architecture") != why.npos);
+            world.wait(world.send(0, {16, 0, 0}, {&next, 1}));
+            std::string then;
+            while ((then = look()) == why) {}
+            CHECK(then == "heard");
+            world.wait(world.send(0, {16, 0, 0}, {&next, 1}));
         }
         exchange.finish([] {});
     });
@@ -242,6 +247,14 @@ TEST_CASE("groups learn from each other over a transport, for (n - 1) models an 
         CHECK(heard_steps(rank) >= 14);
         for (const taught_report& round : rank.taught)
             if (round.teachers > 0) CHECK(round.age >= 0);
+        for (std::size_t step = 0; step < rank.taught.size(); ++step) {
+            const taught_report& round = rank.taught[step];
+            if (round.teachers == 0) continue;
+            // The last model of the interval, or the one before while that is on its way.
+            const auto of = static_cast<std::int64_t>(step) - round.age;
+            CHECK(of % 5 == 0);
+            CHECK(of >= static_cast<std::int64_t>(step / 5 * 5) - 5);
+        }
     }
     for (const std::size_t leader : {0u, 2u}) {
         std::int64_t sent = 0;
@@ -253,6 +266,23 @@ TEST_CASE("groups learn from each other over a transport, for (n - 1) models an 
         for (const taught_report& round : taught[other].taught) CHECK(round.bytes_sent == 0);
     // Twice the same, to the last bit.
     CHECK(train(4, taught_by({.every = 5}))[3].parameters == taught[3].parameters);
+}
+
+TEST_CASE("a model goes to each of the other groups: (n - 1) of them an interval") {
+    const std::int64_t size = 4 * models::mlp{784, 12, 10}.layout().size();
+    for (const left& rank : train(3, taught_by({.count = 3, .every = 5}))) {
+        std::int64_t sent = 0;
+        for (const taught_report& round : rank.taught) sent += round.bytes_sent;
+        CHECK(sent == 4 * (3 - 1) * (48 + 6 * 8 + 24 + 4 + size));
+    }
+}
+
+TEST_CASE("a group that is done waits for one whose models come further apart than anybody waits") {
+    // A step of the slow rank takes seconds, so that its group's only model takes minutes.
+    const auto taught =
+        train(4, taught_by({.every = 50}), 55, 1, speeds::one_slow{.rank = 3, .factor = 2e4});
+    for (const left& rank : taught) CHECK(rank.taught.size() == 55);
+    CHECK(heard_steps(taught[2]) == 5);
 }
 
 TEST_CASE("a group that is done waits for the others, and all go on with the next fit") {
