@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -114,8 +115,7 @@ private:
 
     template <class T>
     T parsed(result<T> found) const {
-        if (!found)
-            throw damaged(path_, "header", found.why().text());
+        if (!found) throw damaged(path_, "header", found.why().text());
         return std::move(*found);
     }
 
@@ -218,17 +218,24 @@ private:
     std::vector<digest> tensor_digests_;
 };
 
-/// Opens the newest checkpoint of a folder that is whole; newer ones, which are damaged, are added
-/// to `refused`. False where there is none.
+/// Opens the newest checkpoint of a folder that is whole, of step `at_most` or before; newer ones,
+/// which are damaged or of a later step, are added to `refused`. False where there is none.
 ///   errors  io_failure: the folder cannot be listed, or a file in it not be opened or read: that
 ///           says nothing of what is in it, and an older one would take its place for ever
 template <file_system Files>
 bool open_newest(Files& files, const std::filesystem::path& folder,
-                 std::optional<file_reader<Files>>& opened, std::vector<refused_file>& refused) {
+                 std::optional<file_reader<Files>>& opened, std::vector<refused_file>& refused,
+                 std::int64_t at_most = std::numeric_limits<std::int64_t>::max()) {
     std::error_code why;
     const auto steps = generations(files, folder, why);
     if (why) throw io_failure("cannot list '" + folder.string() + "': " + why.message());
     for (const std::int64_t step : steps) {
+        if (step > at_most) {
+            refused.push_back({step, "'" + (folder / file_name(step)).string() +
+                                         "' is newer than what others have, of step " +
+                                         std::to_string(at_most)});
+            continue;
+        }
         try {
             opened.emplace(files, folder / file_name(step));
             return true;

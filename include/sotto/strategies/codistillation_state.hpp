@@ -14,6 +14,7 @@
 
 #include "sotto/checkpoint/group_folders.hpp"
 #include "sotto/checkpoint/published_model.hpp"
+#include "sotto/collectives/all_gather_values.hpp"
 #include "sotto/collectives/broadcast.hpp"
 #include "sotto/collectives/operation.hpp"
 #include "sotto/core/errors.hpp"
@@ -72,6 +73,14 @@ public:
         return std::string(checkpoint::group_prefix) + std::to_string(groups_.own);
     }
     std::int64_t start_group() const noexcept { return groups_.own + 1; }
+    std::pair<std::int64_t, std::int64_t> range_of_models(std::int64_t own) {
+        if (options_.groups.only >= 0) return {own, own};
+        std::vector<std::int64_t> all(static_cast<std::size_t>(through_->size()));
+        collectives::all_gather_values(*through_, own, std::span(all),
+                                       {channels::teachers, range_item, ++ranges_});
+        const auto [least, most] = std::ranges::minmax(all);
+        return {least, most};
+    }
     model_groups groups() const noexcept { return groups_; }
 
     data::share share() const { return strategy_.share(); }
@@ -171,7 +180,7 @@ public:
 
 private:
     static constexpr std::uint32_t group_label = 1;
-    static constexpr std::uint32_t end_item = UINT32_MAX;
+    static constexpr std::uint32_t end_item = UINT32_MAX, range_item = UINT32_MAX - 1;
 
     /// Where time is only what is said to be done: a pass forward is a third of a gradient.
     struct clock_of_passes {
@@ -297,6 +306,9 @@ private:
     void exchange_models(task<Model>& job, std::span<const float> parameters) {
         if (kind_.parameters.size() == 0) kind_ = architecture_of(job.model);
         if (exchange_) exchanging::listen(*exchange_, kind_);
+        if (first_step_ < 0) first_step_ = job.step;
+        if (job.step == first_step_ && job.step > options_.groups.burn_in && !is_due(job.step))
+            return look(job.step);  // resumed within an interval, whose teachers are there
         if (!is_due(job.step)) return;
         const std::int64_t interval = job.step / options_.groups.every;
         std::span<const float> buffers;
@@ -309,12 +321,14 @@ private:
                                 .architecture = kind_.identity(),
                                 .judged = desk_.judged()},
                                parameters, buffers, plan_.students(interval));
-        if (job.step >= options_.groups.burn_in) {
-            look();
-            desk_.begin_interval(job.step,
-                                 exchanging::teachers(options_.exchange, groups_, plan_, interval));
-            memory_.said_of = -1;
-        }
+        if (job.step >= options_.groups.burn_in) look(job.step);
+    }
+
+    void look(std::int64_t step) {
+        look();
+        desk_.begin_interval(step, exchanging::teachers(options_.exchange, groups_, plan_,
+                                                        step / options_.groups.every));
+        memory_.said_of = -1;
     }
 
     /// The leader looks for what is new; all of the group then have it.
@@ -394,6 +408,8 @@ private:
     checkpoint::architecture kind_;
     detail::lesson_memory memory_;
     std::int64_t looks_ = 0, ends_ = 0;
+    std::uint64_t ranges_ = 0;
+    std::int64_t first_step_ = -1;  // that was done here: of a run that was resumed a later one
     // Of an exchange of predictions: the interval, and who teaches and learns in it.
     std::int64_t interval_ = -1;
     std::vector<int> teachers_now_, students_now_;

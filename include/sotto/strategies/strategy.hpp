@@ -108,6 +108,9 @@ using strategy_state = decltype(std::declval<const S&>().bind(std::declval<const
 ///   model_name() -> std::string                what theirs is called: checkpoints of several
 ///                                              models lie in folders of their own, and their
 ///                                              logs in files
+///   range_of_models(value) -> pair             the least and the most of what ranks of all models
+///                                              give it, all of which ask at once: where they
+///                                              resume; its own twice
 ///   looks_ahead() -> bool                      whether a round is to have the next one's batch,
 ///                                              too; no
 /// `static constexpr bool synchronous` in the options says that after a round all ranks hold the
@@ -287,6 +290,14 @@ std::string model_name(const State& state) {
         return state.model_name();
     else
         return {};
+}
+
+template <class State>
+std::pair<std::int64_t, std::int64_t> range_of_models(State& state, std::int64_t own) {
+    if constexpr (requires { state.range_of_models(own); })
+        return state.range_of_models(own);
+    else
+        return {own, own};
 }
 
 template <class State>

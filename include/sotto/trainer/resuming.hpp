@@ -6,6 +6,7 @@
 #include <cstring>
 #include <exception>
 #include <filesystem>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -31,7 +32,8 @@
 
 namespace sotto::detail {
 
-/// Reads a run from the newest checkpoint of a folder that is whole. Rank 0 reads, and gives every
+/// Reads a run from the newest checkpoint of a folder that is whole, or the newest of some step or
+/// before, where other ranks have none that is newer. Rank 0 reads, and gives every
 /// rank its part.
 ///
 /// Another number of ranks than wrote it: what they held apart, parts of a sum, goes from old rank
@@ -58,10 +60,12 @@ public:
     /// `torn` is not empty while the state is filled, and afterwards says what that ended by.
     template <checkpoint::file_system Files>
     resume_report read(Files& files, const std::filesystem::path& folder, bool required,
-                       const std::string& configuration, run_place& place, std::string& torn) {
+                       const std::string& configuration, run_place& place, std::string& torn,
+                       std::int64_t at_most = std::numeric_limits<std::int64_t>::max()) {
         std::optional<checkpoint::file_reader<Files>> file;
         resume_report report;
         require_same_fields();
+        at_most_ = at_most;
         if (!find(files, folder, required, configuration, file, report)) return report;
         torn = "it was not finished";
         try {
@@ -79,7 +83,7 @@ public:
         return report;
     }
 
-    /// The steps of newer checkpoints, which are damaged; of rank 0.
+    /// The steps of newer checkpoints, which are damaged or too new; of rank 0.
     std::vector<std::int64_t> damaged_steps() const {
         std::vector<std::int64_t> steps;
         for (const checkpoint::refused_file& one : damaged_) steps.push_back(one.step);
@@ -141,7 +145,7 @@ private:
     void open(Files& files, const std::filesystem::path& folder, bool required,
               const std::string& configuration,
               std::optional<checkpoint::file_reader<Files>>& file) {
-        if (!checkpoint::open_newest(files, folder, file, damaged_)) {
+        if (!checkpoint::open_newest(files, folder, file, damaged_, at_most_)) {
             if (damaged_.empty() && !required) return;
             if (damaged_.empty())
                 throw io_failure("resume: there is no checkpoint in '" + folder.string() + "'");
@@ -356,6 +360,7 @@ private:
     found_place found_;
     std::vector<std::int64_t> shares_;  // examples of the data, then of each rank
     std::vector<checkpoint::refused_file> damaged_;
+    std::int64_t at_most_ = 0;  // the step
     bytes room_;
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -119,9 +120,22 @@ public:
         std::vector<int> senders;
         for (int rank = 0; rank < through_.size(); ++rank)
             senders.push_back(conducting::sender_for(state_, rank));
-        run_reader reader(through_, fields, std::move(senders));
-        const resume_report report =
-            reader.read(files, folder, required, configuration_, place, torn_);
+        resume_report report;
+        std::vector<std::int64_t> newer;
+        for (std::int64_t at_most = std::numeric_limits<std::int64_t>::max();;) {
+            run_reader reader(through_, fields, senders);
+            report = reader.read(files, folder, required, configuration_, place, torn_, at_most);
+            newer = reader.damaged_steps();
+            // A run may have ended between the checkpoints of two models.
+            const auto [least, most] =
+                conducting::range_of_models(state_, report.found ? report.step : -1);
+            if (least == most) break;
+            if (least < 0)
+                throw mismatch("resume: of some models there is a checkpoint in '" +
+                               where.string() + "', the newest of step " + std::to_string(most) +
+                               ", and of others none: they cannot go on together");
+            at_most = least;
+        }
         if (!report.found) return report;
         resumed_ = fit_progress{.number = place.fit,
                                 .epochs = place.fit_epochs,
@@ -130,7 +144,7 @@ public:
         world_size_before_ = report.world_size;
         saved_step_ = place.step;
         saved_in_ = damaged_in_ = full_name(folder);
-        damaged_ = reader.damaged_steps();
+        damaged_ = std::move(newer);
         ours_.push_back(saved_in_);
         if (through_.rank() == 0 && !report.refused.empty() && options.on_damage)
             options.on_damage(report);

@@ -12,6 +12,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "sotto/checkpoint/generations.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/layout.hpp"
 #include "sotto/core/random.hpp"
@@ -172,6 +173,41 @@ TEST_CASE("each model has checkpoints of its own, and all go on from them with t
     for (std::size_t rank = 0; rank < 4; ++rank) CHECK(ends[rank] == whole[rank].parameters);
     for (const char* group : {"group-0", "group-1"})
         CHECK(std::filesystem::is_directory(folder.path() / group));
+}
+
+TEST_CASE("groups that were not saved alike go on from the newest step that all of them have") {
+    const testing::scratch_folder folder("predictions_torn");
+    const auto resumed = [&](auto after) {
+        run_in_process(4, [&](auto& transport) {
+            models::mlp model{784, 12, 10};
+            trainer trainer{model,
+                            codistillation{inner, forward_kl{}, prediction_exchange{}},
+                            transport,
+                            {.batch_size = 10, .seed = 5}};
+            after(trainer, transport.rank(),
+                  trainer.resume_if_there(folder.path(), {.on_damage = nullptr}));
+        });
+    };
+    resumed([&](auto& trainer, int, const resume_report&) {
+        trainer.fit(examples, steps{8}, checkpoints{folder.path(), {.every_steps = 4}});
+    });
+    std::filesystem::remove(folder.path() / "group-1" / checkpoint::file_name(8));
+    std::array<std::vector<float>, 4> ends;
+    resumed([&](auto& trainer, int rank, const resume_report& found) {
+        CHECK(found.step == 4);
+        const bool is_left_out =
+            found.refused.find("is newer than what others have, of step 4") != std::string::npos;
+        CHECK(is_left_out == (rank < 2));
+        trainer.fit(examples, steps{8});
+        ends[static_cast<std::size_t>(rank)].assign(trainer.parameters().begin(),
+                                                    trainer.parameters().end());
+    });
+    const auto whole = train(4, {}, 1.0, 8);
+    for (std::size_t rank = 0; rank < 4; ++rank) CHECK(ends[rank] == whole[rank].parameters);
+
+    std::filesystem::remove_all(folder.path() / "group-1");
+    CHECK_THROWS_WITH_AS(resumed([](auto&, int, const resume_report&) {}),
+                         doctest::Contains("the newest of step 8, and of others none"), mismatch);
 }
 
 TEST_CASE("groups of unlike size, or of other batches, are refused") {
