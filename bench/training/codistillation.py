@@ -12,6 +12,7 @@ folder that holds mnist/ and tinyshakespeare/; what else is missing cmake/instal
 installs."""
 
 import argparse
+import math
 import os
 import sys
 
@@ -21,6 +22,10 @@ from study import Claims, Row
 PROGRAM = study.BUILD / "bench" / "bench_training_codistillation"
 KILLS = study.BUILD / "bench" / "bench_training_group_kills"
 RESULTS = study.ROOT / "bench" / "results" / "codistillation"
+
+
+FIRST = 1  # the seed of the grids
+SATURATED = 0.9  # of the steps, that twice the workers still take where they help no more
 
 
 def run(name, program=PROGRAM, **arguments):
@@ -98,13 +103,29 @@ def kill_runs(victims, seeds):
 # Past the size of a group at which more workers help
 
 SCALES = (1, 2, 4, 8, 16, 32)
-SCALE = {"batch_size": 16, "curve": 50, "learning_rate": 0.05, "steps": 2500}
+SCALE_RATES = (0.025, 0.05, 0.1, 0.2)
+SCALE = {"batch_size": 16, "curve": 50, "steps": 2500}
+TARGET = 0.55  # log-loss of unseen examples
 
 
 def scale_run(ranks, seed, groups=1, rate=0.05):
-    return run(f"scale_{groups}_{ranks}_{rate}_{seed}",
-               **{**SCALE, "ranks": ranks, "groups": groups, "learning_rate": rate,
-                  "common": 1.0 if groups > 1 else 0.0, "seed": seed})
+    return run(f"scale_{groups}_{ranks}_{rate}_{seed}", **SCALE, ranks=ranks, groups=groups,
+               learning_rate=rate, common=1.0 if groups > 1 else 0.0, seed=seed)
+
+
+def best_rate(ranks):
+    """Of one group of so many, by the steps to the target at the first seed; None until all of the
+    grid is there."""
+    found = {rate: scale_run(ranks, FIRST, 1, rate).result() for rate in SCALE_RATES}
+    if not all(found.values()):
+        return None
+    return min(found, key=lambda rate: steps_to(found[rate], TARGET) or math.inf)
+
+
+def scale_row(ranks, groups, seeds):
+    """Two groups with the rate of one."""
+    rate = best_rate(ranks)
+    return [] if rate is None else [scale_run(ranks, seed, groups, rate) for seed in seeds]
 
 
 def steps_to(result, target):
@@ -124,6 +145,16 @@ def lstm_run(groups, seed, weight=1.0):
                weight=weight, seed=seed)
 
 
+def stages_of(section, seeds):
+    """Lists of runs, each of which may ask for results of those before it."""
+    if section == "scale":
+        yield [scale_run(ranks, FIRST, 1, rate) for ranks in SCALES for rate in SCALE_RATES]
+        yield [one for ranks in SCALES for groups in (1, 2) if (groups, ranks) != (2, SCALES[-1])
+               for one in scale_row(ranks, groups, seeds)]
+    else:
+        yield runs_of(section, seeds)
+
+
 def runs_of(section, seeds):
     if section == "digits":
         return [digits_run(name, seed) for seed in seeds for name in DIGITS]
@@ -133,9 +164,6 @@ def runs_of(section, seeds):
         return [teacher_run(kind, seed) for seed in seeds for kind in TEACHERS]
     if section == "kills":
         return [one for victims in VICTIMS for one in kill_runs(victims, seeds)]
-    if section == "scale":
-        return [scale_run(ranks, seed) for seed in seeds for ranks in SCALES] + \
-            [scale_run(ranks, seed, 2) for seed in seeds for ranks in SCALES[:-1]]
     return [lstm_run(groups, seed) for seed in seeds for groups in (1, 2)]
 
 
@@ -247,27 +275,77 @@ def section_kills(seeds, claims):
 
 
 def section_scale(seeds, claims):
-    yield ("Batches of 16 a worker; steps until the log-loss of the images for tests is as low as a "
-           "worker alone gets it.")
+    yield ("Batches of 16 a worker, each row with the best of the rates "
+           f"{', '.join(map(str, SCALE_RATES))} for one group at the first seed. Steps until the "
+           f"log-loss of the images for tests is at most {TARGET}: mean over seeds, and the least "
+           "to the most. Two groups read all of the data, each in its own order.")
     yield ""
-    alone = Row([scale_run(1, seed) for seed in seeds])
-    if not alone:
-        return
-    target = alone.mean(lambda r: min(p["loss"] for p in r["first"]["curve"]))
-    yield f"Target: {target:.3f}."
-    yield ""
-    yield "| workers in a group | steps, one group | steps, two groups |"
-    yield "|---|---|---|"
+    yield "| workers in a group | rate | steps, one group | steps, two groups | workers of both |"
+    yield "|---|---|---|---|---|"
 
-    def cell(row):
-        if not row:
-            return "-"
-        reached = [steps_to(result, target) for result in row.results]
-        return "never" if None in reached else f"{sum(reached) / len(reached):.0f}"
+    def steps(result):
+        return steps_to(result, TARGET) or math.inf
+    one = {ranks: Row(scale_row(ranks, 1, seeds)) for ranks in SCALES}
+    two = {ranks: Row(scale_row(ranks, 2, seeds)) for ranks in SCALES[:-1]}
     for ranks in SCALES:
-        two = Row([scale_run(ranks, seed, 2) for seed in seeds]) if ranks < SCALES[-1] else []
-        yield f"| {ranks} | {cell(Row([scale_run(ranks, s) for s in seeds]))} | {cell(two)} |"
+        yield (f"| {ranks} | {best_rate(ranks) or '-'} | {one[ranks].cell(steps, 0)} | "
+               f"{two[ranks].cell(steps, 0) if ranks in two else '-'} | {2 * ranks} |")
     yield ""
+    if not all(one.values()) or not all(two.values()):
+        return
+    full = next((r for r in SCALES[:-1]
+                 if one[2 * r].mean(steps) > SATURATED * one[r].mean(steps)), None)
+    claims.add(f"past some size twice the workers take more than {SATURATED} times the steps",
+               f"from {full} on" if full else "not up to 32", full is not None)
+    if full:
+        taught, twice = two[full].mean(steps), one[2 * full].mean(steps)
+        claims.add(f"two groups of {full} that teach each other reach the loss in fewer steps than "
+                   f"one of {2 * full}", f"{taught:.0f} and {twice:.0f}", taught < twice)
+    path = RESULTS.with_suffix(".svg")
+    path.write_text(plot({"one group": {r: one[r].mean(steps) for r in one},
+                          "two groups that teach each other":
+                              {2 * r: two[r].mean(steps) for r in two}}))
+    yield f"![Steps to the loss by workers in all]({path.name})"
+    yield ""
+
+
+def plot(lines):
+    """Steps by workers, both on logarithmic axes, as a picture."""
+    wide, high, left, low = 640, 360, 60, 50
+    points = [point for line in lines.values() for point in line.items()
+              if math.isfinite(point[1])]
+    spans = [(math.log2(min(values)), math.log2(max(values))) for values in zip(*points)]
+
+    def place(value, span, begin, end):
+        part = (math.log2(value) - span[0]) / ((span[1] - span[0]) or 1.0)
+        return begin + part * (end - begin)
+
+    def across(workers):
+        return place(workers, spans[0], left, wide - 20)
+
+    def up(steps):
+        return place(steps, spans[1], high - low, 20)
+    out = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{wide}" height="{high}" '
+           'font-family="sans-serif" font-size="12">',
+           f'<rect width="{wide}" height="{high}" fill="white"/>']
+    for workers in sorted({x for x, _ in points}):
+        out.append(f'<text x="{across(workers):.1f}" y="{high - low + 18}" '
+                   f'text-anchor="middle">{workers}</text>')
+    for steps in sorted({round(y, -1) for _, y in points}):
+        out.append(f'<text x="{left - 8}" y="{up(steps) + 4:.1f}" '
+                   f'text-anchor="end" fill="#888" font-size="9">{steps:.0f}</text>')
+    out.append(f'<text x="{wide / 2}" y="{high - 12}" text-anchor="middle">workers in all</text>')
+    out.append(f'<text x="16" y="{high / 2}" text-anchor="middle" '
+               f'transform="rotate(-90 16 {high / 2})">steps to the loss</text>')
+    for number, (name, line) in enumerate(lines.items()):
+        colour = ("#1f77b4", "#d62728")[number]
+        drawn = [(across(x), up(y)) for x, y in sorted(line.items()) if math.isfinite(y)]
+        path = " ".join(f"{x:.1f},{y:.1f}" for x, y in drawn)
+        out.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"/>')
+        out += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.5" fill="{colour}"/>' for x, y in drawn]
+        out.append(f'<text x="{wide - 24}" y="{36 + 18 * number}" text-anchor="end" '
+                   f'fill="{colour}">{name}</text>')
+    return "\n".join([*out, "</svg>"]) + "\n"
 
 
 def section_lstm(seeds, claims):
@@ -308,7 +386,8 @@ TITLES = {
 def table(seeds):
     claims, body = Claims(), []
     for section, (title, lines) in TITLES.items():
-        body += [f"## {title}", "", *study.measured(runs_of(section, seeds)),
+        runs = [one for stage in stages_of(section, seeds) for one in stage]
+        body += [f"## {title}", "", *study.measured(runs),
                  *lines(seeds, claims)]
     return "\n".join(["# Codistillation", "",
                       "Ranks train on a simulated network, where a run is the same on every machine, "
@@ -328,12 +407,13 @@ def main():
     if not asked.table:
         if "SOTTO_DATA" not in os.environ:
             sys.exit("SOTTO_DATA must be a folder with mnist/ and tinyshakespeare/")
-        for program in {one.program for s in asked.sections for one in runs_of(s, asked.seeds)}:
+        for program in {KILLS if section == "kills" else PROGRAM for section in asked.sections}:
             study.build(program)
         RESULTS.mkdir(parents=True, exist_ok=True)
         for section in asked.sections:
             # Steps a second are measured, by which nothing else should run.
-            study.do_all(runs_of(section, asked.seeds), 1 if section == "kills" else asked.jobs)
+            for stage in stages_of(section, asked.seeds):
+                study.do_all(stage, 1 if section == "kills" else asked.jobs)
     path = study.ROOT / "bench" / "results" / "codistillation.md"
     path.write_text(table(asked.seeds))
     print(path.relative_to(study.ROOT))
