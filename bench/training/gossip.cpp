@@ -55,6 +55,7 @@ struct settings {
     double density = 0.01;
     double outer_rate = 0.7;
     std::int64_t every = 30;  // steps between two meetings
+    std::int64_t kept = 64;   // entries of 4,096 that sparse_loco sends
     std::int64_t hidden = 256;
 
     double phase() const { return static_cast<double>(epochs) / 3.0; }
@@ -283,7 +284,7 @@ nlohmann::json character_lstm(const settings& s) {
         return go(local_updates{inner, outer, {.every = s.every}});
     }
     if (s.method == "sparse_loco")
-        return go(local_updates{inner, sparse_loco(64, s.outer_rate), {.every = s.every}});
+        return go(local_updates{inner, sparse_loco(s.kept, s.outer_rate), {.every = s.every}});
     return go(all_reduce{inner});
 }
 
@@ -326,6 +327,7 @@ int main(int argc, char** argv) {
     app.add_option("--density", s.density, "Of what choco sends");
     app.add_option("--outer-rate", s.outer_rate);
     app.add_option("--every", s.every, "Steps between two meetings");
+    app.add_option("--kept", s.kept, "sparse_loco: entries of 4,096 that are sent");
     app.add_option("--hidden", s.hidden, "Width of the character LSTM");
     CLI11_PARSE(app, argc, argv);
     if (s.control == "rho" && s.elsewhere != "none") {

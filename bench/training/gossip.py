@@ -126,7 +126,11 @@ def choco_run(rate, step, seed, epochs=LONG):
 
 LOCAL = {"model": "character_lstm", "ranks": 4, "epochs": 6, "warm_up": 0.5, "hidden": 128}
 LOCAL_RATES = (0.002, 0.004, 0.008)
-OUTER_RATES = {"diloco": (0.5, 0.7, 1.0), "sparse_loco": (0.7, 1.0, 1.4)}
+LOCAL_GRIDS = {  # method: (rate, outer rate, entries of 4,096 that are sent)
+    "diloco": [(0.008, outer, None) for outer in (0.1, 0.2, 0.3, 0.5, 0.7, 1.0)],
+    "sparse_loco": [(0.008, outer, 64) for outer in (0.7, 1.0, 1.4, 2.0)]
+                   + [(0.008, outer, 128) for outer in (1.0, 1.4, 2.0)],
+}
 
 
 def synchronous_run(rate, seed):
@@ -134,11 +138,12 @@ def synchronous_run(rate, seed):
                seed=seed, **LOCAL)
 
 
-def local_run(method, outer, seed):
-    """With the rate of synchronous training."""
-    rate = best_of(LOCAL_RATES, lambda r: synchronous_run(r, FIRST), "test_loss")
-    return Run(f"local_{method}_{outer}_{rate}_{seed}", method=method, learning_rate=rate,
-               outer_rate=outer, every=30, seed=seed, **LOCAL)
+def local_run(method, point, seed):
+    rate, outer, kept = point
+    sent = {} if kept in (None, 64) else {"kept": kept}
+    name = "_".join(map(str, ("local", method, *sent.values(), outer, rate, seed)))
+    return Run(name, method=method, learning_rate=rate, outer_rate=outer, every=30, seed=seed,
+               **sent, **LOCAL)
 
 
 FIRST = 1  # the seed of the grids
@@ -165,8 +170,8 @@ def best_choco():
     return best_of(CHOCO_GRID, lambda p: choco_run(*p, FIRST), "own_test_error")
 
 
-def best_outer(method):
-    return best_of(OUTER_RATES[method], lambda r: local_run(method, r, FIRST), "test_loss")
+def best_local(method):
+    return best_of(LOCAL_GRIDS[method], lambda p: local_run(method, p, FIRST), "test_loss")
 
 
 def stages_of(section, seeds):
@@ -190,12 +195,12 @@ def stages_of(section, seeds):
             dense_run(best_dense(), seed, epochs), choco_run(*best_choco(), seed, epochs))]
     elif section == "local":
         yield [synchronous_run(rate, FIRST) for rate in LOCAL_RATES]
-        yield [local_run(method, outer, FIRST) for method in OUTER_RATES
-               for outer in OUTER_RATES[method]]
+        yield [local_run(method, point, FIRST) for method, grid in LOCAL_GRIDS.items()
+               for point in grid]
         rate = best_of(LOCAL_RATES, lambda r: synchronous_run(r, FIRST), "test_loss")
         yield [run for seed in seeds for run in (
             synchronous_run(rate, seed),
-            *(local_run(method, best_outer(method), seed) for method in OUTER_RATES))]
+            *(local_run(method, best_local(method), seed) for method in LOCAL_GRIDS))]
     else:
         yield [run for seed in seeds for run in (
             complete(seed, 8, True), uncontrolled(seed, "ring", 8, True))]
@@ -437,22 +442,28 @@ def section_choco(seeds, claims):
 LOCAL_NAMES = {"diloco": "DiLoCo", "sparse_loco": "SparseLoCo"}
 
 
+def shown_point(point):
+    if not isinstance(point, tuple):
+        return f"{point}"
+    rate, outer, kept = point
+    return f"{rate}, outer {outer}" + (f", {kept} of 4,096" if kept else "")
+
+
 def section_local(seeds, claims):
     yield ("Character LSTM (2 layers of 128, 279,873 parameters) on Tiny Shakespeare, 4 workers, 8 "
            f"examples of 64 characters a worker and step, {LOCAL['epochs']} epochs; AdamW with a "
-           "cosine, its rate the best for synchronous training of "
-           f"{', '.join(map(str, LOCAL_RATES))}. The others meet every 30 steps, at the best outer "
-           f"rate of {', '.join(map(str, OUTER_RATES['diloco']))} (DiLoCo) and "
-           f"{', '.join(map(str, OUTER_RATES['sparse_loco']))} (SparseLoCo, 64 of 4,096 entries); all "
-           f"by the validation loss with seed {FIRST}. Loss in nats a character.")
+           "cosine. The others meet every 30 steps. Rates, outer rates and how many of 4,096 entries "
+           f"SparseLoCo sends are the best of the grids here by the validation loss with seed {FIRST}. "
+           "Loss in nats a character.")
     yield ""
     rate = best_of(LOCAL_RATES, lambda r: synchronous_run(r, FIRST), "test_loss")
     for name, grid, run_of in (
             ("synchronous", LOCAL_RATES, lambda r: synchronous_run(r, FIRST)),
-            *((LOCAL_NAMES[m], OUTER_RATES[m], lambda r, m=m: local_run(m, r, FIRST))
-              for m in (OUTER_RATES if rate else ()))):
-        cells = [f"{point}: {Row([run_of(point)]).cell('test_loss', 4)}" for point in grid]
-        yield f"- {name}, seed {FIRST}, validation loss by rate: {', '.join(cells)}"
+            *((LOCAL_NAMES[m], LOCAL_GRIDS[m], lambda p, m=m: local_run(m, p, FIRST))
+              for m in LOCAL_GRIDS)):
+        cells = [f"{shown_point(point)}: {Row([run_of(point)]).cell('test_loss', 4)}"
+                 for point in grid]
+        yield f"- {name}, seed {FIRST}, validation loss by rate: {'; '.join(cells)}"
     yield ""
     if rate is None:
         return
@@ -466,11 +477,11 @@ def section_local(seeds, claims):
                 f"{plain.mean('bytes_sent') / row.mean('bytes_sent'):.0f} |")
     yield line("synchronous", rate, plain)
     for method, fewer in (("diloco", 29), ("sparse_loco", 1000)):
-        outer = best_outer(method)
-        row = Row([local_run(method, outer, s) for s in seeds]) if outer else []
+        point = best_local(method)
+        row = Row([local_run(method, point, s) for s in seeds]) if point else []
         if not row:
             continue
-        yield line(LOCAL_NAMES[method], outer, row)
+        yield line(LOCAL_NAMES[method], shown_point(point), row)
         behind = row.mean("test_loss") / plain.mean("test_loss") - 1
         ratio = plain.mean("bytes_sent") / row.mean("bytes_sent")
         claims.add(f"{LOCAL_NAMES[method]}: validation loss at most 2 % above synchronous training "
@@ -501,9 +512,10 @@ def table(seeds):
 
 
 def make_quick():
-    global RESULTS, RHOS, SPLIT_RATES, CHOCO_RATES, CHOCO_STEPS, LOCAL_RATES, OUTER_RATES, CHOCO_GRID
+    global RESULTS, RHOS, SPLIT_RATES, CHOCO_RATES, CHOCO_STEPS, LOCAL_RATES, LOCAL_GRIDS, CHOCO_GRID
     RHOS, SPLIT_RATES, CHOCO_RATES, CHOCO_STEPS = (0.25,), (0.05, 0.1), (0.05, 0.1), (0.04,)
-    LOCAL_RATES, OUTER_RATES = (0.004,), {"diloco": (0.7,), "sparse_loco": (1.0,)}
+    LOCAL_RATES = (0.004,)
+    LOCAL_GRIDS = {"diloco": [(0.004, 0.7, None)], "sparse_loco": [(0.004, 1.0, 128)]}
     CHOCO_GRID = [(rate, step) for rate in CHOCO_RATES for step in CHOCO_STEPS]
     RESULTS = study.BUILD / "gossip_quick"
     images = {"epochs": 3, "warm_up": 0.5}
