@@ -21,6 +21,13 @@ struct neighbour {
     friend bool operator==(const neighbour&, const neighbour&) = default;
 };
 
+/// A weight as a float of which sums are floats, too, up to 1: so that what a rank gives away and
+/// what it keeps, or what comes in and what goes for it, add up exactly.
+///   math    the multiple of 2^-24 at or below it: off by less than 6e-8
+inline float summable_weight(double weight) noexcept {
+    return static_cast<float>(std::floor(weight * 0x1p24) * 0x1p-24);
+}
+
 /// Who mixes with whom in a round, with what weight: x_i becomes the sum over j of w_ij x_j. A
 /// rank's own weight is what its links leave of 1, so that a matrix mixes by differences:
 ///   math    x_i + sum over j of w_ij (x_j - x_i);  the mean over all ranks is kept where rows and

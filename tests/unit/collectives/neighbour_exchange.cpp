@@ -164,6 +164,32 @@ TEST_CASE("by shares the sum is kept where links go one way") {
         CHECK(now[i] == doctest::Approx(before[i]).epsilon(1e-5));
 }
 
+TEST_CASE("what a rank shares out and keeps adds up to what it had, exactly") {
+    // Of degrees whose reciprocals are no floats, and by weights of all sizes.
+    const topologies::edge_list by_degree{
+        {{0, 1}, {0, 2}, {1, 2}, {2, 3}, {3, 0}, {4, 0}, {4, 1}, {4, 2}, {4, 3}, {4, 5}, {5, 0}},
+        true};
+    const topologies::edge_list by_weight{{{0, 1, 0.1},
+                                           {0, 2, 0.7},
+                                           {1, 2, 0.003},
+                                           {2, 3, 0.9},
+                                           {3, 4, 1.0 / 3},
+                                           {4, 0, 0.3},
+                                           {4, 1, 0.3},
+                                           {4, 2, 0.3},
+                                           {5, 0, 1.0 / 7}},
+                                          true};
+    for (const auto& graph : {by_degree, by_weight})
+        for (std::size_t holder = 0; holder < 6; ++holder) {
+            CAPTURE(holder);
+            rows x(6, {0.0f, 0.0f, 1.0f});  // the last is the weight
+            x[holder] = {1.0f, 0.125f, 1.0f};
+            const auto now = sums(after(x, graph, 1, 0, mixing_by::shares).x);
+            CHECK(now[0] == 1.0);
+            CHECK(now[1] == 0.125);
+        }
+}
+
 TEST_CASE("by shares changes are of values over the weight that comes last") {
     // A round at which all values over their weights are alike changes nothing, whatever is shared.
     const topologies::edge_list graph{{{0, 1}, {0, 2}, {1, 2}, {2, 3}, {3, 0}}, true};
