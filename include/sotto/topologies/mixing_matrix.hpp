@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -118,26 +119,26 @@ public:
     /// The mean over all ranks is kept.
     ///   cost    O(ranks + links), no memory
     ///   errors  invalid_option: rows or columns that do not add up to 1, naming the first, and the
-    ///           round, where one is given
-    void require_doubly_stochastic(std::int64_t round = -1) const {
+    ///           round and the topology, where they are given
+    void require_doubly_stochastic(std::int64_t round = -1, std::string_view name = {}) const {
         for (int rank = 0; rank < size(); ++rank) {
             const double row = sum_of(into(rank)), column = sum_of(out_of(rank));
             if (row > 1.0 + rounding)
-                refuse(round, "row " + std::to_string(rank) + " adds up to", row);
+                refuse(round, name, "row " + std::to_string(rank) + " adds up to", row);
             if (std::abs(column - row) > rounding)
-                refuse(round, "row " + std::to_string(rank) + " adds up to 1, its column to",
+                refuse(round, name, "row " + std::to_string(rank) + " adds up to 1, its column to",
                        column + own_weight(rank));
         }
     }
 
     /// The sum over all ranks is kept: each shares out all that it has, and keeps something itself.
     ///   cost    O(ranks + links), no memory
-    ///   errors  invalid_option: a column whose links take all or more, and the round, where one is
-    ///           given
-    void require_column_stochastic(std::int64_t round = -1) const {
+    ///   errors  invalid_option: a column whose links take all or more, and the round and the
+    ///           topology, where they are given
+    void require_column_stochastic(std::int64_t round = -1, std::string_view name = {}) const {
         for (int rank = 0; rank < size(); ++rank)
             if (const double column = sum_of(out_of(rank)); column >= 1.0 - rounding && size() > 1)
-                refuse(round,
+                refuse(round, name,
                        "the links out of rank " + std::to_string(rank) +
                            " take all that it has, or more: they add up to",
                        column);
@@ -168,9 +169,11 @@ private:
             links.insert(at, more);
     }
 
-    [[noreturn]] static void refuse(std::int64_t round, const std::string& what, double sum) {
+    [[noreturn]] static void refuse(std::int64_t round, std::string_view name,
+                                    const std::string& what, double sum) {
+        const std::string which = name.empty() ? "" : " '" + std::string(name) + "'";
         const std::string when = round < 0 ? "" : "in round " + std::to_string(round) + " ";
-        throw invalid_option("topology: " + when + what + " " + std::to_string(sum) +
+        throw invalid_option("topology" + which + ": " + when + what + " " + std::to_string(sum) +
                              "; rows and columns of a mixing matrix add up to 1, or the mean over "
                              "the ranks would drift: give a link the same weight both ways, or use "
                              "mixing::push_sum");

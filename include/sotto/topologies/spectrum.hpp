@@ -7,6 +7,7 @@
 #include <limits>
 #include <numeric>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "sotto/core/random.hpp"
@@ -167,15 +168,15 @@ struct mixing_summary {
     }
 };
 
-/// Of a topology's state.
+/// Of a topology's state. The name is for errors.
 ///   errors  invalid_option: a matrix that is not doubly stochastic
 template <class State>
-mixing_summary summary_of(State& state) {
+mixing_summary summary_of(State& state, std::string_view name = {}) {
     mixing_summary all{.ranks = state.matrix(0).size(), .period = state.period()};
     std::vector<mixing_matrix> rounds;
     for (std::int64_t round = 0; round < std::max<std::int64_t>(all.period, 1); ++round) {
         rounds.push_back(state.matrix(round));
-        rounds.back().require_doubly_stochastic(all.period == 1 ? -1 : round);
+        rounds.back().require_doubly_stochastic(all.period == 1 ? -1 : round, name);
         all.degree = std::max({all.degree, rounds.back().degree(), rounds.back().degree_in()});
     }
     if (all.period == 0) {

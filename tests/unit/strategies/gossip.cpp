@@ -556,9 +556,11 @@ TEST_CASE("of matrices that are drawn anew each is looked at, and refused by its
         CHECK_THROWS_WITH(train(4, strategy, {.examples = 6 * 16, .length = epochs{1}}),
                           doctest::Contains(why.c_str()));
     };
-    refuses(by(leans_later{}), "topology: in round 5 row 2 adds up to 1.200000; rows and columns");
-    refuses(by(leans_later{}, no_control{}, none{}, mixing::push_sum{}),
-            "topology: in round 5 the links out of rank 2 take all that it has, or more");
+    refuses(by(leans_later{}),
+            "topology 'leans_later': in round 5 row 2 adds up to 1.200000; rows and columns");
+    refuses(
+        by(leans_later{}, no_control{}, none{}, mixing::push_sum{}),
+        "topology 'leans_later': in round 5 the links out of rank 2 take all that it has, or more");
 }
 
 TEST_CASE("push-sum goes over links of one way, and its weights add up to the number of ranks") {
