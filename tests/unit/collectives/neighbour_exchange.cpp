@@ -23,9 +23,10 @@
 #include "sotto/transports/run_simulated.hpp"
 #include "support/all_transports.hpp"
 #include "support/generators.hpp"
+#include "support/quarters.hpp"
 
 using namespace sotto;
-using collectives::mixing_by, collectives::neighbour_exchange;
+using collectives::mixing_by, collectives::neighbour_exchange, testing::quarters;
 
 namespace {
 
@@ -75,15 +76,6 @@ std::vector<double> sums(const rows& x) {
         for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += values[i];
     return sum;
 }
-
-/// Links of weight 1/4, so that sums of integers are exact.
-struct quarters {
-    auto bind(int size) const {
-        topologies::mixing_matrix w(size);
-        for (int rank = 0; rank < size; ++rank) w.link_both(rank, (rank + 1) % size, 0.25);
-        return topologies::repeated(std::move(w));
-    }
-};
 
 }  // namespace
 

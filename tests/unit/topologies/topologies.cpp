@@ -23,8 +23,10 @@
 #include "sotto/topologies/star.hpp"
 #include "sotto/topologies/torus.hpp"
 #include "sotto/topologies/tree.hpp"
+#include "support/plain_mixing.hpp"
 
 using namespace sotto::topologies;
+using sotto::testing::mixed, sotto::testing::squared_distance_to_mean;
 
 namespace {
 
@@ -45,22 +47,6 @@ double lambda_of_circulant(const mixing_matrix& w) {
         largest = std::max(largest, std::hypot(real, imaginary));
     }
     return largest;
-}
-
-std::vector<double> mixed(const mixing_matrix& w, const std::vector<double>& x) {
-    std::vector<double> y = x;
-    for (int i = 0; i < w.size(); ++i)
-        for (const neighbour& n : w.into(i))
-            y[static_cast<std::size_t>(i)] +=
-                n.weight * (x[static_cast<std::size_t>(n.rank)] - x[static_cast<std::size_t>(i)]);
-    return y;
-}
-
-double squared_distance_to_mean(const std::vector<double>& x) {
-    double mean = 0.0, sum = 0.0;
-    for (const double value : x) mean += value / static_cast<double>(x.size());
-    for (const double value : x) sum += (value - mean) * (value - mean);
-    return sum;
 }
 
 bool reaches_all(auto state, int size) {
@@ -295,7 +281,6 @@ TEST_CASE(
     CHECK(found.period == 1);
     CHECK(found.degree == 2);
     CHECK(found.p() == doctest::Approx(0.0989).epsilon(1e-3));
-    CHECK(found.bytes_to_neighbours(25) == 200);
     CHECK(found.mean_contraction == found.second_singular_value);
     auto peers = one_peer_exponential{}.bind(16);
     CHECK(summary_of(peers).period == 4);
