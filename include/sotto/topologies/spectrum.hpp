@@ -159,13 +159,6 @@ struct mixing_summary {
         const double p = 1.0 - mean_contraction * mean_contraction;
         return p < 0.0 ? 0.0 : p;  // by rounding
     }
-    /// What the rank with most links sends in a round in which so many floats go to each neighbour
-    /// as they are. What gossip sends says its report: where a round is the mean of all it is an
-    /// all-reduce, 2 (n - 1) / n times the floats; gradient tracking mixes twice as many as there
-    /// are parameters, push-sum one more; CHOCO's messages are compressed.
-    std::int64_t bytes_to_neighbours(std::int64_t floats) const noexcept {
-        return 4 * floats * degree;
-    }
 };
 
 /// Of a topology's state. The name is for errors.
