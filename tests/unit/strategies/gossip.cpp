@@ -148,6 +148,27 @@ TEST_CASE("on the complete graph all ranks hold the same bits, and those of all-
     CHECK(agree(train(3, gossip{momentum_sgd{}, topologies::complete{}})));
 }
 
+TEST_CASE("so they do where the number of ranks is no power of two, and with momentum") {
+    for (const int ranks : {3, 4, 5, 6}) {
+        CAPTURE(ranks);
+        exercise work{.examples = 8 * ranks, .batch_size = 4};  // 4 steps of full batches
+        // Multiples of the number of ranks: their means are sums of quarters, whether of gradients
+        // or of parameters, and exact.
+        work.model.spoil = [ranks](std::span<float> gradient) {
+            for (float& g : gradient) g *= static_cast<float>(ranks);
+        };
+        const auto same = [&](const auto& optimizer) {
+            const auto expected = train(ranks, all_reduce{optimizer}, work);
+            const auto found = train(ranks, gossip{optimizer, topologies::complete{}}, work);
+            CHECK(agree(found));
+            CHECK(found[0].same_parameters(expected[0]));
+        };
+        same(plain());
+        same(momentum_sgd{.learning_rate = 0.0625, .momentum = 0.5});
+        same(momentum_sgd{.learning_rate = 0.0625, .momentum = 0.5, .nesterov = true});
+    }
+}
+
 TEST_CASE("exact rounds of one peer are an all-reduce, and so are enough rounds on a ring") {
     const exercise work{.examples = 128, .batch_size = 4};
     const auto expected = train(4, all_reduce{plain()}, work);
