@@ -19,6 +19,7 @@
 #include "support/numbers.hpp"
 #include "support/over_simulated.hpp"
 #include "support/training.hpp"
+#include "support/tug_of_war.hpp"
 
 using namespace sotto;
 
@@ -78,36 +79,12 @@ private:
     floats next_, gradient_;
 };
 
-/// f_i = 1/2 ||x - (1 + rank)||^2, so that the mean of all is least at the mean of their places.
-class pulled {
-public:
-    using batch_type = testing::numbered::batch_type;
-
-    explicit pulled(int rank) : place_(1.0f + static_cast<float>(rank)) {
-        tensors_.add("x", {5, 2}).add("y", {3}, tensor_kind::bias);
-    }
-    const sotto::layout& layout() const noexcept { return tensors_; }
-    void initialise(std::span<float> x, random_stream) const { std::ranges::fill(x, 0.0f); }
-    double gradient(std::span<const float> x, const batch_type&, std::span<float> out,
-                    auto&& on_ready) {
-        for (std::size_t i = 0; i < x.size(); ++i) out[i] = x[i] - place_;
-        on_ready(tensors_[1]);
-        on_ready(tensors_[0]);
-        return 0.0;
-    }
-    double loss(std::span<const float>, const batch_type&) const { return 0.0; }
-
-private:
-    float place_;
-    sotto::layout tensors_;
-};
-
-/// What each rank came to, on virtual time, where all are as fast.
+/// What each rank came to that pulls to 1 + rank, on virtual time, where all are as fast.
 template <class Method>
 std::vector<floats> pulled_by(int ranks, std::int64_t steps, double by) {
     std::vector<floats> left(static_cast<std::size_t>(ranks));
     testing::over_simulated::run(ranks, [&](auto& transport) {
-        pulled model(transport.rank());
+        testing::tug_of_war model(transport.rank(), {.ranks = ranks, .away = 1.0f, .kinds = 1});
         trainer trainer{model, testing::gossip_by<Method>(by), transport, {.batch_size = 1}};
         trainer.fit(testing::numbered{ranks}, epochs{steps});
         left[static_cast<std::size_t>(transport.rank())].assign(trainer.parameters().begin(),

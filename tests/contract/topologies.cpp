@@ -16,8 +16,10 @@
 #include "sotto/topologies/topology.hpp"
 #include "support/all_gossip_policies.hpp"
 #include "support/allocation_count.hpp"
+#include "support/plain_mixing.hpp"
 
 using namespace sotto;
+using testing::mean_of, testing::mixed;
 using topologies::mixing_matrix, topologies::neighbour;
 
 namespace {
@@ -37,27 +39,8 @@ void with_every_size(auto&& check) {
     }
 }
 
-std::vector<double> mixed(const mixing_matrix& w, const std::vector<double>& x) {
-    std::vector<double> y = x;
-    for (int to = 0; to < w.size(); ++to)
-        for (const neighbour& n : w.into(to)) {
-            const auto i = static_cast<std::size_t>(to), j = static_cast<std::size_t>(n.rank);
-            y[i] += n.weight * (x[j] - x[i]);
-        }
-    return y;
-}
-
-double mean_of(const std::vector<double>& x) {
-    double sum = 0.0;
-    for (const double value : x) sum += value;
-    return sum / static_cast<double>(x.size());
-}
-
 double distance_to_mean(const std::vector<double>& x) {
-    const double mean = mean_of(x);
-    double sum = 0.0;
-    for (const double value : x) sum += (value - mean) * (value - mean);
-    return std::sqrt(sum);
+    return std::sqrt(testing::squared_distance_to_mean(x));
 }
 
 std::vector<double> spread(int ranks) {

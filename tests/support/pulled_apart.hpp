@@ -53,6 +53,23 @@ private:
     sotto::layout tensors_;
 };
 
+/// By how much, at most, the sum over all ranks but some moves in a step otherwise than by their
+/// own forces; `moved(rank, i)` is what parameter i of `size` did.
+template <class Moved>
+double loses_of_sum(int ranks, std::size_t size, double rate, const std::set<int>& without,
+                    Moved moved) {
+    double most = 0.0;
+    for (std::size_t i = 0; i < size; ++i) {
+        double sum = 0.0;
+        for (int rank = 0; rank < ranks; ++rank)
+            if (!without.contains(rank))
+                sum +=
+                    moved(static_cast<std::size_t>(rank), i) + rate * pulling_model::force(rank, i);
+        most = std::max(most, std::abs(sum));
+    }
+    return most;
+}
+
 /// What a run was: of each rank its parameters before its first step and after each, the rounds of
 /// mixing of each step, whom it lost, and when each of its calls began and ended.
 struct pulled {
@@ -78,21 +95,12 @@ struct pulled {
         return most;
     }
 
-    /// By how much, at most, the sum over all ranks but some moves in a step otherwise than by
-    /// their own forces.
     double loses_of_sum(std::int64_t step, const std::set<int>& without) const {
-        double most = 0.0;
         const auto t = static_cast<std::size_t>(step);
-        for (std::size_t i = 0; i < x[0][0].size(); ++i) {
-            double moved = 0.0;
-            for (std::size_t rank = 0; rank < x.size(); ++rank) {
-                if (without.contains(static_cast<int>(rank))) continue;
-                moved += double{x[rank][t + 1][i]} - x[rank][t][i] +
-                         rate * pulling_model::force(static_cast<int>(rank), i);
-            }
-            most = std::max(most, std::abs(moved));
-        }
-        return most;
+        return testing::loses_of_sum(static_cast<int>(x.size()), x[0][0].size(), rate, without,
+                                     [&](std::size_t rank, std::size_t i) {
+                                         return double{x[rank][t + 1][i]} - x[rank][t][i];
+                                     });
     }
 
     /// How far from the mean of the others' way a rank's own force alone would lead it.

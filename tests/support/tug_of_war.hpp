@@ -15,6 +15,7 @@
 #include "sotto/trainer/trainer.hpp"
 #include "sotto/transports/run_in_process.hpp"
 #include "support/numbers.hpp"
+#include "support/quarters.hpp"
 
 namespace sotto::testing {
 
@@ -26,6 +27,7 @@ struct contest {
     std::int64_t size = 12;
     float noise = 0.0f;
     float pull = 1.0f;
+    int kinds = 3;  // of places, that are once, twice, .. as far away
 };
 
 /// Every rank pulls towards a place of its own: f_i = 1/2 ||x - a_i||^2. Noise on request.
@@ -53,7 +55,8 @@ public:
         return loss;
     }
     float place(std::size_t i) const noexcept {
-        return of_.away + of_.apart * static_cast<float>(rank_ * (1 + static_cast<int>(i % 3)));
+        const int times = 1 + static_cast<int>(i) % of_.kinds;
+        return of_.away + of_.apart * static_cast<float>(rank_ * times);
     }
     double loss(std::span<const float> x, const batch_type&) const { return x[0]; }
 
@@ -100,15 +103,5 @@ tug tug_by(const Strategy& strategy, const contest& of) {
     });
     return left;
 }
-
-/// Links of weight 1/4.
-struct quarters {
-    auto bind(int size) const {
-        topologies::mixing_matrix w(size);
-        for (int rank = 0; rank < size; ++rank) w.link_both(rank, (rank + 1) % size, 0.25);
-        return topologies::repeated(std::move(w));
-    }
-    void describe(auto&&) const {}
-};
 
 }  // namespace sotto::testing

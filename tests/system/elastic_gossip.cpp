@@ -49,6 +49,14 @@ using namespace std::chrono_literals;
 
 namespace {
 
+/// A method of a user's own.
+struct corrects {
+    static constexpr bool corrects_last_step = true;
+    struct state {};
+    state bind(const layout&) const { return {}; }
+};
+
+static_assert(!mixing::outlives_ranks<corrects>);
 static_assert(mixing::outlives_ranks<mixing::adapt_then_combine>);
 static_assert(mixing::outlives_ranks<mixing::combine_then_adapt>);
 static_assert(mixing::outlives_ranks<mixing::quasi_global_momentum>);

@@ -149,18 +149,11 @@ private:
 
 /// By how much the sum over the survivors moves in a step otherwise than by their own forces.
 double loses_of_sum(const std::vector<ending>& ends, int victim, std::int64_t step) {
-    double most = 0.0;
-    for (std::size_t i = 0; i < watched; ++i) {
-        double moved = 0.0;
-        for (int rank = 0; rank < static_cast<int>(ends.size()); ++rank) {
-            if (rank == victim) continue;
-            const auto& x = ends[static_cast<std::size_t>(rank)].x;
-            const auto t = static_cast<std::size_t>(step);
-            moved += double{x[t + 1][i]} - x[t][i] + rate * pulling_model::force(rank, i);
-        }
-        most = std::max(most, std::abs(moved));
-    }
-    return most;
+    const auto t = static_cast<std::size_t>(step);
+    return testing::loses_of_sum(static_cast<int>(ends.size()), watched, rate, {victim},
+                                 [&](std::size_t rank, std::size_t i) {
+                                     return double{ends[rank].x[t + 1][i]} - ends[rank].x[t][i];
+                                 });
 }
 
 template <class Control>

@@ -25,7 +25,8 @@ namespace sotto::collectives {
 /// How values that come in are taken.
 ///   differences   x += sum of w_j (x_j - x): by rows that add up to 1 with a rank's own weight
 ///   shares        x = s x + sum of w_j x_j: by columns, where each rank shares out what it has and
-///                 keeps s of it. The last value is the weight that the others are over, above 0
+///                 keeps s of it. The last value is the weight that the others are over, above 0.
+///                 Shares are topologies::summable_weight: a column adds up to 1 exactly
 enum class mixing_by : std::uint8_t { differences, shares };
 
 /// One round of gossip: a rank's values go to its neighbours, theirs come in, and are mixed, in
@@ -85,13 +86,13 @@ public:
         const int rank = through_->rank();
         sources_.clear();
         targets_.clear();
-        own_share_ = 1.0;
+        own_share_ = 1.0f;
         for (const auto& n : matrix.into(rank))
-            if (takes_part(n.rank)) sources_.push_back({n.rank, static_cast<float>(n.weight)});
+            if (takes_part(n.rank)) sources_.push_back({n.rank, weight_of(n)});
         for (const auto& n : matrix.out_of(rank))
             if (takes_part(n.rank)) {
-                targets_.push_back({n.rank, static_cast<float>(n.weight)});
-                own_share_ -= n.weight;
+                targets_.push_back({n.rank, weight_of(n)});
+                own_share_ -= targets_.back().weight;
             }
         if (std::ssize(values) > size_max_)
             throw invalid_option("neighbour_exchange: " + std::to_string(values.size()) +
@@ -161,6 +162,11 @@ private:
         float weight;
         bool is_lost = false;  // it went
     };
+
+    float weight_of(const topologies::neighbour& n) const noexcept {
+        return how_ == mixing_by::shares ? topologies::summable_weight(n.weight)
+                                         : static_cast<float>(n.weight);
+    }
 
     /// While nothing is under way. Segments stay as long as they are, the same on all ranks.
     void make_room(std::size_t links) {
@@ -270,17 +276,17 @@ private:
     void mix_weight(std::span<float> values, std::int64_t place) {
         const auto weight = part_of(values, place, 1);
         weight_before_ = weight[0];
-        kernels::average(static_cast<float>(own_share_), weight, others_);
+        kernels::average(own_share_, weight, others_);
         weight_after_ = weight[0];
         if (!std::isfinite(weight_after_)) refuse(begin_of(mixed_) + place);
     }
 
     double mix_part(std::span<float> values, std::int64_t first, std::int64_t count) {
         const auto part = part_of(values, first, count);
-        const double change = how_ == mixing_by::differences
-                                  ? kernels::mix(part, others_)
-                                  : kernels::share_out(static_cast<float>(own_share_), part,
-                                                       others_, weight_before_, weight_after_);
+        const double change =
+            how_ == mixing_by::differences
+                ? kernels::mix(part, others_)
+                : kernels::share_out(own_share_, part, others_, weight_before_, weight_after_);
         if (!kernels::is_finite(change)) refuse(begin_of(mixed_) + first);
         return change;
     }
@@ -349,7 +355,7 @@ private:
     tag label_;
     std::span<const std::int64_t> places_;
     std::vector<link> sources_, targets_;
-    double own_share_ = 1.0;
+    float own_share_ = 1.0f;
     float weight_before_ = 1.0f, weight_after_ = 1.0f;  // by shares, in this round
     std::int64_t segments_ = 0;
     std::int64_t released_ = 0;

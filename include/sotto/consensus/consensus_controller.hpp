@@ -3,10 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <concepts>
-#include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -26,11 +24,6 @@ namespace sotto {
 ///   exact     Xi = sqrt(1/n sum of ||x_i - mean||^2), after the round; takes an all-reduce of the
 ///             parameters, so that it is for studies
 enum class consensus_measure : std::uint8_t { nothing, estimate, exact };
-
-constexpr std::string_view name_of(consensus_measure measure) noexcept {
-    constexpr std::string_view names[] = {"nothing", "estimate", "exact"};
-    return names[static_cast<std::size_t>(measure)];
-}
 
 /// What is known when a round of mixing was done, the same on all ranks.
 struct consensus_reading {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sotto/consensus/consensus_controller.hpp"
+#include "sotto/core/describe.hpp"
 #include "sotto/core/errors.hpp"
 
 namespace sotto {
@@ -38,9 +39,10 @@ struct fraction_of_maximum {
     void describe(auto&& field) const {
         field("fraction", fraction);
         std::string text;
-        for (const recorded_maximum& m : maxima)
-            text += (text.empty() ? "" : ", ") + std::to_string(m.distance) + " from epoch " +
-                    std::to_string(m.from_epoch);
+        for (const recorded_maximum& m : maxima) {
+            detail::append_number(text += text.empty() ? "" : ", ", m.distance);
+            detail::append_number(text += " from epoch ", m.from_epoch);
+        }
         field("maxima", text);
         field("rounds_max", rounds_max);
     }

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <numeric>
+#include <limits>
 #include <span>
 #include <string>
 #include <vector>
@@ -18,16 +18,21 @@ namespace sotto::data {
 
 namespace detail {
 
-/// Gamma(shape, 1).
+/// The logarithm of Gamma(shape, 1). Of a small shape draws are nearer to 0 than doubles reach: at
+/// 0.001 half of them are below 1e-300.
 ///   math    by squeezing (Marsaglia and Tsang 2000); below 1 as Gamma(shape + 1) U^(1 / shape)
-inline double gamma_draw(random_stream& random, double shape) {
+inline double log_gamma_draw(random_stream& random, double shape) {
     const auto uniform = [&] { return (static_cast<double>(random()) + 0.5) * 0x1p-32; };
-    if (shape < 1.0) return gamma_draw(random, shape + 1.0) * std::pow(uniform(), 1.0 / shape);
+    if (shape < 1.0) {
+        const double of_more = log_gamma_draw(random, shape + 1.0);
+        // No smaller divisor, for the result to be finite: log U is above -23.
+        return of_more + std::log(uniform()) / std::max(shape, 1e-300);
+    }
     const double d = shape - 1.0 / 3.0, c = 1.0 / std::sqrt(9.0 * d);
     while (true) {
         const double x = double{random.normal()}, v = std::pow(1.0 + c * x, 3.0);
         if (v > 0.0 && std::log(uniform()) < 0.5 * x * x + d - d * v + d * std::log(v))
-            return d * v;
+            return std::log(d * v);
     }
 }
 
@@ -76,29 +81,33 @@ inline std::vector<std::vector<std::int64_t>> dirichlet_split(std::span<const st
     }
 
     std::vector<std::vector<std::int64_t>> owned(static_cast<std::size_t>(ranks));
-    std::vector<std::vector<double>> mixtures(owned.size());
+    std::vector<std::vector<double>> log_mixtures(owned.size());
     for (std::size_t rank = 0; rank < owned.size(); ++rank) {
         random_stream draws = random.split("mixture").split(rank);
         for (const double share : shares)
-            mixtures[rank].push_back(share > 0.0 ? detail::gamma_draw(draws, alpha * share) : 0.0);
+            log_mixtures[rank].push_back(share > 0.0 ? detail::log_gamma_draw(draws, alpha * share)
+                                                     : 0.0);
     }
     // In turns, so that what is left at the end does not all go to the last rank.
     random_stream draws = random.split("draws");
+    std::vector<double> weights(left.size());
     for (std::size_t dealt = 0; dealt < labels.size(); ++dealt) {
         const std::size_t rank = dealt % owned.size();
-        double all = 0.0;
+        const auto& mixture = log_mixtures[rank];
+        // Over the largest of those that are left: however small, it then counts for 1.
+        double largest = -std::numeric_limits<double>::infinity(), all = 0.0;
         for (std::size_t label = 0; label < left.size(); ++label)
-            if (!left[label].empty()) all += mixtures[rank][label];
-        // Where nothing is left of its mixture, by what there is.
-        const bool by_mixture = all > 0.0;
-        if (!by_mixture)
-            for (const auto& of_label : left) all += static_cast<double>(of_label.size());
+            if (!left[label].empty()) largest = std::max(largest, mixture[label]);
+        for (std::size_t label = 0; label < left.size(); ++label) {
+            weights[label] = left[label].empty() ? 0.0 : std::exp(mixture[label] - largest);
+            all += weights[label];
+        }
         double at = (static_cast<double>(draws()) + 0.5) * 0x1p-32 * all;
         std::size_t chosen = left.size();
         for (std::size_t label = 0; label < left.size() && at >= 0.0; ++label) {
             if (left[label].empty()) continue;
             chosen = label;
-            at -= by_mixture ? mixtures[rank][label] : static_cast<double>(left[label].size());
+            at -= weights[label];
         }
         owned[rank].push_back(left[chosen].back());
         left[chosen].pop_back();

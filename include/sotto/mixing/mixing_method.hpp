@@ -95,8 +95,8 @@ concept has_means = requires(const State& state) {
 /// What ranks remember is each one's own, so that the others mix on when one is lost.
 template <class M>
 concept outlives_ranks =
-    !by_shares<M> && !in_pairs<M> && !by_copies<M> && !has_companion<mixing_state<M>> &&
-    !has_means<mixing_state<M>> && !requires {
+    !by_shares<M> && !in_pairs<M> && !by_copies<M> && !corrects_last_step<M> &&
+    !has_companion<mixing_state<M>> && !has_means<mixing_state<M>> && !requires {
     M::smallest_eigenvalue;
 };
 

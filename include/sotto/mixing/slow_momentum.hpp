@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -24,6 +25,7 @@ namespace sotto::mixing {
 ///           says of that step
 ///   cost    8 bytes a parameter, and an all-reduce every so many steps
 ///   errors  invalid_option: every below 1, momentum not in [0, 1), factor not above 0
+///           or not finite
 ///   source  Wang et al. 2020, SlowMo, arXiv:1910.00643
 template <mixing_method Inner = adapt_then_combine>
 struct slow_momentum {
@@ -87,9 +89,9 @@ public:
         if (!(momentum_ >= 0.0 && momentum_ < 1.0))
             throw invalid_option("mixing::slow_momentum: momentum is " + std::to_string(momentum_) +
                                  "; it must be at least 0 and below 1");
-        if (!(factor_ > 0.0))
+        if (!(factor_ > 0.0 && std::isfinite(factor_)))
             throw invalid_option("mixing::slow_momentum: factor is " + std::to_string(factor_) +
-                                 "; it must be above 0");
+                                 "; it must be finite and above 0");
     }
 
     void direct(const tensor& t, std::span<float> gradient) requires directs<mixing_state<Inner>> {

@@ -88,8 +88,6 @@ public:
     /// The root of the mean of ||g_i||^2 over ranks with data, of those gradients.
     double gradient_norm() const noexcept { return std::sqrt(mean_of_squares_); }
 
-    const landscape_estimate& seen() const noexcept { return landscape_; }
-
 private:
     void take_mean(std::span<const float> values, double weight, std::span<float> mean, tag label) {
         std::copy(values.begin(), values.end(), mean.begin());

@@ -27,7 +27,9 @@ namespace sotto {
 /// what it knows of them.
 ///   math    c_i is what others know of rank i, d_i = sum over j of w_ij (c_j - c_i). A round moves
 ///           x_i by step d_i, sends q_i = C(x_i - c_i), and then c_i += q_i,
-///           d_i += sum over j of w_ij (q_j - q_i)
+///           d_i += sum over j of w_ij (q_j - q_i). Weights are topologies::summable_weight: where
+///           they are alike both ways, what a q adds to all d adds up to 0, but for the rounding of
+///           each sum
 ///   wire    for each tensor and neighbour a message of the compressor; one tag for all of a
 ///           tensor's in a round
 ///   cost    20 bytes a parameter and room for one message of each neighbour
@@ -49,7 +51,7 @@ public:
           apart_before_(own_.size()),
           difference_(own_.size()),
           messages_(tensors, compressor, into_.size(), out_of_.size(), through) {
-        for (const auto& n : into_) weight_ += n.weight;
+        for (const auto& n : into_) weight_ += topologies::summable_weight(n.weight);
     }
 
     /// Moves `values` towards the neighbours' copies, and sends what changes this rank's own.
@@ -85,7 +87,7 @@ public:
     /// When all is here: whether all of it can be decoded.
     void check(state& compressor) {
         each_message(compressor,
-                     [this](const tensor& t, std::span<const float> sum, int from, double) {
+                     [this](const tensor& t, std::span<const float> sum, int from, float) {
                          if (from != through_->rank()) require_finite(t, sum, from);
                      });
         is_checked_ = true;
@@ -137,18 +139,18 @@ private:
                 const byte_view message = own ? messages_.own(t) : messages_.from(t, i);
                 if (!message.empty()) compressor.decode_add(t, message, sum);
                 take(t, std::span<const float>(sum), own ? through_->rank() : into_[i].rank,
-                     own ? -weight_ : into_[i].weight);
+                     own ? -weight_ : topologies::summable_weight(into_[i].weight));
             }
         }
     }
 
     void take_in(state& compressor) {
         is_checked_ = false;
-        each_message(compressor, [this](const tensor& t, std::span<const float> what, int from,
-                                        double weight) {
-            kernels::subtract_scaled(t.of(std::span(apart_)), -static_cast<float>(weight), what);
-            if (from == through_->rank()) kernels::add(t.of(std::span(own_)), what);
-        });
+        each_message(compressor,
+                     [this](const tensor& t, std::span<const float> what, int from, float weight) {
+                         kernels::subtract_scaled(t.of(std::span(apart_)), -weight, what);
+                         if (from == through_->rank()) kernels::add(t.of(std::span(own_)), what);
+                     });
     }
 
     static void require_finite(const tensor& t, std::span<const float> what, int from) {
@@ -160,7 +162,7 @@ private:
     Transport* through_;
     const layout& tensors_;
     std::vector<topologies::neighbour> into_, out_of_;
-    double weight_ = 0.0;  // of all that comes in
+    float weight_ = 0.0f;  // of all that comes in
     large_vector<float> own_, apart_;
     large_vector<float> own_before_, apart_before_;  // this step, where it has several rounds
     large_vector<float> difference_;

@@ -34,8 +34,11 @@ class gossip_links {
 
 public:
     gossip_links(const Options& options, int size)
-        : size_(size), topology_(options.topology.bind(size)), summary_(summarise()) {
-        topologies::require_connected(topology_, topologies::name_for_logs(options.topology));
+        : size_(size),
+          name_(topologies::name_for_logs(options.topology)),
+          topology_(options.topology.bind(size)),
+          summary_(summarise()) {
+        topologies::require_connected(topology_, name_);
         require_eigenvalues();
         if constexpr (mixing::by_copies<method>)
             require_same_links("keeps copies of the same neighbours");
@@ -54,9 +57,9 @@ public:
         const topologies::mixing_matrix& matrix = topology_.matrix(round);
         if (period() > 0) return matrix;
         if constexpr (by_shares)
-            matrix.require_column_stochastic(round);
+            matrix.require_column_stochastic(round, name_);
         else
-            matrix.require_doubly_stochastic(round);
+            matrix.require_doubly_stochastic(round, name_);
         if constexpr (survives) require_both_ways(matrix);
         return matrix;
     }
@@ -82,11 +85,11 @@ private:
                                        .mean_contraction = consensus_report::unknown};
         if constexpr (by_shares)
             each_matrix([&](const topologies::mixing_matrix& matrix) {
-                matrix.require_column_stochastic();
+                matrix.require_column_stochastic(-1, name_);
                 all.degree = std::max({all.degree, matrix.degree(), matrix.degree_in()});
             });
         else
-            all = topologies::summary_of(topology_);
+            all = topologies::summary_of(topology_, name_);
         return all;
     }
 
@@ -128,6 +131,7 @@ private:
     }
 
     int size_;
+    std::string name_;  // of the topology
     topology_state<topology_options> topology_;
     topologies::mixing_summary summary_;
 };

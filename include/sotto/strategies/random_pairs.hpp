@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -44,7 +45,7 @@ class random_pairs_state;
 ///   shape   ranks' parameters stay apart, and the pull keeps them near each other
 ///   wire    twice the parameters to one other rank
 ///   cost    16 bytes a parameter
-///   errors  invalid_option: momentum not in [0, 1), rate or pull below 0
+///   errors  invalid_option: momentum not in [0, 1), rate or pull below 0 or not finite
 ///   source  Kolehmainen et al. 2025, NoLoCo: No-all-reduce low communication training,
 ///           arXiv:2506.10911
 struct random_pairs {
@@ -152,9 +153,9 @@ private:
                                  "; it must be at least 0 and below 1");
         for (const auto& [name, value] :
              {std::pair("rate", options.rate), std::pair("pull", options.pull)})
-            if (!(value >= 0.0))
+            if (!(value >= 0.0 && std::isfinite(value)))
                 throw invalid_option("random_pairs: " + std::string(name) + " is " +
-                                     std::to_string(value) + "; it must be at least 0");
+                                     std::to_string(value) + "; it must be finite and at least 0");
         return options;
     }
 

@@ -13,6 +13,9 @@
 #include <utility>
 #include <vector>
 
+#include "sotto/core/describe.hpp"
+#include "sotto/core/errors.hpp"
+#include "sotto/topologies/mixing_matrix.hpp"
 #include "sotto/topologies/topology.hpp"
 
 namespace sotto::topologies {
@@ -22,6 +25,7 @@ struct edge {
     int from = 0;
     int to = 0;
     std::optional<double> weight{};  // of all of them or of none
+    std::int64_t line = 0;           // of the file that it was read from, for errors
 };
 
 /// A graph of the user's own.
@@ -30,8 +34,9 @@ struct edge {
 ///           rank's own. Each link goes both ways unless `directed`
 ///   shape   the same link twice counts once where there are no weights, and adds up where there
 ///           are
-///   errors  invalid_option: a rank that is none; weights of some links and not of others; a matrix
-///           that is refused where it is used, see mixing_matrix
+///   errors  invalid_option, naming the line of the file that a link was read from: a rank that is
+///           none; a weight below 0 or not finite; weights of some links and not of others. A
+///           matrix is refused where it is used, see mixing_matrix
 struct edge_list {
     std::vector<edge> edges{};
     bool directed = false;
@@ -40,20 +45,16 @@ struct edge_list {
     std::string name() const { return file.empty() ? "edge_list" : file; }
 
     repeated bind(int size) const {
-        if (weighted()) {
-            mixing_matrix matrix(size);
-            for (const edge& e : edges)
-                directed ? matrix.link(e.to, e.from, *e.weight)
-                         : matrix.link_both(e.from, e.to, *e.weight);
-            return repeated{std::move(matrix)};
-        }
+        const bool has_weights = weighted();
+        mixing_matrix graph(size);  // without weights, of links that count for one
+        for (const edge& e : edges) add(graph, e);
+        if (has_weights) return repeated{std::move(graph)};
         if (!directed) {
             std::vector<std::pair<int, int>> pairs;
             for (const edge& e : edges) pairs.emplace_back(e.from, e.to);
             return repeated{by_degree(size, pairs)};
         }
-        mixing_matrix graph(size), matrix(size);
-        for (const edge& e : edges) graph.link(e.to, e.from, 1.0);
+        mixing_matrix matrix(size);
         for (int rank = 0; rank < size; ++rank)
             for (const neighbour& n : graph.out_of(rank))
                 matrix.link(n.rank, rank,
@@ -67,20 +68,35 @@ struct edge_list {
         for (const edge& e : edges) {
             text +=
                 (text.empty() ? "" : ", ") + std::to_string(e.from) + "-" + std::to_string(e.to);
-            if (e.weight) text += " " + std::to_string(*e.weight);
+            if (e.weight) sotto::detail::append_number(text += " ", *e.weight);
         }
         field("edges", text);
     }
 
 private:
+    std::string place_of(const edge& e) const {
+        return "'" + file + "', line " + std::to_string(e.line) + ": ";
+    }
+
+    void add(mixing_matrix& to, const edge& e) const {
+        const double weight = e.weight.value_or(1.0);
+        try {
+            directed ? to.link(e.to, e.from, weight) : to.link_both(e.from, e.to, weight);
+        } catch (const invalid_option& wrong) {
+            if (e.line == 0) throw;
+            throw invalid_option(place_of(e) + wrong.what());
+        }
+    }
+
     bool weighted() const {
-        std::size_t count = 0;
-        for (const edge& e : edges) count += e.weight.has_value();
-        if (count != 0 && count != edges.size())
-            throw invalid_option("topologies::edge_list: " + std::to_string(count) + " of " +
-                                 std::to_string(edges.size()) +
-                                 " links have a weight; give it to all of them or to none");
-        return count != 0;
+        const auto has_weight = [](const edge& e) { return e.weight.has_value(); };
+        const auto count = std::ranges::count_if(edges, has_weight);
+        if (count == 0 || count == std::ssize(edges)) return count != 0;
+        const edge& without = *std::ranges::find_if_not(edges, has_weight);
+        throw invalid_option((without.line == 0 ? "topologies::edge_list: "
+                                                : place_of(without) + "no weight, but ") +
+                             std::to_string(count) + " of " + std::to_string(edges.size()) +
+                             " links have a weight; give it to all of them or to none");
     }
 };
 
@@ -118,7 +134,7 @@ inline edge_list read_edge_list(const std::filesystem::path& file, bool directed
     for (std::int64_t number = 1; std::getline(lines, line); ++number) {
         const auto words = detail::words_of(line);
         if (words.empty()) continue;
-        edge e;
+        edge e{.line = number};
         double weight = 0.0;
         const bool whole = words.size() <= 3 && words.size() >= 2 &&
                            detail::read_number(words[0], e.from) &&

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -20,6 +21,13 @@ struct neighbour {
 
     friend bool operator==(const neighbour&, const neighbour&) = default;
 };
+
+/// A weight as a float of which sums are floats, too, up to 1: so that what a rank gives away and
+/// what it keeps, or what comes in and what goes for it, add up exactly.
+///   math    the multiple of 2^-24 at or below it: off by less than 6e-8
+inline float summable_weight(double weight) noexcept {
+    return static_cast<float>(std::floor(weight * 0x1p24) * 0x1p-24);
+}
 
 /// Who mixes with whom in a round, with what weight: x_i becomes the sum over j of w_ij x_j. A
 /// rank's own weight is what its links leave of 1, so that a matrix mixes by differences:
@@ -111,26 +119,26 @@ public:
     /// The mean over all ranks is kept.
     ///   cost    O(ranks + links), no memory
     ///   errors  invalid_option: rows or columns that do not add up to 1, naming the first, and the
-    ///           round, where one is given
-    void require_doubly_stochastic(std::int64_t round = -1) const {
+    ///           round and the topology, where they are given
+    void require_doubly_stochastic(std::int64_t round = -1, std::string_view name = {}) const {
         for (int rank = 0; rank < size(); ++rank) {
             const double row = sum_of(into(rank)), column = sum_of(out_of(rank));
             if (row > 1.0 + rounding)
-                refuse(round, "row " + std::to_string(rank) + " adds up to", row);
+                refuse(round, name, "row " + std::to_string(rank) + " adds up to", row);
             if (std::abs(column - row) > rounding)
-                refuse(round, "row " + std::to_string(rank) + " adds up to 1, its column to",
+                refuse(round, name, "row " + std::to_string(rank) + " adds up to 1, its column to",
                        column + own_weight(rank));
         }
     }
 
     /// The sum over all ranks is kept: each shares out all that it has, and keeps something itself.
     ///   cost    O(ranks + links), no memory
-    ///   errors  invalid_option: a column whose links take all or more, and the round, where one is
-    ///           given
-    void require_column_stochastic(std::int64_t round = -1) const {
+    ///   errors  invalid_option: a column whose links take all or more, and the round and the
+    ///           topology, where they are given
+    void require_column_stochastic(std::int64_t round = -1, std::string_view name = {}) const {
         for (int rank = 0; rank < size(); ++rank)
             if (const double column = sum_of(out_of(rank)); column >= 1.0 - rounding && size() > 1)
-                refuse(round,
+                refuse(round, name,
                        "the links out of rank " + std::to_string(rank) +
                            " take all that it has, or more: they add up to",
                        column);
@@ -161,9 +169,11 @@ private:
             links.insert(at, more);
     }
 
-    [[noreturn]] static void refuse(std::int64_t round, const std::string& what, double sum) {
+    [[noreturn]] static void refuse(std::int64_t round, std::string_view name,
+                                    const std::string& what, double sum) {
+        const std::string which = name.empty() ? "" : " '" + std::string(name) + "'";
         const std::string when = round < 0 ? "" : "in round " + std::to_string(round) + " ";
-        throw invalid_option("topology: " + when + what + " " + std::to_string(sum) +
+        throw invalid_option("topology" + which + ": " + when + what + " " + std::to_string(sum) +
                              "; rows and columns of a mixing matrix add up to 1, or the mean over "
                              "the ranks would drift: give a link the same weight both ways, or use "
                              "mixing::push_sum");

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <numeric>
 #include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -184,24 +185,17 @@ struct mixing_summary {
         const double p = 1.0 - mean_contraction * mean_contraction;
         return p < 0.0 ? 0.0 : p;  // by rounding
     }
-    /// What the rank with most links sends in a round in which so many floats go to each neighbour
-    /// as they are. What gossip sends says its report: where a round is the mean of all it is an
-    /// all-reduce, 2 (n - 1) / n times the floats; gradient tracking mixes twice as many as there
-    /// are parameters, push-sum one more; CHOCO's messages are compressed.
-    std::int64_t bytes_to_neighbours(std::int64_t floats) const noexcept {
-        return 4 * floats * degree;
-    }
 };
 
-/// Of a topology's state.
+/// Of a topology's state. The name is for errors.
 ///   errors  invalid_option: a matrix that is not doubly stochastic
 template <class State>
-mixing_summary summary_of(State& state) {
+mixing_summary summary_of(State& state, std::string_view name = {}) {
     mixing_summary all{.ranks = state.matrix(0).size(), .period = state.period()};
     std::vector<mixing_matrix> rounds;
     for (std::int64_t round = 0; round < std::max<std::int64_t>(all.period, 1); ++round) {
         rounds.push_back(state.matrix(round));
-        rounds.back().require_doubly_stochastic(all.period == 1 ? -1 : round);
+        rounds.back().require_doubly_stochastic(all.period == 1 ? -1 : round, name);
         all.degree = std::max({all.degree, rounds.back().degree(), rounds.back().degree_in()});
     }
     if (all.period == 0) {

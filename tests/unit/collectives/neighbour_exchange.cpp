@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <limits>
 #include <mutex>
+#include <numbers>
 #include <span>
 #include <string>
 #include <vector>
@@ -17,15 +18,21 @@
 #include "sotto/topologies/complete.hpp"
 #include "sotto/topologies/edge_list.hpp"
 #include "sotto/topologies/exponential.hpp"
+#include "sotto/topologies/hypercube.hpp"
+#include "sotto/topologies/lazy.hpp"
 #include "sotto/topologies/ring.hpp"
 #include "sotto/topologies/spectrum.hpp"
+#include "sotto/topologies/star.hpp"
 #include "sotto/topologies/torus.hpp"
+#include "sotto/topologies/tree.hpp"
 #include "sotto/transports/run_simulated.hpp"
 #include "support/all_transports.hpp"
 #include "support/generators.hpp"
+#include "support/plain_mixing.hpp"
+#include "support/quarters.hpp"
 
 using namespace sotto;
-using collectives::mixing_by, collectives::neighbour_exchange;
+using collectives::mixing_by, collectives::neighbour_exchange, testing::quarters;
 
 namespace {
 
@@ -76,14 +83,46 @@ std::vector<double> sums(const rows& x) {
     return sum;
 }
 
-/// Links of weight 1/4, so that sums of integers are exact.
-struct quarters {
-    auto bind(int size) const {
-        topologies::mixing_matrix w(size);
-        for (int rank = 0; rank < size; ++rank) w.link_both(rank, (rank + 1) % size, 0.25);
-        return topologies::repeated(std::move(w));
+/// Of values at one place, in double.
+double squared_distance(const rows& x, std::size_t place) {
+    std::vector<double> values;
+    for (const auto& of_rank : x) values.push_back(of_rank[place]);
+    return testing::squared_distance_to_mean(values);
+}
+
+/// Ranks that differ by a vector alone, as far at some places as at others.
+rows along(int ranks, auto direction) {
+    rows x;
+    for (int rank = 0; rank < ranks; ++rank) {
+        x.emplace_back();
+        for (int i = 1; i <= 37; ++i)
+            x.back().push_back(static_cast<float>(direction(rank) * i * i));
     }
+    return x;
+}
+
+auto wave_of(int length) {
+    return [length](int rank) { return std::cos(2.0 * std::numbers::pi * rank / length); };
+}
+double to_and_fro(int rank) {
+    return rank % 2 == 0 ? 1.0 : -1.0;
+}
+
+struct apart_by {
+    double estimate, distance, lambda, p;
 };
+
+/// What a round estimates, and what it is of.
+template <class Topology>
+apart_by apart(const rows& x, const Topology& topology) {
+    const int ranks = static_cast<int>(x.size());
+    auto state = topology.bind(ranks);
+    const auto summary = topologies::summary_of(state);
+    double change = 0.0, square = 0.0;
+    for (const double c : after(x, topology).squared_changes) change += c / ranks;
+    for (std::size_t i = 0; i < x[0].size(); ++i) square += squared_distance(x, i) / ranks;
+    return {std::sqrt(change), std::sqrt(square), summary.second_singular_value, summary.p()};
+}
 
 }  // namespace
 
@@ -127,24 +166,53 @@ TEST_CASE("by one peer a round everybody has the same bits after log2 n rounds")
     }
 }
 
+TEST_CASE_TEMPLATE("a round leaves no more than 1 - p of a squared distance to the mean", Topology,
+                   topologies::ring, topologies::torus, topologies::hypercube,
+                   topologies::exponential, topologies::star, topologies::tree,
+                   topologies::lazy<topologies::ring>) {
+    for (const int ranks : {2, 5, 8, 12, 16}) {
+        CAPTURE(ranks);
+        rows x;
+        for (int rank = 0; rank < ranks; ++rank)
+            x.push_back(testing::normal_values(100, 500 + static_cast<std::uint64_t>(rank)));
+        const rows y = after(x, Topology{}, 1).x;
+        auto state = Topology{}.bind(ranks);
+        const double left = 1.0 - topologies::summary_of(state).p();
+        for (std::size_t i = 0; i < 100; ++i)
+            CHECK(squared_distance(y, i) <= left * squared_distance(x, i) * (1 + 1e-5) + 1e-12);
+    }
+}
+
+TEST_CASE("on the second singular vector it leaves just 1 - p of it") {
+    const auto leaves = [](const auto& topology, int ranks, auto direction) {
+        CAPTURE(ranks);
+        const rows x = along(ranks, direction), y = after(x, topology).x;
+        auto state = topology.bind(ranks);
+        const double p = topologies::summary_of(state).p();
+        for (std::size_t i = 0; i < x[0].size(); ++i)
+            CHECK(squared_distance(y, i) ==
+                  doctest::Approx((1 - p) * squared_distance(x, i)).epsilon(1e-5));
+    };
+    for (const int ranks : {4, 8, 16}) leaves(topologies::ring{}, ranks, wave_of(ranks));
+    leaves(topologies::torus{}, 12, wave_of(4));  // along rows of 4
+    leaves(topologies::torus{}, 16, wave_of(4));
+    for (const int ranks : {8, 16}) {
+        leaves(topologies::hypercube{}, ranks, to_and_fro);
+        leaves(topologies::exponential{}, ranks, to_and_fro);  // links of one way
+    }
+    const auto two_leaves = [](int rank) { return rank == 1 ? 1.0 : rank == 2 ? -1.0 : 0.0; };
+    for (const int ranks : {5, 12}) leaves(topologies::star{}, ranks, two_leaves);
+}
+
 TEST_CASE("the distance lies between half the estimate and the estimate over 1 - lambda") {
     const auto check = [](const auto& topology, int ranks, std::uint64_t seed) {
         rows x;
         for (int rank = 0; rank < ranks; ++rank)
             x.push_back(testing::normal_values(300, seed * 100 + static_cast<std::uint64_t>(rank)));
-        double change = 0.0;
-        for (const double c : after(x, topology).squared_changes) change += c / ranks;
-        std::vector<float> mean(300);
-        for (const auto& values : x)
-            for (std::size_t i = 0; i < mean.size(); ++i)
-                mean[i] += values[i] / static_cast<float>(ranks);
-        double square = 0.0;
-        for (const auto& values : x) square += kernels::squared_distance(values, mean) / ranks;
-        const double estimate = std::sqrt(change), distance = std::sqrt(square);
-        auto state = topology.bind(ranks);
-        const double lambda = topologies::second_singular_value(state.matrix(0));
+        const auto [estimate, distance, lambda, p] = apart(x, topology);
         CHECK(estimate / 2 <= distance * (1 + 1e-6));
         CHECK(distance <= estimate / (1 - lambda) * (1 + 1e-6));
+        CHECK(estimate / (1 - lambda) <= 2 / p * estimate * (1 + 1e-6));
     };
     for (std::uint64_t seed = 1; seed <= 5; ++seed) {
         check(topologies::ring{}, 8, seed);
@@ -152,6 +220,34 @@ TEST_CASE("the distance lies between half the estimate and the estimate over 1 -
         check(topologies::torus{}, 12, seed);
         check(topologies::complete{}, 4, seed);
     }
+}
+
+TEST_CASE("where ranks differ by the vector that shrinks least or turns most it is at a bound") {
+    // At the upper one, which nears 2 / p times the estimate as lambda nears 1.
+    const auto shrinks_least = [](const auto& topology, int ranks, auto direction) {
+        CAPTURE(ranks);
+        const auto [estimate, distance, lambda, p] = apart(along(ranks, direction), topology);
+        CHECK(distance == doctest::Approx(estimate / (1 - lambda)).epsilon(1e-5));
+        CHECK(distance == doctest::Approx((1 + lambda) / p * estimate).epsilon(1e-5));
+        return distance / (2 / p * estimate);
+    };
+    CHECK(shrinks_least(topologies::ring{}, 8, wave_of(8)) < 0.91);
+    CHECK(shrinks_least(topologies::ring{}, 32, wave_of(32)) > 0.993);
+    shrinks_least(topologies::torus{}, 12, wave_of(4));
+    shrinks_least(topologies::hypercube{}, 8, to_and_fro);
+    // An eigenvalue below 0 turns what ranks are apart: the estimate is 1 - it times the distance,
+    // and nears twice that as it nears -1.
+    const auto turns = [](const auto& topology, int ranks) {
+        const auto of = apart(along(ranks, to_and_fro), topology);
+        const auto state = topology.bind(ranks);
+        const double smallest = topologies::smallest_eigenvalue(state.matrix(0));
+        CHECK(of.estimate == doctest::Approx((1 - smallest) * of.distance).epsilon(1e-5));
+        return of.estimate / of.distance;
+    };
+    CHECK(turns(topologies::ring{}, 8) == doctest::Approx(4.0 / 3));
+    const topologies::edge_list nearly_to_and_fro{
+        {{0, 1, 0.499}, {1, 2, 0.499}, {2, 3, 0.499}, {3, 0, 0.499}}};
+    CHECK(turns(nearly_to_and_fro, 4) > 1.99);
 }
 
 TEST_CASE("by shares the sum is kept where links go one way") {
@@ -162,6 +258,32 @@ TEST_CASE("by shares the sum is kept where links go one way") {
     const auto before = sums(x), now = sums(after(x, graph, 7, 0, mixing_by::shares).x);
     for (std::size_t i = 0; i < before.size(); ++i)
         CHECK(now[i] == doctest::Approx(before[i]).epsilon(1e-5));
+}
+
+TEST_CASE("what a rank shares out and keeps adds up to what it had, exactly") {
+    // Of degrees whose reciprocals are no floats, and by weights of all sizes.
+    const topologies::edge_list by_degree{
+        {{0, 1}, {0, 2}, {1, 2}, {2, 3}, {3, 0}, {4, 0}, {4, 1}, {4, 2}, {4, 3}, {4, 5}, {5, 0}},
+        true};
+    const topologies::edge_list by_weight{{{0, 1, 0.1},
+                                           {0, 2, 0.7},
+                                           {1, 2, 0.003},
+                                           {2, 3, 0.9},
+                                           {3, 4, 1.0 / 3},
+                                           {4, 0, 0.3},
+                                           {4, 1, 0.3},
+                                           {4, 2, 0.3},
+                                           {5, 0, 1.0 / 7}},
+                                          true};
+    for (const auto& graph : {by_degree, by_weight})
+        for (std::size_t holder = 0; holder < 6; ++holder) {
+            CAPTURE(holder);
+            rows x(6, {0.0f, 0.0f, 1.0f});  // the last is the weight
+            x[holder] = {1.0f, 0.125f, 1.0f};
+            const auto now = sums(after(x, graph, 1, 0, mixing_by::shares).x);
+            CHECK(now[0] == 1.0);
+            CHECK(now[1] == 0.125);
+        }
 }
 
 TEST_CASE("by shares changes are of values over the weight that comes last") {

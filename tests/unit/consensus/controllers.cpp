@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <string>
 #include <vector>
 
 #include "sotto/consensus/consensus_band.hpp"
@@ -10,6 +11,7 @@
 #include "sotto/consensus/exact_mean.hpp"
 #include "sotto/consensus/fixed_rounds.hpp"
 #include "sotto/consensus/fraction_of_maximum.hpp"
+#include "sotto/core/describe.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/random.hpp"
 #include "support/effort.hpp"
@@ -247,6 +249,17 @@ TEST_CASE("a fraction of the maximum is of the phase that the step is in") {
                     invalid_option);
     CHECK_THROWS_AS((fraction_of_maximum{.fraction = 0.0, .maxima = {{0.0, 1.0}}}.bind()),
                     invalid_option);
+}
+
+TEST_CASE("what is described tells recorded maxima apart, however small") {
+    const auto text = [](double distance, double epoch) {
+        const fraction_of_maximum options{.maxima = {{0.0, distance}, {epoch, 0.5}}};
+        return description().add("control", options).text();
+    };
+    CHECK(text(1e-7, 2.0) != text(2e-7, 2.0));
+    CHECK(text(1.0, 2.0) != text(1.0, 2.0 + 1e-7));
+    CHECK(text(0.25, 2.0).find("maxima = 0.25 from epoch 0, 0.5 from epoch 2\n") !=
+          std::string::npos);
 }
 
 TEST_CASE("phases follow each other by epochs") {

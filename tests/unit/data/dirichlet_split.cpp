@@ -65,13 +65,38 @@ TEST_CASE("the smaller alpha, the more lopsided; the same stream deals the same"
     CHECK(by(0.1, 1) != by(0.1, 2));
 }
 
+TEST_CASE("mixtures stay lopsided where alpha is so small that their parts are below all doubles") {
+    const auto labels = labels_of(16'000, 10);
+    for (const double alpha : {0.03, 0.01, 0.003, 0.001, 1e-6, 1e-310}) {
+        double first = 0.0;
+        constexpr std::uint64_t seeds = 20;
+        for (std::uint64_t seed = 0; seed < seeds; ++seed) {
+            auto owned = dirichlet_split(labels, 16, alpha, random_stream{seed});
+            for (auto& of_rank : owned) of_rank.resize(50);  // no label has run out by then
+            first += lopsided(owned, labels, 10) / static_cast<double>(seeds);
+        }
+        CHECK(first > (alpha < 0.02 ? 0.99 : 0.97));
+    }
+}
+
+TEST_CASE("at a tiny alpha a rank has one label until no example of it is left, then another") {
+    const auto labels = labels_of(16'000, 10);
+    for (const auto& of_rank : dirichlet_split(labels, 16, 1e-6, random_stream{3})) {
+        int changes = 0;
+        for (std::size_t i = 1; i < of_rank.size(); ++i)
+            changes += labels[static_cast<std::size_t>(of_rank[i])] !=
+                       labels[static_cast<std::size_t>(of_rank[i - 1])];
+        CHECK(changes < 10);
+    }
+}
+
 TEST_CASE("gamma draws have the mean and variance of their shape") {
     for (const double shape : {0.05, 0.5, 1.0, 3.0, 50.0}) {
         random_stream random{9};
         constexpr int draws = 200'000;
         double sum = 0.0, squares = 0.0;
         for (int i = 0; i < draws; ++i) {
-            const double x = data::detail::gamma_draw(random, shape);
+            const double x = std::exp(data::detail::log_gamma_draw(random, shape));
             sum += x;
             squares += x * x;
         }

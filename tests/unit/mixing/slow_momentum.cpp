@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 
 #include "sotto/consensus/consensus_band.hpp"
 #include "sotto/consensus/fixed_rounds.hpp"
@@ -89,4 +90,17 @@ TEST_CASE("in the step of the mean there is one round, whatever number is asked 
         });
         CHECK(trainer.state().rounds().done() == 2 * (4 + 4 + 1));
     });
+}
+
+TEST_CASE("options that cannot be are refused by name") {
+    const auto refuses = [](const mixing::slow_momentum<>& options, const char* why) {
+        CHECK_THROWS_WITH_AS(options.bind(layout{}), why, invalid_option);
+    };
+    refuses({.every = 0}, "mixing::slow_momentum: every is 0; it must be at least 1");
+    refuses({.momentum = 1.0},
+            "mixing::slow_momentum: momentum is 1.000000; it must be at least 0 and below 1");
+    refuses({.factor = 0.0},
+            "mixing::slow_momentum: factor is 0.000000; it must be finite and above 0");
+    refuses({.factor = std::numeric_limits<double>::infinity()},
+            "mixing::slow_momentum: factor is inf; it must be finite and above 0");
 }

@@ -148,6 +148,27 @@ TEST_CASE("on the complete graph all ranks hold the same bits, and those of all-
     CHECK(agree(train(3, gossip{momentum_sgd{}, topologies::complete{}})));
 }
 
+TEST_CASE("so they do where the number of ranks is no power of two, and with momentum") {
+    for (const int ranks : {3, 4, 5, 6}) {
+        CAPTURE(ranks);
+        exercise work{.examples = 8 * ranks, .batch_size = 4};  // 4 steps of full batches
+        // Multiples of the number of ranks: their means are sums of quarters, whether of gradients
+        // or of parameters, and exact.
+        work.model.spoil = [ranks](std::span<float> gradient) {
+            for (float& g : gradient) g *= static_cast<float>(ranks);
+        };
+        const auto same = [&](const auto& optimizer) {
+            const auto expected = train(ranks, all_reduce{optimizer}, work);
+            const auto found = train(ranks, gossip{optimizer, topologies::complete{}}, work);
+            CHECK(agree(found));
+            CHECK(found[0].same_parameters(expected[0]));
+        };
+        same(plain());
+        same(momentum_sgd{.learning_rate = 0.0625, .momentum = 0.5});
+        same(momentum_sgd{.learning_rate = 0.0625, .momentum = 0.5, .nesterov = true});
+    }
+}
+
 TEST_CASE("exact rounds of one peer are an all-reduce, and so are enough rounds on a ring") {
     const exercise work{.examples = 128, .batch_size = 4};
     const auto expected = train(4, all_reduce{plain()}, work);
@@ -556,9 +577,11 @@ TEST_CASE("of matrices that are drawn anew each is looked at, and refused by its
         CHECK_THROWS_WITH(train(4, strategy, {.examples = 6 * 16, .length = epochs{1}}),
                           doctest::Contains(why.c_str()));
     };
-    refuses(by(leans_later{}), "topology: in round 5 row 2 adds up to 1.200000; rows and columns");
-    refuses(by(leans_later{}, no_control{}, none{}, mixing::push_sum{}),
-            "topology: in round 5 the links out of rank 2 take all that it has, or more");
+    refuses(by(leans_later{}),
+            "topology 'leans_later': in round 5 row 2 adds up to 1.200000; rows and columns");
+    refuses(
+        by(leans_later{}, no_control{}, none{}, mixing::push_sum{}),
+        "topology 'leans_later': in round 5 the links out of rank 2 take all that it has, or more");
 }
 
 TEST_CASE("push-sum goes over links of one way, and its weights add up to the number of ranks") {

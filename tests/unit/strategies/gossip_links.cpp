@@ -13,6 +13,7 @@
 #include "sotto/optimizers/sgd.hpp"
 #include "sotto/strategies/all_reduce.hpp"
 #include "sotto/strategies/gossip.hpp"
+#include "sotto/topologies/edge_list.hpp"
 #include "sotto/topologies/mixing_graph.hpp"
 #include "support/training.hpp"
 
@@ -67,4 +68,17 @@ TEST_CASE("of links that are drawn anew the most of many rounds are logged") {
             return links.matrix(round);
         });
     CHECK(graph.degree == 5);
+}
+
+TEST_CASE("a graph that is refused is named, by its file where it has one") {
+    const topologies::edge_list heavy{
+        {{0, 1, 0.75}, {1, 2, 0.5}, {2, 3, 0.25}}, false, "graph.txt"};
+    const auto refuses = [&](const auto& method, const char* why) {
+        CHECK_THROWS_WITH_AS(train(4, gossip{sgd{}, heavy, no_control{}, none{}, method}),
+                             doctest::Contains(why), invalid_option);
+    };
+    refuses(mixing::adapt_then_combine{},
+            "topology 'graph.txt': row 1 adds up to 1.250000; rows and columns of a mixing matrix");
+    refuses(mixing::push_sum{},
+            "topology 'graph.txt': the links out of rank 1 take all that it has, or more");
 }

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -18,6 +19,7 @@
 #include "sotto/topologies/complete.hpp"
 #include "sotto/trainer/run_recorder.hpp"
 #include "support/training.hpp"
+#include "support/tug_of_war.hpp"
 
 using namespace sotto;
 using testing::exercise, testing::numbered, testing::number_model, testing::train;
@@ -26,21 +28,9 @@ namespace {
 
 const all_reduce<sgd> mean{sgd{.learning_rate = 1.0}};
 
-/// f = 1/2 (x - rank)^2 in each of a few places.
-struct pulled {
-    using batch_type = numbered::batch_type;
-    int rank;
-    sotto::layout tensors = sotto::layout{}.add("x", {5}).add("y", {3}, tensor_kind::bias);
-
-    const sotto::layout& layout() const noexcept { return tensors; }
-    void initialise(std::span<float> x, random_stream) const { std::ranges::fill(x, 0.0f); }
-    double gradient(std::span<const float> x, const batch_type&, std::span<float> out,
-                    auto&& ready) {
-        for (std::size_t i = 0; i < x.size(); ++i) out[i] = x[i] - static_cast<float>(rank);
-        ready(tensors[1]);
-        ready(tensors[0]);
-        return 0.0;
-    }
+/// Every rank pulls each of 12 parameters to its own number.
+struct pulled : testing::tug_of_war {
+    explicit pulled(int rank) : tug_of_war(rank, {.size = 8, .kinds = 1}) {}
 };
 
 struct ended {
@@ -52,7 +42,7 @@ template <class Strategy>
 std::vector<ended> pull(const Strategy& strategy, int ranks, std::int64_t steps) {
     std::vector<ended> left(static_cast<std::size_t>(ranks));
     run_in_process(ranks, [&](auto& transport) {
-        pulled model{transport.rank()};
+        pulled model(transport.rank());
         trainer trainer{model, strategy, transport, {.batch_size = 1}};
         ended& mine = left[static_cast<std::size_t>(transport.rank())];
         mine.report = trainer.fit(numbered{ranks}, epochs{steps});
@@ -108,34 +98,34 @@ TEST_CASE("DiLoCo follows its recursion: Nesterov on how far ranks have come") {
 TEST_CASE("SparseLoCo follows its recursion: error feedback in place of momentum") {
     constexpr int ranks = 3, H = 4, meetings = 40;
     auto outer = sparse_loco(2);
-    outer.compressor.inner.chunk = 5;  // of x and of y each two at most
+    outer.compressor.inner.chunk = 5;  // two of each at most
     const auto left =
         pull(local_updates{sgd{.learning_rate = 0.25}, outer, {.every = H}}, ranks, meetings * H);
-    const pulled model{0};
-    auto state = outer.compressor.inner.bind(model.tensors);
-    std::vector<float> theta(8);
+    const pulled model(0);
+    auto state = outer.compressor.inner.bind(model.layout());
+    std::vector<float> theta(12);
     std::vector<std::vector<float>> e(ranks, theta);
     for (int meeting = 0; meeting < meetings; ++meeting) {
-        std::vector<float> sum(8);
+        std::vector<float> sum(12);
         for (int rank = 0; rank < ranks; ++rank) {
             auto& mine = e[static_cast<std::size_t>(rank)];
-            for (std::size_t i = 0; i < 8; ++i) {
+            for (std::size_t i = 0; i < 12; ++i) {
                 float x = theta[i];
                 for (int step = 0; step < H; ++step) x -= 0.25f * (x - static_cast<float>(rank));
                 mine[i] = 0.95f * mine[i] + (theta[i] - x) / ranks;
             }
-            for (const tensor& t : model.tensors) {
+            for (const tensor& t : model.layout()) {
                 bytes message;
                 state.encode(t, t.of(std::span<const float>(mine)), message);
                 state.decode_add(t, message, t.of(std::span(sum)));
                 state.decode_subtract(t, message, t.of(std::span(mine)));
             }
         }
-        for (std::size_t i = 0; i < 8; ++i) theta[i] -= sum[i];
+        for (std::size_t i = 0; i < 12; ++i) theta[i] -= sum[i];
     }
     for (const ended& rank : left) {
         CHECK(rank.x == left[0].x);
-        for (std::size_t i = 0; i < 8; ++i) {
+        for (std::size_t i = 0; i < 12; ++i) {
             CHECK(rank.x[i] == doctest::Approx(theta[i]).epsilon(1e-3));
             CHECK(rank.x[i] == doctest::Approx(1.0).epsilon(0.3));
         }
@@ -146,7 +136,7 @@ TEST_CASE("ranks send nothing between meetings, and the last steps are not left 
     constexpr int ranks = 2, H = 5;
     std::vector<std::int64_t> sent;
     run_in_process(ranks, [&](auto& transport) {
-        pulled model{transport.rank()};
+        pulled model(transport.rank());
         trainer trainer{
             model, local_updates{sgd{}, mean, {.every = H}}, transport, {.batch_size = 1}};
         trainer.fit(numbered{ranks}, epochs{12}, [&](const step_report& step) {
@@ -162,9 +152,9 @@ TEST_CASE("ranks send nothing between meetings, and the last steps are not left 
 }
 
 TEST_CASE("the meeting that ends fit counts in its bytes, its epoch's and its log's") {
-    constexpr std::int64_t a_meeting = 4 * 8;  // of 8 parameters: between two ranks each sends all
+    constexpr std::int64_t a_meeting = 4 * 12;  // of 12 parameters: of two ranks each sends all
     run_in_process(2, [&](auto& transport) {
-        pulled model{transport.rank()};
+        pulled model(transport.rank());
         trainer trainer{
             model, local_updates{sgd{}, mean, {.every = 1000}}, transport, {.batch_size = 1}};
         std::vector<std::int64_t> of_epochs;
@@ -192,7 +182,7 @@ TEST_CASE("the meeting that ends fit counts in its bytes, its epoch's and its lo
 
 TEST_CASE("post-local SGD meets after every step until its epoch") {
     run_in_process(2, [](auto& transport) {
-        pulled model{transport.rank()};
+        pulled model(transport.rank());
         trainer trainer{model,
                         local_updates{sgd{}, mean, {.every = 4, .from_epoch = 6.0}},
                         transport,
@@ -290,7 +280,12 @@ TEST_CASE("options that cannot be are refused by name") {
     CHECK_THROWS_WITH(train(1, local_updates{sgd{}, random_pairs{.momentum = 1.0}}),
                       "random_pairs: momentum is 1.000000; it must be at least 0 and below 1");
     CHECK_THROWS_WITH(train(1, local_updates{sgd{}, random_pairs{.pull = -1.0}}),
-                      "random_pairs: pull is -1.000000; it must be at least 0");
+                      "random_pairs: pull is -1.000000; it must be finite and at least 0");
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    CHECK_THROWS_WITH(train(1, local_updates{sgd{}, random_pairs{.pull = infinity}}),
+                      "random_pairs: pull is inf; it must be finite and at least 0");
+    CHECK_THROWS_WITH(train(1, local_updates{sgd{}, random_pairs{.rate = infinity}}),
+                      "random_pairs: rate is inf; it must be finite and at least 0");
     CHECK_THROWS_WITH(train(1, local_updates{sgd{}, mean, {.from_epoch = -1.0}}),
                       "local_updates: from_epoch is -1.000000; it must be at least 0");
 }

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <string>
 
+#include "sotto/core/describe.hpp"
 #include "sotto/core/errors.hpp"
 #include "support/folders.hpp"
 
@@ -45,6 +46,38 @@ TEST_CASE("links with weights have these, and all of them have one or none has")
         "topologies::edge_list: 1 of 2 links have a weight; give it to all of them or "
         "to none");
     CHECK_THROWS_AS((edge_list{{{0, 3}}}.bind(3)), sotto::invalid_option);
+}
+
+TEST_CASE("what is described tells weights apart, however small") {
+    const auto text = [](double weight) {
+        return sotto::description().add("links", edge_list{{{0, 1, weight}}}).text();
+    };
+    CHECK(text(1e-7) != text(2e-7));
+    CHECK(text(0.25) ==
+          "links = topologies::edge_list\nlinks.directed = false\n"
+          "links.edges = 0-1 0.25\n");
+}
+
+TEST_CASE("a link of a file that cannot be is named by file and line") {
+    const sotto::testing::scratch_folder folder("edges");
+    const auto file = folder.path() / "graph.txt";
+    const auto refuses = [&](const std::string& text, int line, const std::string& why) {
+        std::ofstream(file) << text;
+        for (const bool directed : {false, true})
+            CHECK_THROWS_WITH_AS(
+                read_edge_list(file, directed).bind(4),
+                ("'" + file.string() + "', line " + std::to_string(line) + ": " + why).c_str(),
+                sotto::invalid_option);
+    };
+    refuses("# graph\n0 1\n9 9\n", 3,
+            "topology: a link from rank 9 to 9, but there are ranks 0 to 3");
+    refuses("0 1 0.25\n\n2 2 nan", 3,
+            "topology: the link from rank 2 to 2 has weight nan; it must be finite and at least 0");
+    refuses("0 0 -0.5", 1,
+            "topology: the link from rank 0 to 0 has weight -0.500000; it must be finite and at "
+            "least 0");
+    refuses("0 1 0.5\n1 2\n2 3 0.5", 2,
+            "no weight, but 2 of 3 links have a weight; give it to all of them or to none");
 }
 
 TEST_CASE("a file has a line for each link; what is none is named by its line") {
