@@ -19,7 +19,7 @@ int main(int argc, char** argv) {
     sotto::checkpoint::posix_files files;
     const std::vector<float> zeros(static_cast<std::size_t>(width));
     const std::string problem = sotto::checkpoint::publish_model(
-        files, sotto::checkpoint::group_folder(argv[1], group), kind,
+        files, sotto::checkpoint::models_folder(argv[1], group), kind,
         {.step = std::atol(argv[3]),
          .label_loss = std::atof(argv[4]),
          .group = std::to_string(group),

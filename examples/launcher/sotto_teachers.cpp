@@ -88,7 +88,7 @@ struct line {
 
 line look_at(checkpoint::posix_files& files, const std::filesystem::path& folder, int group) {
     line about{.group = group};
-    const auto own = checkpoint::group_folder(folder, group);
+    const auto own = checkpoint::models_folder(folder, group);
     try {
         about.found = checkpoint::survey_published(files, own);
     } catch (const sotto::error& e) {

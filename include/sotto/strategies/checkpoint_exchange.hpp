@@ -23,8 +23,9 @@ namespace sotto {
 /// Groups meet in a folder that all of them see: each publishes its model there, and reads the
 /// newest whole one of the others. Nobody waits for anybody, so that groups may be jobs of their
 /// own and come and go.
-///   wire    FOLDER/group-G/checkpoint-STEP.safetensors, as checkpoint::publish_model. One rank of
-///           each group writes; the newest `keep` are kept
+///   wire    FOLDER/group-G/models/checkpoint-STEP.safetensors, as checkpoint::publish_model. One
+///           rank of each group writes; the newest `keep` are kept. A trainer's checkpoints may
+///           be in the same FOLDER
 ///   cost    writing is in the background: of a model that is to be published while the one before
 ///           is still being written, nothing comes. Memory for one model more
 ///   source  Anil et al. 2018, arXiv:1804.03235
@@ -39,7 +40,7 @@ struct checkpoint_exchange {
 
     /// The folder of one group's models.
     std::filesystem::path folder_of(int group) const {
-        return checkpoint::group_folder(folder, group);
+        return checkpoint::models_folder(folder, group);
     }
 
     template <transport Transport>

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "sotto/checkpoint/group_folders.hpp"
 #include "sotto/checkpoint/published_model.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/data/digits.hpp"
@@ -18,6 +19,7 @@
 #include "sotto/optimizers/momentum_sgd.hpp"
 #include "sotto/strategies/all_reduce.hpp"
 #include "sotto/strategies/architecture_of.hpp"
+#include "sotto/trainer/checkpoints.hpp"
 #include "sotto/trainer/trainer.hpp"
 #include "sotto/transports/run_in_process.hpp"
 #include "support/folders.hpp"
@@ -70,6 +72,10 @@ apart(S) -> apart<S>;
 
 const all_reduce<momentum_sgd> inner{momentum_sgd{.learning_rate = 0.05, .momentum = 0.9}};
 const auto examples = data::digits(240, random_stream{3});
+
+std::filesystem::path models_of(const scratch_folder& folder, int group) {
+    return checkpoint::models_folder(folder.path(), group);
+}
 
 struct left {
     std::vector<float> parameters;
@@ -154,9 +160,45 @@ TEST_CASE("groups stay in step inside, and learn from each other's models of the
     }
     std::error_code why;
     checkpoint::posix_files files;
-    for (const char* group : {"group-0", "group-1"})
-        CHECK(checkpoint::generations(files, folder.path() / group, why) ==
+    for (const int group : {0, 1})
+        CHECK(checkpoint::generations(files, models_of(folder, group), why) ==
               std::vector<std::int64_t>{20, 15});
+}
+
+TEST_CASE("published models and checkpoints in one folder leave each other alone") {
+    const scratch_folder folder("codistillation_one_folder");
+    const auto strategy = taught_in(folder, {.every = 5}, 0.0);
+    std::vector<std::vector<float>> saved(2), resumed(2);
+    const auto train_to = [&](std::int64_t end, bool resumes, auto& left) {
+        run_in_process(2, [&](auto& transport) {
+            models::mlp model{784, 12, 10};
+            trainer trainer{model, strategy, transport, {.batch_size = 10, .seed = 5}};
+            if (resumes) CHECK(trainer.resume(folder.path()).step == 12);
+            const fit_report report =
+                trainer.fit(examples, steps{end},
+                            checkpoints{folder.path(), {.every_steps = 3, .keep = 2}});
+            CHECK(report.checkpoints_failed == 0);
+            left[static_cast<std::size_t>(transport.rank())].assign(trainer.parameters().begin(),
+                                                                    trainer.parameters().end());
+        });
+    };
+    train_to(12, false, saved);
+    checkpoint::posix_files files;
+    std::error_code why;
+    models::mlp model{784, 12, 10};
+    for (const int group : {0, 1}) {
+        CHECK(checkpoint::generations(files, checkpoint::group_folder(folder.path(), group), why) ==
+              std::vector<std::int64_t>{12, 9});
+        CHECK(checkpoint::generations(files, models_of(folder, group), why) ==
+              std::vector<std::int64_t>{10, 5});
+        const auto found =
+            checkpoint::read_published(files, models_of(folder, group), architecture_of(model));
+        REQUIRE(found);
+        CHECK(found->facts.step == 10);
+        CHECK(found->parameters != saved[static_cast<std::size_t>(group)]);
+    }
+    train_to(12, true, resumed);
+    CHECK(resumed == saved);
 }
 
 TEST_CASE("a group that is a job of its own learns from what is in the folder") {
@@ -183,7 +225,7 @@ TEST_CASE("what a teacher is to be left out for leaves the student as if alone")
     std::vector<float> weights(static_cast<std::size_t>(kind.parameters.size()));
     checkpoint::posix_files files;
     const auto publish = [&] {
-        REQUIRE(checkpoint::publish_model(files, folder.path() / "group-1", kind,
+        REQUIRE(checkpoint::publish_model(files, models_of(folder, 1), kind,
                                           {.step = 3, .architecture = kind.identity()}, weights,
                                           {}) == "");
     };
@@ -210,12 +252,12 @@ TEST_CASE("what a teacher is to be left out for leaves the student as if alone")
     }
     SUBCASE("torn") {
         publish();
-        const auto file = folder.path() / "group-1" / checkpoint::file_name(3);
+        const auto file = models_of(folder, 1) / checkpoint::file_name(3);
         std::filesystem::resize_file(file, std::filesystem::file_size(file) / 2);
         ends(left_out::absent);
     }
     SUBCASE("unreadable") {
-        std::filesystem::create_directories(folder.path() / "group-1" / checkpoint::file_name(3));
+        std::filesystem::create_directories(models_of(folder, 1) / checkpoint::file_name(3));
         ends(left_out::unreadable);
     }
 }
