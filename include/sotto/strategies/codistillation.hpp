@@ -25,7 +25,8 @@ struct codistillation_groups {
     std::int64_t every = 50;   // steps from one exchange of models to the next
     std::int64_t burn_in = 0;  // steps before the first that is taught
     double common = 0.0;       // the part of the data that all groups read; 0: disjoint shards
-    int only = -1;             // the group that this job is, where the others are jobs of their own
+    int only = -1;             // the group that this job is, where the others are jobs of their own;
+                           // -1: all groups are in this job
     lessons_from lessons = lessons_from::all;
     std::uint64_t seed = 0;  // of lessons_from::random; the same for all groups
 
@@ -37,8 +38,9 @@ struct codistillation_groups {
         if (count < 1) refuse("count", count, "at least 1");
         if (every < 1) refuse("every", every, "at least 1");
         if (burn_in < 0) refuse("burn_in", burn_in, "at least 0");
-        if (only >= count)
-            refuse("only", only, "below " + std::to_string(count) + ", the number of groups");
+        if (only < -1 || only >= count)
+            refuse("only", only,
+                   "at least -1 and below " + std::to_string(count) + ", the number of groups");
         if (only < 0 && count > ranks)
             refuse("count", count, "at most " + std::to_string(ranks) + ", the number of ranks");
         if (!(common >= 0.0 && common <= 1.0))
