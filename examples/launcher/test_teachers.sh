@@ -66,6 +66,16 @@ lists 1 "group-0  step 50  loss 0.75  written 0 s ago  2 kept  $one  torn: step 
 group-1  torn: step 1200 is not whole, and none is
 group-10  step 90  loss 0.01235  written 0 s ago  1 kept  $ten  whole" torn
 
+# Whole, and of no use; with a torn one after it.
+cp -R met broken
+"$publish" broken 0 150 0.75 8 inf
+"$publish" broken 0 200 0.5 8
+truncate -s -1 broken/group-0/models/checkpoint-000000000200.safetensors
+"$publish" broken 1 1250 0.5 8 nan
+lists 1 "group-0  step 150  loss 0.75  written 0 s ago  2 kept  $one  torn: step 200 is not whole, this is the newest that is; not finite
+group-1  step 1250  loss 0.5  written 0 s ago  2 kept  $one  not finite
+group-10  step 90  loss 0.01235  written 0 s ago  1 kept  $ten  whole" broken
+
 # Others than they should be: of another architecture, without a model, no model, no file.
 cp -R met other
 "$publish" other 1 1300 0.5 9

@@ -12,7 +12,6 @@
 #include <string>
 #include <string_view>
 #include <system_error>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -29,6 +28,7 @@
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/layout.hpp"
+#include "sotto/kernels/reductions.hpp"
 
 namespace sotto::checkpoint {
 
@@ -184,6 +184,20 @@ published_facts facts_of(const file_reader<Files>& file) {
     return facts;
 }
 
+/// Whether all floats of a file are numbers.
+template <file_system Files>
+bool is_finite(file_reader<Files>& file) {
+    std::vector<float> values;
+    const auto& tensors = file.header().tensors;
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+        if (tensors[i].type != dtype::f32) continue;
+        values.resize(static_cast<std::size_t>(tensors[i].size_bytes()) / sizeof(float));
+        file.read(i, std::as_writable_bytes(std::span(values)));
+        if (kernels::first_non_finite(values) >= 0) return false;
+    }
+    return true;
+}
+
 /// What use(file) makes of the newest file of a folder that is whole and newer than step `after`;
 /// nothing where there is none. Newer ones that are not whole are added to `torn`; one that is
 /// removed meanwhile has a newer one beside it.
@@ -253,26 +267,30 @@ std::optional<published_model> read_published(Files& files, const std::filesyste
     });
 }
 
-/// What is known of the models in a folder without any memory for their weights.
+/// What is known of the models in a folder, without keeping their weights.
 struct published_survey {
     std::optional<published_facts> newest{};  // of the newest whole one
+    bool is_finite = true;                    // all that it consists of
     std::int64_t bytes = 0;                   // of its file
     std::int64_t kept = 0;                    // models, whole or not
     std::vector<refused_file> torn{};         // those newer than it, which are not whole
 };
 
 /// Looks at a folder of published models, of whatever architecture.
-///   cost    the newest whole file is read once, to be checked, and so are those that are torn
+///   cost    the newest whole file is read twice, once to be checked, and those that are torn once;
+///           memory for the largest tensor
 ///   errors  mismatch: it is no published model; io_failure: the system would not list, open or
 ///           read
 template <file_system Files>
 published_survey survey_published(Files& files, const std::filesystem::path& folder) {
-    published_survey found;
-    const auto newest =
-        detail::use_newest(files, folder, -1, found.torn, [](file_reader<Files>& file) {
-            return std::pair(detail::facts_of(file), file.bytes_read());
-        });
-    if (newest) std::tie(found.newest, found.bytes) = *newest;
+    std::vector<refused_file> torn;
+    const auto newest = detail::use_newest(files, folder, -1, torn, [](file_reader<Files>& file) {
+        return published_survey{.newest = detail::facts_of(file),
+                                .is_finite = detail::is_finite(file),
+                                .bytes = file.bytes_read()};
+    });
+    published_survey found = newest.value_or(published_survey{});
+    found.torn = std::move(torn);
     std::error_code why;
     found.kept = std::ssize(generations(files, folder, why));
     return found;

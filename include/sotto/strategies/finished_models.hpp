@@ -25,7 +25,7 @@ namespace sotto {
 ///   math    the teachers are the newest whole models in FOLDER/group-0/models to
 ///           FOLDER/group-(count - 1)/models when the first step is taught, and stay as they are,
 ///           whatever comes into the folder
-///   cost    each is read three times, once when it is bound
+///   cost    each is read four times, twice when it is bound
 ///   errors  invalid_option, when it is bound: there is no whole model for each of them; in the
 ///           first step that is taught: one is no model of the student's kind. Among groups that
 ///           learn together such a teacher is left out and may come later; here it is a mistake
