@@ -25,7 +25,7 @@ struct codistillation_groups {
     std::int64_t every = 50;   // steps from one exchange of models to the next
     std::int64_t burn_in = 0;  // steps before the first that is taught
     double common = 0.0;       // the part of the data that all groups read; 0: disjoint shards
-    int only = -1;             // the group that is this job, others being jobs too; -1: all are
+    int only = -1;             // the group that this job is alone; -1: it is all of them
     lessons_from lessons = lessons_from::all;
     std::uint64_t seed = 0;  // of lessons_from::random; the same for all groups
 

@@ -93,6 +93,8 @@ public:
                 standing.why = left_out::not_finite;
             else if (rules_.age_max > 0 && student - standing.step > rules_.age_max)
                 standing.why = left_out::too_old;
+            else if (rules_.age_max > 0 && standing.step - student > rules_.age_max)
+                standing.why = left_out::too_far_ahead;
             if (standing.why != left_out::no) continue;
             held.loss.forget();
             listened_.push_back(i);

@@ -17,13 +17,15 @@ enum class left_out {
     other_architecture,  // it is no model of this kind
     not_finite,          // a weight is infinite or no number
     too_old,             // it was published too many steps ago
+    too_far_ahead,       // or it has been trained for too many steps more than its student
     worse,               // it knows the labels worse than its student does, by more than the margin
     not_its_turn         // another one teaches in this interval
 };
 
 inline const char* name_of(left_out why) noexcept {
-    constexpr const char* names[] = {"listened to", "absent",  "unreadable", "other architecture",
-                                     "not finite",  "too old", "worse",  "not its turn"};
+    constexpr const char* names[] = {
+        "listened to", "absent",        "unreadable", "other architecture", "not finite",
+        "too old",     "too far ahead", "worse",      "not its turn"};
     return names[static_cast<int>(why)];
 }
 
@@ -31,8 +33,11 @@ inline const char* name_of(left_out why) noexcept {
 /// after it. A teacher has not learnt from its student's data, so its loss there is compared with
 /// the student's on data that it has not learnt from: the teacher's, as its group tells.
 struct teacher_rules {
-    /// Steps of the student since those of the teacher's model; 0: any; -1: 20 times the steps from
-    /// one exchange to the next, and any of teachers that have finished.
+    /// Steps of the student since those of the teacher's model, or by which this one is ahead; 0:
+    /// any; -1: 20 times the steps from one exchange to the next, and any of teachers that have
+    /// finished. So who begins does not hear what an earlier training left at its end. A group that
+    /// begins anew, or goes on from a checkpoint, hears the others and is heard by them where it is
+    /// no further behind than this.
     std::int64_t age_max = -1;
     double margin = 1.0;  // of label loss, by which a teacher may be worse than its student
 

@@ -27,10 +27,10 @@ struct publish_options {
 };
 
 /// Publishes the model that a trainer holds for others to learn from, in FOLDER/group-GROUP/models:
-/// a teacher for finished_models or, while others train, for checkpoint_exchange. It is what
-/// evaluate measures: the mean of ranks' parameters, where these differ, and of their models'
-/// buffers. Ranks that learn in step all call it, and the first writes; of another strategy one
-/// rank calls it.
+/// a teacher for finished_models or, while others train, for checkpoint_exchange, where
+/// teacher_rules::age_max counts its steps. It is what evaluate measures: the mean of ranks'
+/// parameters, where these differ, and of their models' buffers. Ranks that learn in step all call
+/// it, and the first writes; of another strategy one rank calls it.
 ///   wire    as checkpoint::publish_model
 ///   cost    the others wait while the first one writes, for no longer than the transport's timeout
 ///   errors  the same on all ranks: io_failure, the file could not be written: what was there still

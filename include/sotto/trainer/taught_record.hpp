@@ -18,8 +18,8 @@ namespace sotto {
 
 /// All reasons to leave a teacher out whose turn it is.
 inline constexpr std::array reasons_to_leave_out{
-    left_out::absent,     left_out::unreadable, left_out::other_architecture,
-    left_out::not_finite, left_out::too_old,    left_out::worse};
+    left_out::absent,  left_out::unreadable,    left_out::other_architecture, left_out::not_finite,
+    left_out::too_old, left_out::too_far_ahead, left_out::worse};
 
 /// Steps in a row for which a teacher was left out.
 struct left_out_steps {

@@ -75,6 +75,23 @@ TEST_CASE("a teacher whose model is too old, or has no finite weights, is left o
     }
 }
 
+TEST_CASE("a model that is further ahead of the student than others may be behind is left out") {
+    teacher_desk desk({0}, {.age_max = 100});
+    desk.renew(0, finds(1450));
+    desk.begin_interval(50, everybody);
+    CHECK(standing_of(desk) == left_out::too_far_ahead);
+    CHECK(desk.views().empty());
+    desk.begin_interval(1349, everybody);
+    CHECK(standing_of(desk) == left_out::too_far_ahead);
+    desk.begin_interval(1350, everybody);
+    CHECK(standing_of(desk) == left_out::no);
+    CHECK(desk.oldest(1350) == -100);
+    teacher_desk of_any({0}, {.age_max = 0});
+    of_any.renew(0, finds(1450));
+    of_any.begin_interval(50, everybody);
+    CHECK(standing_of(of_any) == left_out::no);
+}
+
 TEST_CASE("what cannot be used leaves a teacher out until there is something else") {
     teacher_desk desk({0}, {});
     desk.renew(0, finds(40));
