@@ -40,7 +40,8 @@ public:
     bool syncs = true;                       // false: a disk that lies about it
     std::int64_t looks = 0;                  // calls that change nothing, so far
     std::int64_t look_fails_at = never;      // this one of them fails, counted from 0
-    bool locked = false;
+    std::map<int, std::filesystem::path> locked;  // by which lock
+    int locks = 0;                                // so far
 
     entries names;
 
@@ -191,13 +192,16 @@ public:
         for (const auto& entry : disk_->names) all.push_back(entry.first);
         return all;
     }
-    int lock(const std::filesystem::path&, std::error_code& why) {
+    int lock(const std::filesystem::path& path, std::error_code& why) {
         why.clear();
-        if (std::exchange(disk_->locked, true))
-            why = std::make_error_code(std::errc::resource_unavailable_try_again);
-        return 0;
+        for (const auto& [lock, folder] : disk_->locked)
+            if (folder == path)
+                why = std::make_error_code(std::errc::resource_unavailable_try_again);
+        if (why) return -1;
+        disk_->locked.emplace(++disk_->locks, path);
+        return disk_->locks;
     }
-    void unlock(int) noexcept { disk_->locked = false; }
+    void unlock(int lock) noexcept { disk_->locked.erase(lock); }
 
 private:
     static std::string name(const std::filesystem::path& path) { return path.filename().string(); }

@@ -295,7 +295,10 @@ private:
 
     template <class Model>
     void exchange_models(task<Model>& job, std::span<const float> parameters) {
-        if (kind_.parameters.size() == 0) kind_ = architecture_of(job.model);
+        if (kind_.parameters.size() == 0) {
+            if (publishes()) exchanging::open(*exchange_, job.step);
+            kind_ = architecture_of(job.model);
+        }
         if (exchange_) exchanging::listen(*exchange_, kind_);
         if (!is_due(job.step)) return;
         const std::int64_t interval = job.step / options_.groups.every;

@@ -224,9 +224,9 @@ TEST_CASE("what a teacher is to be left out for leaves the student as if alone")
     checkpoint::architecture kind = architecture_of(model);
     std::vector<float> weights(static_cast<std::size_t>(kind.parameters.size()));
     checkpoint::posix_files files;
-    const auto publish = [&] {
+    const auto publish = [&](std::int64_t step = 3) {
         REQUIRE(checkpoint::publish_model(files, models_of(folder, 1), kind,
-                                          {.step = 3, .architecture = kind.identity()}, weights,
+                                          {.step = step, .architecture = kind.identity()}, weights,
                                           {}) == "");
     };
     const auto ends = [&](left_out why) {
@@ -238,6 +238,11 @@ TEST_CASE("what a teacher is to be left out for leaves the student as if alone")
         weights[7] = std::nanf("");
         publish();
         ends(left_out::not_finite);
+    }
+    SUBCASE("left by an earlier training, whose group has not begun yet") {
+        model.initialise(weights, random_stream{1});
+        publish(1450);
+        ends(left_out::too_far_ahead);
     }
     SUBCASE("worse") {
         model.initialise(weights, random_stream{1});
@@ -260,6 +265,50 @@ TEST_CASE("what a teacher is to be left out for leaves the student as if alone")
         std::filesystem::create_directories(models_of(folder, 1) / checkpoint::file_name(3));
         ends(left_out::unreadable);
     }
+}
+
+TEST_CASE("a group that begins anew removes its own earlier models, one that goes on does not") {
+    const scratch_folder folder("codistillation_anew"), saved("codistillation_anew_saved");
+    const auto strategy = taught_in(folder, {.every = 5, .only = 1}, 0.0);
+    checkpoint::posix_files files;
+    std::error_code why;
+    const auto left = [&] { return checkpoint::generations(files, models_of(folder, 1), why); };
+    using steps_left = std::vector<std::int64_t>;
+    const auto go_on = [&](std::int64_t end) {
+        run_in_process(2, [&](auto& transport) {
+            models::mlp model{784, 12, 10};
+            trainer trainer{model, strategy, transport, {.batch_size = 10, .seed = 5}};
+            trainer.resume_if_there(saved.path());
+            trainer.fit(examples, steps{end}, checkpoints{saved.path()});
+        });
+    };
+    go_on(12);
+    CHECK(left() == steps_left{10, 5});
+    go_on(14);
+    CHECK(left() == steps_left{10, 5});
+    train(2, strategy, 4);
+    CHECK(left().empty());
+}
+
+TEST_CASE("two jobs of one group are refused by the second") {
+    const scratch_folder folder("codistillation_twice");
+    const auto first = taught_in(folder, {.every = 5, .only = 1}, 0.0);
+    auto other = first;
+    other.groups.only = 0;
+    run_in_process(1, [&](auto& transport) {
+        models::mlp model{784, 12, 10};
+        trainer trainer{model, first, transport, {.batch_size = 10}};
+        trainer.fit(examples, steps{1});
+        CHECK_THROWS_WITH_AS(
+            train(1, first, 1),
+            ("checkpoint_exchange: group 1 in '" + folder.path().string() +
+             "': another process publishes its models; expected one writer a group")
+                .c_str(),
+            io_failure);
+        train(1, other, 1);
+        trainer.fit(examples, steps{1});
+    });
+    train(1, first, 1);
 }
 
 TEST_CASE("groups that cannot be are refused by name") {
