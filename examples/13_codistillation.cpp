@@ -324,7 +324,9 @@ int main(int argc, char** argv) {
     app.add_option("--batch-size", s.training.batch_size, "Of one worker")
         ->check(examples::number_from(1, 1e6));
     app.add_option("--steps", s.steps, "Of each group")->check(examples::at_least_one);
-    app.add_option("--seed", s.training.seed, "Of starting values and the order of data");
+    app.add_option("--seed", s.training.seed,
+                   "Of starting values, of the order of data and of who reads which: the same in "
+                   "all jobs that meet in a folder");
     app.add_option("--compare", s.compare, "First the same without teachers");
     app.add_option("--log", s.log, "JSON lines, a file for each group and rank");
     app.add_option("--report", s.report, "The HTML file to write");

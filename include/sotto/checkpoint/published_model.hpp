@@ -68,14 +68,15 @@ struct published_facts {
     std::string group{};      // who they are
     digest architecture{};
     std::vector<judgement> judged{};  // of those whose models it has seen
+    std::string deal{};  // how data were dealt to groups, as data::deal_of says; not known: empty
 };
 
 /// A model as it was at some step, for others to read: all of its function and nothing of how it is
 /// trained. Beside it in the folder are its predecessors, of which all but the newest `keep` go.
 ///   wire    a safetensors file as file_writer writes it: parameters/NAME, then buffers/rank0/NAME;
 ///           metadata format = sotto.model, format.version = 1, step, label_loss, group,
-///           architecture, judged if there is any ("GROUP:LOSS ..."), digests. It appears whole or
-///           not at all
+///           architecture, judged if there is any ("GROUP:LOSS ..."), deal if it is known, digests.
+///           It appears whole or not at all
 ///   cost    the model once, synced; nothing is read
 ///   errors  the answer says what failed, and is empty where nothing did; what was there still is
 template <file_system Files>
@@ -110,6 +111,7 @@ std::string publish_model(Files& files, const std::filesystem::path& folder,
     plan.note("group", facts.group);
     plan.note("architecture", hex(facts.architecture));
     if (!judged.empty()) plan.note("judged", judged);
+    if (!facts.deal.empty()) plan.note("deal", facts.deal);
     plan.add("parameters", of_parameters, sotto::detail::digest_of(of_parameters));
     plan.add(buffers_section(0), of_buffers, sotto::detail::digest_of(of_buffers));
     file_writer<Files> file(files, folder, facts.step, keep);
@@ -172,6 +174,7 @@ published_facts facts_of(const file_reader<Files>& file) {
     if (!read_number(header.metadata_named("label_loss"), facts.label_loss))
         refuse("label_loss", "a number");
     if (const std::string* group = header.metadata_named("group")) facts.group = *group;
+    if (const std::string* deal = header.metadata_named("deal")) facts.deal = *deal;
     if (const std::string* text = header.metadata_named("judged")) {
         const auto judged = read_judgements(*text);
         if (!judged) refuse("judged", "groups and losses as 0:1.5 2:1.25");

@@ -65,7 +65,9 @@ struct codistillation_groups {
 ///           have other teachers, finished_models those of an earlier training
 ///   shape   ranks 0..N-1 form `count` groups of neighbours, as equal as can be; each reads a shard
 ///           of the data of its own but for the part in common, starts from parameters of its own,
-///           shuffles by itself, and has its own steps, evaluations and checkpoints
+///           shuffles by itself, and has its own steps, evaluations and checkpoints. Groups that
+///           are jobs of their own have the same data, count, common and seed of the trainer, by
+///           which shards are dealt: who says otherwise is left out
 ///   wire    inside a group what its strategy sends, and every `every` steps a new teacher's model
 ///           once to each rank, where ranks are in step; between groups a model for each student
 ///           every `every` steps

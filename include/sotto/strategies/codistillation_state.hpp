@@ -79,6 +79,10 @@ public:
         if constexpr (of_predictions) return {};
         return {groups_.own, groups_.count, options_.groups.common};
     }
+    void deal(std::string how) {
+        if (!exchanging::teachers_have_finished<exchange_options>) desk_.expect(how);
+        deal_ = std::move(how);
+    }
     /// Who talks of batches has the same.
     std::int64_t order_group() const noexcept { return of_predictions ? 0 : start_group(); }
 
@@ -310,7 +314,8 @@ private:
                                 .label_loss = desk_.student(),
                                 .group = std::to_string(groups_.own),
                                 .architecture = kind_.identity(),
-                                .judged = desk_.judged()},
+                                .judged = desk_.judged(),
+                                .deal = deal_},
                                parameters, buffers, plan_.students(interval));
         if (job.step >= options_.groups.burn_in) {
             look();
@@ -395,6 +400,7 @@ private:
     detail::teacher_desk desk_;
     std::optional<exchange_type> exchange_;  // of who speaks for the group
     checkpoint::architecture kind_;
+    std::string deal_;  // of the data
     detail::lesson_memory memory_;
     std::int64_t looks_ = 0, ends_ = 0;
     // Of an exchange of predictions: the interval, and who teaches and learns in it.

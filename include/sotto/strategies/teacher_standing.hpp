@@ -15,6 +15,7 @@ enum class left_out {
     absent,              // there is nothing of it yet
     unreadable,          // what there is cannot be read
     other_architecture,  // it is no model of this kind
+    other_deal,          // data are dealt to it otherwise: it may have learnt from its student's
     not_finite,          // a weight is infinite or no number
     too_old,             // it was published too many steps ago
     too_far_ahead,       // or it has been trained for too many steps more than its student
@@ -24,8 +25,8 @@ enum class left_out {
 
 inline const char* name_of(left_out why) noexcept {
     constexpr const char* names[] = {
-        "listened to", "absent",        "unreadable", "other architecture", "not finite",
-        "too old",     "too far ahead", "worse",      "not its turn"};
+        "listened to", "absent",  "unreadable",    "other architecture", "data dealt otherwise",
+        "not finite",  "too old", "too far ahead", "worse",              "not its turn"};
     return names[static_cast<int>(why)];
 }
 
@@ -91,7 +92,7 @@ struct teacher_standing {
     int group = 0;
     std::int64_t step = -1;  // of the model that is there; -1: none
     left_out why = left_out::absent;
-    std::string details{};                                         // of what cannot be read
+    std::string details{};                                         // of what cannot be used
     double label_loss = std::numeric_limits<double>::quiet_NaN();  // lately, on this rank's data
 };
 

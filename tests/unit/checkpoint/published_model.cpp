@@ -93,6 +93,16 @@ TEST_CASE("how others do on the publisher's data is told with it") {
         CHECK_FALSE(checkpoint::detail::read_judgements(text));
 }
 
+TEST_CASE("how data were dealt to the publisher is told where it is known") {
+    memory_files files;
+    REQUIRE(publish(files, 50) == "");
+    CHECK(read_published(files, "group", small())->facts.deal == "");
+    REQUIRE(publish_model(files, "group", small(),
+                          {.step = 100, .architecture = small().identity(), .deal = "one \"each\""},
+                          values_of(1, 8), values_of(-1, 2)) == "");
+    CHECK(read_published(files, "group", small())->facts.deal == "one \"each\"");
+}
+
 TEST_CASE("losses that are no numbers are known as such") {
     memory_files files;
     REQUIRE(publish(files, 1, small(), std::nan("")) == "");

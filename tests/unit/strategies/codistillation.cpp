@@ -8,6 +8,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sotto/checkpoint/group_folders.hpp"
@@ -86,11 +87,12 @@ struct left {
 };
 
 template <class Strategy>
-std::vector<left> train(int ranks, const Strategy& strategy, std::int64_t count = 24) {
+std::vector<left> train(int ranks, const Strategy& strategy, std::int64_t count = 24,
+                        std::uint64_t seed = 5) {
     std::vector<left> all(static_cast<std::size_t>(ranks));
     run_in_process(ranks, [&](auto& transport) {
         models::mlp model{784, 12, 10};
-        trainer trainer{model, strategy, transport, {.batch_size = 10, .seed = 5}};
+        trainer trainer{model, strategy, transport, {.batch_size = 10, .seed = seed}};
         left& mine = all[static_cast<std::size_t>(transport.rank())];
         mine.report = trainer.fit(examples, steps{count}, [&](const step_report& step) {
             mine.taught.push_back(step.round.taught);
@@ -265,6 +267,30 @@ TEST_CASE("what a teacher is to be left out for leaves the student as if alone")
         std::filesystem::create_directories(models_of(folder, 1) / checkpoint::file_name(3));
         ends(left_out::unreadable);
     }
+}
+
+TEST_CASE("jobs whose data overlap, as their seeds or groups differ, do not teach each other") {
+    const auto why = [](codistillation_groups first, codistillation_groups second,
+                        std::uint64_t seed) {
+        const scratch_folder folder("codistillation_deal");
+        first.every = second.every = 5;
+        first.only = 0;
+        second.only = 1;
+        train(1, taught_in(folder, first), 12);
+        const auto after = train(1, taught_in(folder, second), 12, seed);
+        const auto& teacher = after[0].teachers[0];
+        CHECK(after[0].taught.back().teachers == (teacher.why == left_out::no));
+        return std::pair(teacher.why, teacher.details);
+    };
+    const std::pair heard(left_out::no, std::string());
+    CHECK(why({}, {}, 5) == heard);
+    CHECK(why({}, {}, 6) ==
+          std::pair(left_out::other_deal,
+                    std::string("'240 to 2 shards, 0 in common, by seed 5'; expected '240 to 2 "
+                                "shards, 0 in common, by seed 6'")));
+    CHECK(why({}, {.count = 3}, 5).first == left_out::other_deal);
+    CHECK(why({}, {.common = 0.5}, 5).first == left_out::other_deal);
+    CHECK(why({.common = 1.0}, {.common = 1.0}, 6) == heard);
 }
 
 TEST_CASE("a group that begins anew removes its own earlier models, one that goes on does not") {

@@ -115,6 +115,31 @@ TEST_CASE("what cannot be used leaves a teacher out until there is something els
     CHECK(desk.standings()[0].details == "");
 }
 
+TEST_CASE("a teacher to whom data are dealt otherwise is left out, one who does not say is not") {
+    teacher_desk desk({0}, {});
+    desk.expect("odd ones");
+    const auto dealt = [](std::int64_t step, std::string deal) {
+        return [=](int, std::int64_t) {
+            published_model found = model_of(step);
+            found.facts.deal = deal;
+            return std::optional(found);
+        };
+    };
+    const auto why = [&](std::int64_t step, const std::string& deal) {
+        desk.renew(0, dealt(step, deal));
+        desk.begin_interval(step, everybody);
+        return standing_of(desk);
+    };
+    CHECK(why(50, "even ones") == left_out::other_deal);
+    CHECK(desk.standings()[0].details == "'even ones'; expected 'odd ones'");
+    CHECK(desk.views().empty());
+    CHECK(why(50, "odd ones") == left_out::no);
+    CHECK(desk.standings()[0].details == "");
+    CHECK(why(100, "") == left_out::no);
+    desk.expect("");
+    CHECK(why(150, "even ones") == left_out::no);
+}
+
 TEST_CASE("a teacher that is worse than its student by the margin is not heard in the interval") {
     teacher_desk desk({0, 1}, {.margin = 0.5});
     for (const std::size_t i : {0u, 1u}) desk.renew(i, finds(40));
