@@ -118,6 +118,7 @@ public:
     struct state {
         std::function<void(std::size_t)> begin;
         std::function<void(std::int64_t)> open;
+        std::function<bool(const kind&, int, std::int64_t)> ready;
         std::function<void(const kind&)> listen;
         std::function<void(const kind&, const facts&, floats, floats, std::span<const int>)>
             publish;
@@ -137,6 +138,7 @@ public:
               return state{
                   [by](std::size_t buffers) { sotto::exchanging::begin(*by, buffers); },
                   [by](std::int64_t step) { sotto::exchanging::open(*by, step); },
+                  [by](auto&&... all) { return sotto::exchanging::is_ready(*by, all...); },
                   [by](const kind& of_models) { sotto::exchanging::listen(*by, of_models); },
                   [by](auto&&... all) { by->publish(all...); },
                   [by](auto&&... all) { return by->look(all...); },

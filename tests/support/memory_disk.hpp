@@ -32,14 +32,14 @@ public:
 
     static constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
 
-    std::int64_t calls = 0;                  // that change something, so far
-    std::int64_t fails_at = never;           // this call fails, counted from 0
-    int failure = EIO;                       // by this errno
-    bool short_writes = false;               // a write takes half of what it is given
-    std::int64_t power_fails_after = never;  // so many calls take effect, all later ones fail
-    bool syncs = true;                       // false: a disk that lies about it
-    std::int64_t looks = 0;                  // calls that change nothing, so far
-    std::int64_t look_fails_at = never;      // this one of them fails, counted from 0
+    std::int64_t calls = 0;                       // that change something, so far
+    std::int64_t fails_at = never;                // this call fails, counted from 0
+    int failure = EIO;                            // by this errno
+    bool short_writes = false;                    // a write takes half of what it is given
+    std::int64_t power_fails_after = never;       // so many calls take effect, all later ones fail
+    bool syncs = true;                            // false: a disk that lies about it
+    std::int64_t looks = 0;                       // calls that change nothing, so far
+    std::int64_t look_fails_at = never;           // this one of them fails, counted from 0
     std::map<int, std::filesystem::path> locked;  // by which lock
     int locks = 0;                                // so far
 

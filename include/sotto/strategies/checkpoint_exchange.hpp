@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <future>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -33,8 +34,10 @@ namespace sotto {
 ///   wire    FOLDER/group-G/models/checkpoint-STEP.safetensors, as checkpoint::publish_model. One
 ///           rank of each group writes; the newest `keep` are kept. A trainer's checkpoints may
 ///           be in the same FOLDER
-///   cost    writing is in the background: of a model that is to be published while the one before
-///           is still being written, nothing comes. Memory for one model more
+///   cost    writing and reading are in the background: of a model that is to be published while
+///           the one before is still being written, nothing comes; one of others is heard once it
+///           is read, some rounds after it was looked for. Memory for one model more, and while
+///           they are read for one a teacher
 ///   errors  io_failure, in the first round, before anything is trained, on the rank that writes:
 ///           another process writes for the same group, or the folder cannot be used
 ///   source  Anil et al. 2018, arXiv:1804.03235
@@ -42,7 +45,7 @@ template <checkpoint::file_system Files = checkpoint::posix_files>
 struct checkpoint_exchange {
     std::filesystem::path folder{};
     std::int64_t keep = 2;
-    bool in_background = true;  // else publishing waits for the disk
+    bool in_background = true;  // else training waits for the disk
     Files files{};
 
     static constexpr bool by_each_rank = true;
@@ -116,8 +119,22 @@ private:
             if (!options_.in_background) is_idle();
         }
 
+        /// Whether what a group has published after a step has been read; else it is being read.
+        bool ready(const checkpoint::architecture& kind, int group, std::int64_t after) {
+            if (!options_.in_background) return true;
+            auto& reading = reading_[group];
+            if (!reading.valid())
+                reading = std::async(
+                    std::launch::async, [files = options_.files, folder = options_.folder_of(group),
+                                         kind, after]() mutable {
+                        return checkpoint::read_published(files, folder, kind, after);
+                    });
+            return has_ended(reading);
+        }
+
         std::optional<checkpoint::published_model> look(const checkpoint::architecture& kind,
                                                         int group, std::int64_t after) {
+            if (auto& reading = reading_[group]; reading.valid()) return reading.get();
             return checkpoint::read_published(options_.files, options_.folder_of(group), kind,
                                               after);
         }
@@ -129,16 +146,22 @@ private:
     private:
         bool is_idle() {
             if (!under_way_.valid()) return true;
-            if (under_way_.wait_for(std::chrono::seconds(0)) == std::future_status::timeout)
-                return false;
+            if (!has_ended(under_way_)) return false;
             problem_ = under_way_.get();
             return true;
+        }
+
+        /// Or begins when it is asked for.
+        static bool has_ended(const auto& work) {
+            return work.wait_for(std::chrono::seconds(0)) != std::future_status::timeout;
         }
 
         checkpoint_exchange options_;
         model_groups groups_;
         std::optional<checkpoint::folder_lock<Files>> lock_;  // of who writes
-        std::future<std::string> under_way_;  // waited for when this ends
+        // Waited for when this ends.
+        std::future<std::string> under_way_;
+        std::map<int, std::future<std::optional<checkpoint::published_model>>> reading_;  // groups'
         std::string problem_;
         std::int64_t skipped_ = 0;
     };

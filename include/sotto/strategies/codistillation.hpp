@@ -69,7 +69,8 @@ struct codistillation_groups {
 ///           are jobs of their own have the same data, count, common and seed of the trainer, by
 ///           which shards are dealt: who says otherwise is left out
 ///   wire    inside a group what its strategy sends, and every `every` steps a new teacher's model
-///           once to each rank, where ranks are in step; between groups a model for each student
+///           once to each rank, where ranks are in step, and 1 KiB a teacher in each round in which
+///           one is still being read; between groups a model for each student
 ///           every `every` steps
 ///   cost    a pass forward a step and teacher; memory of a model for each, and for one more
 ///   errors  invalid_option, when it is bound: options that cannot be. A teacher that is missing,

@@ -24,9 +24,16 @@ enum class left_out {
 };
 
 inline const char* name_of(left_out why) noexcept {
-    constexpr const char* names[] = {
-        "listened to", "absent",  "unreadable",    "other architecture", "data dealt otherwise",
-        "not finite",  "too old", "too far ahead", "worse",              "not its turn"};
+    constexpr const char* names[] = {"listened to",
+                                     "absent",
+                                     "unreadable",
+                                     "other architecture",
+                                     "data dealt otherwise",
+                                     "not finite",
+                                     "too old",
+                                     "too far ahead",
+                                     "worse",
+                                     "not its turn"};
     return names[static_cast<int>(why)];
 }
 

@@ -10,6 +10,7 @@
 #include <mutex>
 #include <string>
 #include <system_error>
+#include <thread>
 #include <vector>
 
 #include "sotto/checkpoint/file_system.hpp"
@@ -60,7 +61,7 @@ steps_left left_in(const std::filesystem::path& folder, int group = 0) {
     return checkpoint::generations(files, checkpoint::models_folder(folder, group), why);
 }
 
-/// The system's files, of which none is made before the gate is open.
+/// The system's files, of which none is made or opened before the gate is open.
 class gated_files : public checkpoint::posix_files {
 public:
     void open_gate() const {
@@ -70,12 +71,20 @@ public:
     }
 
     int create(const std::filesystem::path& path, std::error_code& why) {
-        std::unique_lock held(gate_->mutex);
-        gate_->opened.wait(held, [&] { return gate_->is_open; });
+        wait();
         return posix_files::create(path, why);
+    }
+    int open(const std::filesystem::path& path, std::error_code& why) {
+        wait();
+        return posix_files::open(path, why);
     }
 
 private:
+    void wait() const {
+        std::unique_lock held(gate_->mutex);
+        gate_->opened.wait(held, [&] { return gate_->is_open; });
+    }
+
     struct gate {
         std::mutex mutex;
         std::condition_variable opened;
@@ -131,6 +140,45 @@ TEST_CASE("of models that come while one is written nothing is, and they are cou
         files.open_gate();
     });
     CHECK(left_in(folder.path()) == steps_left{50});
+}
+
+TEST_CASE("what others published is read in the background: nobody waits for it") {
+    const scratch_folder folder("exchange_read");
+    checkpoint::posix_files files;
+    const auto write = [&](std::int64_t step, const checkpoint::architecture& of) {
+        const std::vector<float> weights(3, static_cast<float>(step)), mean{0.5f};
+        REQUIRE(checkpoint::publish_model(files, checkpoint::models_folder(folder.path(), 1), of,
+                                          {.step = step, .architecture = of.identity()}, weights,
+                                          mean) == "");
+    };
+    write(50, kind);
+    const gated_files gate;
+    in_a_world([&](auto bind) {
+        auto state = bind(checkpoint_exchange<gated_files>{.folder = folder.path(), .files = gate});
+        const auto read = [&](std::int64_t after) {
+            while (!state.ready(kind, 1, after)) std::this_thread::yield();
+            return state.look(kind, 1, after);
+        };
+        for (int round = 0; round < 3; ++round) CHECK_FALSE(state.ready(kind, 1, -1));
+        gate.open_gate();
+        const auto found = read(-1);
+        REQUIRE(found);
+        CHECK(found->facts.step == 50);
+        CHECK(found->parameters == std::vector<float>(3, 50.0f));
+        CHECK_FALSE(read(50));
+        write(100, kind);
+        CHECK(read(50)->facts.step == 100);
+        checkpoint::architecture other = kind;
+        other.description = "another's";
+        write(150, other);
+        CHECK_THROWS_AS(read(100), mismatch);
+        write(200, kind);
+        CHECK(read(100)->facts.step == 200);
+        auto in_front =
+            bind(checkpoint_exchange<>{.folder = folder.path(), .in_background = false});
+        CHECK(in_front.ready(kind, 1, -1));  // a look reads it
+        CHECK(in_front.look(kind, 1, -1)->facts.step == 200);
+    });
 }
 
 TEST_CASE("why a model was not published is told until one is") {

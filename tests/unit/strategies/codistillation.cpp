@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -112,6 +113,36 @@ auto taught_in(const scratch_folder& folder, codistillation_groups groups, doubl
                           groups, constant_weight{weight}};
 }
 
+/// An exchange whose teachers have a model of step 7, which takes some rounds to read.
+struct slow_exchange {
+    std::vector<int> rounds{};  // of each teacher; -1: it has no model
+
+    struct state {
+        std::vector<int> rounds, asked;
+
+        void publish(const checkpoint::architecture&, const checkpoint::published_facts&,
+                     std::span<const float>, std::span<const float>, std::span<const int>) {}
+        bool ready(const checkpoint::architecture&, int group, std::int64_t) {
+            const auto which = static_cast<std::size_t>(group);
+            return ++asked[which] > rounds[which];
+        }
+        std::optional<checkpoint::published_model> look(const checkpoint::architecture& kind,
+                                                        int group, std::int64_t after) {
+            const auto which = static_cast<std::size_t>(group);
+            CHECK(std::exchange(asked[which], 0) > rounds[which]);
+            if (rounds[which] < 0 || after == 7) return std::nullopt;
+            checkpoint::published_model found;
+            found.facts.step = 7;
+            found.parameters.resize(static_cast<std::size_t>(kind.parameters.size()), 0.01f);
+            return found;
+        }
+        std::string problem() const { return {}; }
+    };
+
+    auto bind(const auto&) const { return state{rounds, std::vector<int>(rounds.size())}; }
+    void describe(auto&&) const {}
+};
+
 }  // namespace
 
 TEST_CASE("with weight 0, or in the burn-in, groups train as if alone, to the last bit") {
@@ -176,9 +207,8 @@ TEST_CASE("published models and checkpoints in one folder leave each other alone
             models::mlp model{784, 12, 10};
             trainer trainer{model, strategy, transport, {.batch_size = 10, .seed = 5}};
             if (resumes) CHECK(trainer.resume(folder.path()).step == 12);
-            const fit_report report =
-                trainer.fit(examples, steps{end},
-                            checkpoints{folder.path(), {.every_steps = 3, .keep = 2}});
+            const fit_report report = trainer.fit(
+                examples, steps{end}, checkpoints{folder.path(), {.every_steps = 3, .keep = 2}});
             CHECK(report.checkpoints_failed == 0);
             left[static_cast<std::size_t>(transport.rank())].assign(trainer.parameters().begin(),
                                                                     trainer.parameters().end());
@@ -267,6 +297,34 @@ TEST_CASE("what a teacher is to be left out for leaves the student as if alone")
         std::filesystem::create_directories(models_of(folder, 1) / checkpoint::file_name(3));
         ends(left_out::unreadable);
     }
+}
+
+TEST_CASE("a model that takes rounds to read is heard by all of its group once it is read") {
+    const auto teachers = [](const std::vector<int>& rounds) {
+        const auto ranks =
+            train(2, codistillation{inner, forward_kl{}, slow_exchange{.rounds = rounds},
+                                    codistillation_groups{.count = 3, .every = 8, .only = 2}});
+        CHECK(ranks[0].parameters == ranks[1].parameters);
+        std::vector<std::int64_t> heard;  // in each step
+        for (std::size_t step = 0; step < 24; ++step) {
+            const taught_report& round = ranks[0].taught[step];
+            CHECK(ranks[1].taught[step].teachers == round.teachers);
+            CHECK(ranks[1].taught[step].age == round.age);
+            heard.push_back(round.teachers);
+            if (round.teachers > 0) CHECK(round.age == static_cast<std::int64_t>(step) - 7);
+        }
+        return heard;
+    };
+    const auto from = [](std::size_t one, std::size_t two) {
+        std::vector<std::int64_t> heard(24);
+        for (std::size_t step = 0; step < 24; ++step) heard[step] = (step >= one) + (step >= two);
+        return heard;
+    };
+    CHECK(teachers({0, 0}) == from(8, 8));
+    CHECK(teachers({3, 0}) == from(11, 8));
+    CHECK(teachers({3, 5}) == from(11, 13));
+    CHECK(teachers({10, -1}) == from(18, 24));  // still being read when the next is due
+    CHECK(teachers({99, 99}) == from(24, 24));
 }
 
 TEST_CASE("jobs whose data overlap, as their seeds or groups differ, do not teach each other") {

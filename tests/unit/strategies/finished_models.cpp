@@ -207,8 +207,7 @@ TEST_CASE("teachers stay as they were, and nothing is published beside them") {
     const auto undisturbed = train(1, taught_by(folder, 1, {.count = 1, .every = 2}), 8);
     checkpoint::posix_files files;
     std::error_code why;
-    CHECK(checkpoint::generations(files, models_of(folder), why) ==
-          std::vector<std::int64_t>{12});
+    CHECK(checkpoint::generations(files, models_of(folder), why) == std::vector<std::int64_t>{12});
     const auto disturbed =
         train(1, taught_by(folder, 1, {.count = 1, .every = 2}), 8, [&](const step_report& step) {
             if (step.step != 3) return;
@@ -259,8 +258,7 @@ TEST_CASE("a teacher brings its running statistics") {
     teach(folder, 0, 1, make());
     checkpoint::posix_files files;
     auto model = make();
-    const auto found =
-        checkpoint::read_published(files, models_of(folder), architecture_of(model));
+    const auto found = checkpoint::read_published(files, models_of(folder), architecture_of(model));
     REQUIRE(found);
     const floats start(model.buffers().begin(), model.buffers().end());
     CHECK(found->buffers.size() == start.size());

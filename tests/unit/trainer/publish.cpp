@@ -46,8 +46,8 @@ auto normed() {
 template <class Model>
 checkpoint::published_model read(Model& model, const scratch_folder& folder, int group) {
     checkpoint::posix_files files;
-    auto found = checkpoint::read_published(
-        files, checkpoint::models_folder(folder.path(), group), architecture_of(model));
+    auto found = checkpoint::read_published(files, checkpoint::models_folder(folder.path(), group),
+                                            architecture_of(model));
     REQUIRE(found);
     return *found;
 }
@@ -65,8 +65,7 @@ TEST_CASE(
             const fit_report report = trainer.fit(examples, steps{4});
             const std::vector<float> own(model.buffers().begin(), model.buffers().end());
             const auto file = publish(trainer, folder.path(), 7, {.label_loss = report.loss});
-            CHECK(file ==
-                  folder.path() / "group-7/models/checkpoint-000000000004.safetensors");
+            CHECK(file == folder.path() / "group-7/models/checkpoint-000000000004.safetensors");
             CHECK(std::ranges::equal(model.buffers(), own));  // its own again
             const evaluation found = trainer.evaluate(examples);
             if (transport.rank() == 0) measured = found;
