@@ -6,6 +6,7 @@ set(sotto_headers
     include/sotto/checkpoint/file_reader.hpp
     include/sotto/checkpoint/file_system.hpp
     include/sotto/checkpoint/file_writer.hpp
+    include/sotto/checkpoint/folder_lock.hpp
     include/sotto/checkpoint/format_header.hpp
     include/sotto/checkpoint/generations.hpp
     include/sotto/checkpoint/group_folders.hpp

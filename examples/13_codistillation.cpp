@@ -117,6 +117,8 @@ public:
 
     struct state {
         std::function<void(std::size_t)> begin;
+        std::function<void(std::int64_t)> open;
+        std::function<bool(const kind&, int, std::int64_t)> ready;
         std::function<void(const kind&)> listen;
         std::function<void(const kind&, const facts&, floats, floats, std::span<const int>)>
             publish;
@@ -135,6 +137,8 @@ public:
               const auto by = std::make_shared<bound>(of.bind(where));
               return state{
                   [by](std::size_t buffers) { sotto::exchanging::begin(*by, buffers); },
+                  [by](std::int64_t step) { sotto::exchanging::open(*by, step); },
+                  [by](auto&&... all) { return sotto::exchanging::is_ready(*by, all...); },
                   [by](const kind& of_models) { sotto::exchanging::listen(*by, of_models); },
                   [by](auto&&... all) { by->publish(all...); },
                   [by](auto&&... all) { return by->look(all...); },
@@ -153,12 +157,12 @@ private:
     std::function<state(const place&)> bind_;
 };
 
-chosen_exchange exchange_of(const settings& s) {
+chosen_exchange exchange_of(const settings& s, const std::string& folder) {
     using namespace sotto;
     if (s.exchange == "transport") return {s.exchange, transport_exchange<>{}};
     if (s.exchange == "fp16") return {s.exchange, transport_exchange{fp16{}}};
     if (s.exchange == "top-k") return {s.exchange, transport_exchange{top_k{.density = s.density}}};
-    return {s.exchange, checkpoint_exchange<>{.folder = s.folder}};
+    return {s.exchange, checkpoint_exchange<>{.folder = folder}};
 }
 
 /// How good a group's model is on digits whose labels are all right.
@@ -183,7 +187,7 @@ outcome train(const settings& s, const auto& strategy, examples::any_transport& 
     return {state.groups().own, state.together().rank() == 0, trainer.evaluate(unseen)};
 }
 
-void run(const settings& s, const auto& inner, const auto& exchange) {
+void run(const settings& s, const auto& inner, auto exchange_in) {
     using namespace sotto;
     const auto digits = data::noisy_labels(data::digits(s.quick ? 1'000 : 6'000, random_stream{1}),
                                            s.noise, random_stream{3});
@@ -191,14 +195,15 @@ void run(const settings& s, const auto& inner, const auto& exchange) {
     const chosen_loss loss = loss_of(s);
     const teacher_rules rules{.age_max = s.age_max, .margin = s.margin};
     examples::with_transport(s.transport, [&](auto& transport) {
-        const auto by = [&](const chosen_weight& weight) {
-            return codistillation{inner, loss, exchange, s.groups, weight, rules};
+        const auto by = [&](const chosen_weight& weight, const std::string& folder) {
+            return codistillation{inner, loss, exchange_in(folder), s.groups, weight, rules};
         };
         std::optional<outcome> alone;
-        if (s.compare)
-            alone = train(s, by({"none", constant_weight{.weight = 0.0}}), transport, digits,
-                          unseen, "");
-        const outcome taught = train(s, by(weight_of(s)), transport, digits, unseen, s.log);
+        if (s.compare)  // where nobody who is taught finds its models
+            alone = train(s, by({"none", constant_weight{.weight = 0.0}}, s.folder + "/alone"),
+                          transport, digits, unseen, "");
+        const outcome taught =
+            train(s, by(weight_of(s), s.folder), transport, digits, unseen, s.log);
         const auto error = [](const outcome& of) { return 100.0 * (1.0 - of.found.accuracy); };
         if (taught.speaks && alone)
             std::printf("group %d: test error %.2f %%, log-loss %.3f; alone %.2f %%, %.3f\n",
@@ -223,14 +228,15 @@ void run(const settings& s, const auto& inner, const auto& exchange) {
 void with_strategy(const settings& s) {
     using namespace sotto;
     const momentum_sgd heavy{.learning_rate = s.rate, .momentum = 0.9};
-    const chosen_exchange exchange = exchange_of(s);
+    const auto exchange = [&](const std::string& folder) { return exchange_of(s, folder); };
     if (s.strategy == "dgc")
         return run(s, all_reduce{sgd{.learning_rate = s.rate}, dgc{.density = s.density}},
                    exchange);
     if (s.strategy == "gossip") return run(s, gossip{heavy, topologies::ring{}}, exchange);
     if (s.strategy == "parameter-server")
         return run(s, parameter_server{sgd{.learning_rate = s.rate}}, exchange);
-    if (s.exchange == "predictions") return run(s, all_reduce{heavy}, prediction_exchange{});
+    if (s.exchange == "predictions")
+        return run(s, all_reduce{heavy}, [](const std::string&) { return prediction_exchange{}; });
     run(s, all_reduce{heavy}, exchange);
 }
 
@@ -320,7 +326,9 @@ int main(int argc, char** argv) {
     app.add_option("--batch-size", s.training.batch_size, "Of one worker")
         ->check(examples::number_from(1, 1e6));
     app.add_option("--steps", s.steps, "Of each group")->check(examples::at_least_one);
-    app.add_option("--seed", s.training.seed, "Of starting values and the order of data");
+    app.add_option("--seed", s.training.seed,
+                   "Of starting values, of the order of data and of who reads which: the same in "
+                   "all jobs that meet in a folder");
     app.add_option("--compare", s.compare, "First the same without teachers");
     app.add_option("--log", s.log, "JSON lines, a file for each group and rank");
     app.add_option("--report", s.report, "The HTML file to write");

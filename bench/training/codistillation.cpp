@@ -239,7 +239,7 @@ nlohmann::json study(const settings& s, auto make_model, const Data& examples, c
                 const outcome teacher = go(alone, seed + 500 * (other + 1));
                 const auto kind = architecture_of(model);
                 const std::string problem = checkpoint::publish_model(
-                    files, checkpoint::group_folder(folder, static_cast<int>(other)), kind,
+                    files, checkpoint::models_folder(folder, static_cast<int>(other)), kind,
                     {.step = s.steps, .architecture = kind.identity()}, teacher.models[0], {});
                 if (!problem.empty()) throw io_failure(problem);
             }

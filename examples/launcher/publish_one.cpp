@@ -1,4 +1,5 @@
-// publish_one FOLDER GROUP STEP LOSS WIDTH: a model of so many zeros, for test_teachers.sh.
+// publish_one FOLDER GROUP STEP LOSS WIDTH [VALUE]: a model of so many zeros, the last of them the
+// value if there is one, for test_teachers.sh.
 
 #include <sotto/checkpoint/file_system.hpp>
 #include <sotto/checkpoint/group_folders.hpp>
@@ -11,20 +12,21 @@
 #include <vector>
 
 int main(int argc, char** argv) {
-    if (argc != 6) return 2;
+    if (argc < 6 || argc > 7) return 2;
     const int group = std::atoi(argv[2]);
     const long width = std::atol(argv[5]);
     sotto::checkpoint::architecture kind;
     kind.parameters.add("weight", {width});
     sotto::checkpoint::posix_files files;
-    const std::vector<float> zeros(static_cast<std::size_t>(width));
+    std::vector<float> values(static_cast<std::size_t>(width));
+    if (argc == 7) values.back() = std::strtof(argv[6], nullptr);
     const std::string problem = sotto::checkpoint::publish_model(
-        files, sotto::checkpoint::group_folder(argv[1], group), kind,
+        files, sotto::checkpoint::models_folder(argv[1], group), kind,
         {.step = std::atol(argv[3]),
          .label_loss = std::atof(argv[4]),
          .group = std::to_string(group),
          .architecture = kind.identity()},
-        zeros, {});
+        values, {});
     std::fputs(problem.c_str(), stderr);
     return problem.empty() ? 0 : 1;
 }

@@ -43,6 +43,7 @@ constexpr const char* usage =
     "  torn: ...     a newer model is not whole: readers take the one before it, if there is one\n"
     "  unreadable: ...\n"
     "  no model\n"
+    "  not finite    a weight is infinite or no number: nobody learns from it\n"
     "  other architecture than group-N, the first in the list that has one\n"
     "\n"
     "The exit status is 0 where all are whole, 1 where something is not or there is no group, and\n"
@@ -88,7 +89,7 @@ struct line {
 
 line look_at(checkpoint::posix_files& files, const std::filesystem::path& folder, int group) {
     line about{.group = group};
-    const auto own = checkpoint::group_folder(folder, group);
+    const auto own = checkpoint::models_folder(folder, group);
     try {
         about.found = checkpoint::survey_published(files, own);
     } catch (const sotto::error& e) {
@@ -109,16 +110,19 @@ line look_at(checkpoint::posix_files& files, const std::filesystem::path& folder
 /// `first` is the group that others are compared with.
 std::string health_of(const line& about, const line* first) {
     if (!about.unreadable.empty()) return "unreadable: " + about.unreadable;
-    const auto& [newest, bytes, kept, torn] = about.found;
+    const auto& [newest, is_finite, bytes, kept, torn] = about.found;
     std::string health;
     if (!torn.empty())
         health = "torn: step " + std::to_string(torn.front().step) + " is not whole, " +
                  (newest ? "this is the newest that is" : "and none is");
     else if (!newest)
         return "no model";
+    const auto add = [&](const std::string& what) {
+        health += (health.empty() ? "" : "; ") + what;
+    };
+    if (!is_finite) add("not finite");
     if (newest && newest->architecture != first->found.newest->architecture)
-        health += (health.empty() ? "" : "; ") +
-                  ("other architecture than group-" + std::to_string(first->group));
+        add("other architecture than group-" + std::to_string(first->group));
     return health.empty() ? "whole" : health;
 }
 

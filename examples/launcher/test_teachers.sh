@@ -47,7 +47,7 @@ cd teachers || exit 1
 mkdir met/group-x met/notes
 one='416 B  architecture ad6c5ae2'
 ten='424 B  architecture ad6c5ae2'
-newest=checkpoint-000000000100.safetensors
+newest=models/checkpoint-000000000100.safetensors
 lists 0 "group-0  step 100  loss 0.5  written 0 s ago  2 kept  $one  whole
 group-1  step 1200  loss unknown  written 0 s ago  1 kept  $one  whole
 group-10  step 90  loss 0.01235  written 0 s ago  1 kept  $ten  whole" met
@@ -61,10 +61,20 @@ esac
 # A newest one that is torn, with one before it and without.
 cp -R met torn
 truncate -s -1 torn/group-0/$newest
-truncate -s 10 torn/group-1/checkpoint-000000001200.safetensors
+truncate -s 10 torn/group-1/models/checkpoint-000000001200.safetensors
 lists 1 "group-0  step 50  loss 0.75  written 0 s ago  2 kept  $one  torn: step 100 is not whole, this is the newest that is
 group-1  torn: step 1200 is not whole, and none is
 group-10  step 90  loss 0.01235  written 0 s ago  1 kept  $ten  whole" torn
+
+# Whole, and of no use; with a torn one after it.
+cp -R met broken
+"$publish" broken 0 150 0.75 8 inf
+"$publish" broken 0 200 0.5 8
+truncate -s -1 broken/group-0/models/checkpoint-000000000200.safetensors
+"$publish" broken 1 1250 0.5 8 nan
+lists 1 "group-0  step 150  loss 0.75  written 0 s ago  2 kept  $one  torn: step 200 is not whole, this is the newest that is; not finite
+group-1  step 1250  loss 0.5  written 0 s ago  2 kept  $one  not finite
+group-10  step 90  loss 0.01235  written 0 s ago  1 kept  $ten  whole" broken
 
 # Others than they should be: of another architecture, without a model, no model, no file.
 cp -R met other
@@ -72,14 +82,14 @@ cp -R met other
 mkdir other/group-2
 cp -R other/group-0 other/group-3
 sed 's/sotto.model/sotto.mewed/' met/group-0/$newest > other/group-3/$newest
-mkdir -p other/group-4/checkpoint-000000000007.safetensors
+mkdir -p other/group-4/models/checkpoint-000000000007.safetensors
 says 1 'group-1  step 1300  loss 0.5  written ' other
 says 1 'other architecture than group-0' other
 says 1 'group-2  no model' other
 says 1 'group-3  step 50  ' other
-says 1 "group-4  unreadable: cannot read 'other/group-4/checkpoint-000000000007.safetensors': " other
+says 1 "group-4  unreadable: cannot read 'other/group-4/models/checkpoint-000000000007.safetensors': " other
 : > other/group-5
-says 1 "group-5  unreadable: cannot list 'other/group-5': " other
+says 1 "group-5  unreadable: cannot list 'other/group-5/models': " other
 "$teachers" other > lines
 if [ "$(wc -l < lines)" -ne 7 ]; then
     echo 'there is not one line for each of 7 groups:' >&2

@@ -32,15 +32,16 @@ public:
 
     static constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
 
-    std::int64_t calls = 0;                  // that change something, so far
-    std::int64_t fails_at = never;           // this call fails, counted from 0
-    int failure = EIO;                       // by this errno
-    bool short_writes = false;               // a write takes half of what it is given
-    std::int64_t power_fails_after = never;  // so many calls take effect, all later ones fail
-    bool syncs = true;                       // false: a disk that lies about it
-    std::int64_t looks = 0;                  // calls that change nothing, so far
-    std::int64_t look_fails_at = never;      // this one of them fails, counted from 0
-    bool locked = false;
+    std::int64_t calls = 0;                       // that change something, so far
+    std::int64_t fails_at = never;                // this call fails, counted from 0
+    int failure = EIO;                            // by this errno
+    bool short_writes = false;                    // a write takes half of what it is given
+    std::int64_t power_fails_after = never;       // so many calls take effect, all later ones fail
+    bool syncs = true;                            // false: a disk that lies about it
+    std::int64_t looks = 0;                       // calls that change nothing, so far
+    std::int64_t look_fails_at = never;           // this one of them fails, counted from 0
+    std::map<int, std::filesystem::path> locked;  // by which lock
+    int locks = 0;                                // so far
 
     entries names;
 
@@ -191,13 +192,16 @@ public:
         for (const auto& entry : disk_->names) all.push_back(entry.first);
         return all;
     }
-    int lock(const std::filesystem::path&, std::error_code& why) {
+    int lock(const std::filesystem::path& path, std::error_code& why) {
         why.clear();
-        if (std::exchange(disk_->locked, true))
-            why = std::make_error_code(std::errc::resource_unavailable_try_again);
-        return 0;
+        for (const auto& [lock, folder] : disk_->locked)
+            if (folder == path)
+                why = std::make_error_code(std::errc::resource_unavailable_try_again);
+        if (why) return -1;
+        disk_->locked.emplace(++disk_->locks, path);
+        return disk_->locks;
     }
-    void unlock(int) noexcept { disk_->locked = false; }
+    void unlock(int lock) noexcept { disk_->locked.erase(lock); }
 
 private:
     static std::string name(const std::filesystem::path& path) { return path.filename().string(); }

@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
@@ -21,6 +22,10 @@
 #include "sotto/core/errors.hpp"
 #include "sotto/core/layout.hpp"
 #include "sotto/core/random.hpp"
+#include "sotto/strategies/checkpoint_exchange.hpp"
+#include "sotto/strategies/meeting_place.hpp"
+#include "sotto/transports/in_process.hpp"
+#include "sotto/transports/run_in_process.hpp"
 #include "support/effort.hpp"
 #include "support/folders.hpp"
 #include "support/processes.hpp"
@@ -102,7 +107,38 @@ verdict_of_reader read_to_the_end(const std::filesystem::path& folder) {
     return all;
 }
 
+/// Calls then() as the writer of a group.
+template <class Then>
+void as_writer(const std::filesystem::path& folder, Then then) {
+    const layout tensors;
+    run_in_process(1, [&](in_process& world) {
+        auto exchange = checkpoint_exchange<>{.folder = folder}.bind(
+            meeting_place<in_process>{{1, 2}, {0}, {0}, tensors, world, {}});
+        exchange.open(50);
+        then();
+    });
+}
+
 }  // namespace
+
+TEST_CASE("a writer that is killed leaves its group to the next, and none does while it lives") {
+    const testing::scratch_folder folder("published_writer");
+    testing::processes writer;
+    writer.start([&](auto&& say) {
+        as_writer(folder.path(), [&] {
+            say(1);
+            ::pause();
+        });
+    });
+    int said = 0;
+    REQUIRE(writer.hear(0, said));
+    CHECK_THROWS_AS(as_writer(folder.path(), [] {}), io_failure);
+    writer.signal(0, SIGKILL);
+    CHECK(WIFSIGNALED(writer.wait(0)));
+    bool is_next = false;
+    as_writer(folder.path(), [&] { is_next = true; });
+    CHECK(is_next);
+}
 
 TEST_CASE("no reader ever has a model that is torn or mixed, however often its writer is killed") {
     const testing::scratch_folder scratch("published_races");

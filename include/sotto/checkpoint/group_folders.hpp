@@ -13,7 +13,10 @@
 
 namespace sotto::checkpoint {
 
-// A folder in which groups meet has one for the models of each: FOLDER/group-0, FOLDER/group-1, ...
+// A folder in which groups meet has one for each: FOLDER/group-0, FOLDER/group-1, ... What a group
+// publishes is in a folder inside it, FOLDER/group-0/models, so that its training's checkpoints may
+// be in FOLDER/group-0: neither counts, removes or locks what is the other's. FOLDER/group-0/writer
+// is empty: whoever publishes all along has it locked.
 
 inline constexpr std::string_view group_prefix = "group-";
 
@@ -21,7 +24,17 @@ inline std::filesystem::path group_folder(const std::filesystem::path& folder, i
     return folder / std::string(group_prefix).append(std::to_string(group));
 }
 
-/// The group of such a name; nothing for other names.
+/// Where the models of a group are that others read.
+inline std::filesystem::path models_folder(const std::filesystem::path& folder, int group) {
+    return group_folder(folder, group) / "models";
+}
+
+/// What is locked as long as a group has a writer.
+inline std::filesystem::path writer_folder(const std::filesystem::path& folder, int group) {
+    return group_folder(folder, group) / "writer";
+}
+
+/// The group of the name of a group's folder; nothing for other names.
 inline std::optional<int> group_of(std::string_view name) {
     if (!name.starts_with(group_prefix)) return std::nullopt;
     const std::string_view digits = name.substr(group_prefix.size());

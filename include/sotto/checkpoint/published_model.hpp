@@ -12,7 +12,6 @@
 #include <string>
 #include <string_view>
 #include <system_error>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -29,6 +28,7 @@
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/layout.hpp"
+#include "sotto/kernels/reductions.hpp"
 
 namespace sotto::checkpoint {
 
@@ -68,14 +68,15 @@ struct published_facts {
     std::string group{};      // who they are
     digest architecture{};
     std::vector<judgement> judged{};  // of those whose models it has seen
+    std::string deal{};  // how data were dealt to groups, as data::deal_of says; not known: empty
 };
 
 /// A model as it was at some step, for others to read: all of its function and nothing of how it is
 /// trained. Beside it in the folder are its predecessors, of which all but the newest `keep` go.
 ///   wire    a safetensors file as file_writer writes it: parameters/NAME, then buffers/rank0/NAME;
 ///           metadata format = sotto.model, format.version = 1, step, label_loss, group,
-///           architecture, judged if there is any ("GROUP:LOSS ..."), digests. It appears whole or
-///           not at all
+///           architecture, judged if there is any ("GROUP:LOSS ..."), deal if it is known, digests.
+///           It appears whole or not at all
 ///   cost    the model once, synced; nothing is read
 ///   errors  the answer says what failed, and is empty where nothing did; what was there still is
 template <file_system Files>
@@ -110,6 +111,7 @@ std::string publish_model(Files& files, const std::filesystem::path& folder,
     plan.note("group", facts.group);
     plan.note("architecture", hex(facts.architecture));
     if (!judged.empty()) plan.note("judged", judged);
+    if (!facts.deal.empty()) plan.note("deal", facts.deal);
     plan.add("parameters", of_parameters, sotto::detail::digest_of(of_parameters));
     plan.add(buffers_section(0), of_buffers, sotto::detail::digest_of(of_buffers));
     file_writer<Files> file(files, folder, facts.step, keep);
@@ -172,6 +174,7 @@ published_facts facts_of(const file_reader<Files>& file) {
     if (!read_number(header.metadata_named("label_loss"), facts.label_loss))
         refuse("label_loss", "a number");
     if (const std::string* group = header.metadata_named("group")) facts.group = *group;
+    if (const std::string* deal = header.metadata_named("deal")) facts.deal = *deal;
     if (const std::string* text = header.metadata_named("judged")) {
         const auto judged = read_judgements(*text);
         if (!judged) refuse("judged", "groups and losses as 0:1.5 2:1.25");
@@ -182,6 +185,20 @@ published_facts facts_of(const file_reader<Files>& file) {
     if (!read) refuse("architecture", "32 hexadecimal digits");
     facts.architecture = *read;
     return facts;
+}
+
+/// Whether all floats of a file are numbers.
+template <file_system Files>
+bool is_finite(file_reader<Files>& file) {
+    std::vector<float> values;
+    const auto& tensors = file.header().tensors;
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+        if (tensors[i].type != dtype::f32) continue;
+        values.resize(static_cast<std::size_t>(tensors[i].size_bytes()) / sizeof(float));
+        file.read(i, std::as_writable_bytes(std::span(values)));
+        if (kernels::first_non_finite(values) >= 0) return false;
+    }
+    return true;
 }
 
 /// What use(file) makes of the newest file of a folder that is whole and newer than step `after`;
@@ -253,26 +270,30 @@ std::optional<published_model> read_published(Files& files, const std::filesyste
     });
 }
 
-/// What is known of the models in a folder without any memory for their weights.
+/// What is known of the models in a folder, without keeping their weights.
 struct published_survey {
     std::optional<published_facts> newest{};  // of the newest whole one
+    bool is_finite = true;                    // all that it consists of
     std::int64_t bytes = 0;                   // of its file
     std::int64_t kept = 0;                    // models, whole or not
     std::vector<refused_file> torn{};         // those newer than it, which are not whole
 };
 
 /// Looks at a folder of published models, of whatever architecture.
-///   cost    the newest whole file is read once, to be checked, and so are those that are torn
+///   cost    the newest whole file is read twice, once to be checked, and those that are torn once;
+///           memory for the largest tensor
 ///   errors  mismatch: it is no published model; io_failure: the system would not list, open or
 ///           read
 template <file_system Files>
 published_survey survey_published(Files& files, const std::filesystem::path& folder) {
-    published_survey found;
-    const auto newest =
-        detail::use_newest(files, folder, -1, found.torn, [](file_reader<Files>& file) {
-            return std::pair(detail::facts_of(file), file.bytes_read());
-        });
-    if (newest) std::tie(found.newest, found.bytes) = *newest;
+    std::vector<refused_file> torn;
+    const auto newest = detail::use_newest(files, folder, -1, torn, [](file_reader<Files>& file) {
+        return published_survey{.newest = detail::facts_of(file),
+                                .is_finite = detail::is_finite(file),
+                                .bytes = file.bytes_read()};
+    });
+    published_survey found = newest.value_or(published_survey{});
+    found.torn = std::move(torn);
     std::error_code why;
     found.kept = std::ssize(generations(files, folder, why));
     return found;

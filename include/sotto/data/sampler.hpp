@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "sotto/core/describe.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/random.hpp"
 
@@ -37,6 +38,15 @@ struct shard {
 
     friend constexpr bool operator==(const shard&, const shard&) = default;
 };
+
+/// How so many examples are dealt to shards by a run's seed: the same text wherever they are dealt
+/// alike, and so another text where what is one's may be another's too.
+inline std::string deal_of(const shard& of, std::uint64_t seed, std::int64_t examples) {
+    if (of.whole()) return "all to everybody";
+    std::string text = std::to_string(examples) + " to " + std::to_string(of.count) + " shards, ";
+    sotto::detail::append_number(text, of.common);
+    return text + " in common, by seed " + std::to_string(seed);
+}
 
 /// Deals out the examples of an epoch in batches. Ranks with the same size and stream shuffle
 /// alike, so that their shares are disjoint and together the whole epoch; where count does not

@@ -4,13 +4,17 @@
 #include <cstdint>
 #include <filesystem>
 #include <future>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "sotto/checkpoint/file_system.hpp"
+#include "sotto/checkpoint/folder_lock.hpp"
+#include "sotto/checkpoint/generations.hpp"
 #include "sotto/checkpoint/group_folders.hpp"
 #include "sotto/checkpoint/published_model.hpp"
 #include "sotto/core/errors.hpp"
@@ -23,23 +27,32 @@ namespace sotto {
 /// Groups meet in a folder that all of them see: each publishes its model there, and reads the
 /// newest whole one of the others. Nobody waits for anybody, so that groups may be jobs of their
 /// own and come and go.
-///   wire    FOLDER/group-G/checkpoint-STEP.safetensors, as checkpoint::publish_model. One rank of
-///           each group writes; the newest `keep` are kept
-///   cost    writing is in the background: of a model that is to be published while the one before
-///           is still being written, nothing comes. Memory for one model more
+///
+/// A training that begins at step 0 removes what an earlier one left of its own group. What is left
+/// of a group that has not begun yet is heard by others as soon as it is no further ahead of them
+/// than teacher_rules::age_max: let trainings that follow each other meet in folders of their own.
+///   wire    FOLDER/group-G/models/checkpoint-STEP.safetensors, as checkpoint::publish_model. One
+///           rank of each group writes; the newest `keep` are kept. A trainer's checkpoints may
+///           be in the same FOLDER
+///   cost    writing and reading are in the background: of a model that is to be published while
+///           the one before is still being written, nothing comes; one of others is heard once it
+///           is read, some rounds after it was looked for. Memory for one model more, and while
+///           they are read for one a teacher
+///   errors  io_failure, in the first round, before anything is trained, on the rank that writes:
+///           another process writes for the same group, or the folder cannot be used
 ///   source  Anil et al. 2018, arXiv:1804.03235
 template <checkpoint::file_system Files = checkpoint::posix_files>
 struct checkpoint_exchange {
     std::filesystem::path folder{};
     std::int64_t keep = 2;
-    bool in_background = true;  // else publishing waits for the disk
+    bool in_background = true;  // else training waits for the disk
     Files files{};
 
     static constexpr bool by_each_rank = true;
 
     /// The folder of one group's models.
     std::filesystem::path folder_of(int group) const {
-        return checkpoint::group_folder(folder, group);
+        return checkpoint::models_folder(folder, group);
     }
 
     template <transport Transport>
@@ -65,6 +78,32 @@ private:
                                      "; expected at least 2: readers may still be at the last one");
         }
 
+        /// This rank writes for its group, until it ends, a model that has been trained for so many
+        /// steps.
+        void open(std::int64_t step) {
+            const auto refuse = [&](const std::string& what) {
+                throw io_failure("checkpoint_exchange: group " + std::to_string(groups_.own) +
+                                 " in '" + options_.folder.string() + "': " + what);
+            };
+            const auto place = checkpoint::writer_folder(options_.folder, groups_.own);
+            std::error_code why;
+            options_.files.make_folder(place, why);
+            if (why) refuse("cannot make '" + place.string() + "': " + why.message());
+            lock_.emplace(options_.files, place, why);
+            if (why == std::errc::resource_unavailable_try_again)
+                refuse("another process publishes its models; expected one writer a group");
+            if (why) refuse("cannot lock '" + place.string() + "': " + why.message());
+            if (step > 0) return;
+            const auto models = options_.folder_of(groups_.own);
+            const auto left = checkpoint::generations(options_.files, models, why);
+            if (why) refuse("cannot list '" + models.string() + "': " + why.message());
+            for (const std::int64_t old : left) {
+                const auto file = models / checkpoint::file_name(old);
+                options_.files.remove(file, why);
+                if (why) refuse("cannot remove '" + file.string() + "': " + why.message());
+            }
+        }
+
         void publish(const checkpoint::architecture& kind, const checkpoint::published_facts& facts,
                      std::span<const float> parameters, std::span<const float> buffers,
                      std::span<const int>) {
@@ -80,8 +119,22 @@ private:
             if (!options_.in_background) is_idle();
         }
 
+        /// Whether what a group has published after a step has been read; else it is being read.
+        bool ready(const checkpoint::architecture& kind, int group, std::int64_t after) {
+            if (!options_.in_background) return true;
+            auto& reading = reading_[group];
+            if (!reading.valid())
+                reading = std::async(
+                    std::launch::async, [files = options_.files, folder = options_.folder_of(group),
+                                         kind, after]() mutable {
+                        return checkpoint::read_published(files, folder, kind, after);
+                    });
+            return has_ended(reading);
+        }
+
         std::optional<checkpoint::published_model> look(const checkpoint::architecture& kind,
                                                         int group, std::int64_t after) {
+            if (auto& reading = reading_[group]; reading.valid()) return reading.get();
             return checkpoint::read_published(options_.files, options_.folder_of(group), kind,
                                               after);
         }
@@ -93,15 +146,22 @@ private:
     private:
         bool is_idle() {
             if (!under_way_.valid()) return true;
-            if (under_way_.wait_for(std::chrono::seconds(0)) == std::future_status::timeout)
-                return false;
+            if (!has_ended(under_way_)) return false;
             problem_ = under_way_.get();
             return true;
         }
 
+        /// Or begins when it is asked for.
+        static bool has_ended(const auto& work) {
+            return work.wait_for(std::chrono::seconds(0)) != std::future_status::timeout;
+        }
+
         checkpoint_exchange options_;
         model_groups groups_;
-        std::future<std::string> under_way_;  // waited for when this ends
+        std::optional<checkpoint::folder_lock<Files>> lock_;  // of who writes
+        // Waited for when this ends.
+        std::future<std::string> under_way_;
+        std::map<int, std::future<std::optional<checkpoint::published_model>>> reading_;  // groups'
         std::string problem_;
         std::int64_t skipped_ = 0;
     };

@@ -25,7 +25,7 @@ struct codistillation_groups {
     std::int64_t every = 50;   // steps from one exchange of models to the next
     std::int64_t burn_in = 0;  // steps before the first that is taught
     double common = 0.0;       // the part of the data that all groups read; 0: disjoint shards
-    int only = -1;             // the group that this job is, where the others are jobs of their own
+    int only = -1;             // the group that this job is alone; -1: it is all of them
     lessons_from lessons = lessons_from::all;
     std::uint64_t seed = 0;  // of lessons_from::random; the same for all groups
 
@@ -37,8 +37,9 @@ struct codistillation_groups {
         if (count < 1) refuse("count", count, "at least 1");
         if (every < 1) refuse("every", every, "at least 1");
         if (burn_in < 0) refuse("burn_in", burn_in, "at least 0");
-        if (only >= count)
-            refuse("only", only, "below " + std::to_string(count) + ", the number of groups");
+        if (only < -1 || only >= count)
+            refuse("only", only,
+                   "at least -1 and below " + std::to_string(count) + ", the number of groups");
         if (only < 0 && count > ranks)
             refuse("count", count, "at most " + std::to_string(ranks) + ", the number of ranks");
         if (!(common >= 0.0 && common <= 1.0))
@@ -64,9 +65,12 @@ struct codistillation_groups {
 ///           have other teachers, finished_models those of an earlier training
 ///   shape   ranks 0..N-1 form `count` groups of neighbours, as equal as can be; each reads a shard
 ///           of the data of its own but for the part in common, starts from parameters of its own,
-///           shuffles by itself, and has its own steps, evaluations and checkpoints
+///           shuffles by itself, and has its own steps, evaluations and checkpoints. Groups that
+///           are jobs of their own have the same data, count, common and seed of the trainer, by
+///           which shards are dealt: who says otherwise is left out
 ///   wire    inside a group what its strategy sends, and every `every` steps a new teacher's model
-///           once to each rank, where ranks are in step; between groups a model for each student
+///           once to each rank, where ranks are in step, and 1 KiB a teacher in each round in which
+///           one is still being read; between groups a model for each student
 ///           every `every` steps
 ///   cost    a pass forward a step and teacher; memory of a model for each, and for one more
 ///   errors  invalid_option, when it is bound: options that cannot be. A teacher that is missing,

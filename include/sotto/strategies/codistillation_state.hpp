@@ -88,6 +88,10 @@ public:
         if constexpr (of_predictions) return {};
         return {groups_.own, groups_.count, options_.groups.common};
     }
+    void deal(std::string how) {
+        if (!exchanging::teachers_have_finished<exchange_options>) desk_.expect(how);
+        deal_ = std::move(how);
+    }
     /// Who talks of batches has the same.
     std::int64_t order_group() const noexcept { return of_predictions ? 0 : start_group(); }
 
@@ -197,7 +201,9 @@ private:
     /// What the leader tells the others of a teacher, as bytes.
     struct notice {
         std::int64_t step = -1;
-        std::int64_t is_new = 0;
+        std::int64_t is_new = 0;      // there is a model
+        std::int64_t is_awaited = 0;  // or it is not here yet
+        std::int64_t is_news = 0;     // a model, or another refusal
         std::int64_t refusal = 0;
         std::uint64_t judged = 0;  // the loss of this group's model on its data, a double
         std::array<char, 1000> details{};
@@ -304,43 +310,55 @@ private:
 
     template <class Model>
     void exchange_models(task<Model>& job, std::span<const float> parameters) {
-        if (kind_.parameters.size() == 0) kind_ = architecture_of(job.model);
+        if (kind_.parameters.size() == 0) {
+            if (publishes()) exchanging::open(*exchange_, job.step);
+            kind_ = architecture_of(job.model);
+        }
         if (exchange_) exchanging::listen(*exchange_, kind_);
         if (first_step_ < 0) first_step_ = job.step;
-        if (job.step == first_step_ && job.step > options_.groups.burn_in && !is_due(job.step))
-            return look(job.step);  // resumed within an interval, whose teachers are there
-        if (!is_due(job.step)) return;
+        // Resumed within an interval, whose teachers are there.
+        const bool comes_again = job.step == first_step_ && job.step > options_.groups.burn_in;
+        const bool due = is_due(job.step), looks = due || comes_again;
+        if (!looks && std::ranges::count(awaited_, true) == 0) return;
         const std::int64_t interval = job.step / options_.groups.every;
         std::span<const float> buffers;
         if constexpr (with_buffers<Model>) buffers = job.model.buffers();
-        if (publishes())
+        if (due && publishes())
             exchange_->publish(kind_,
                                {.step = job.step,
                                 .label_loss = desk_.student(),
                                 .group = std::to_string(groups_.own),
                                 .architecture = kind_.identity(),
-                                .judged = desk_.judged()},
+                                .judged = desk_.judged(),
+                                .deal = deal_},
                                parameters, buffers, plan_.students(interval));
-        if (job.step >= options_.groups.burn_in) look(job.step);
+        if (job.step < options_.groups.burn_in) return;
+        if (looks) awaited_.assign(desk_.size(), true);
+        if (look() || looks) {
+            desk_.begin_interval(job.step,
+                                 exchanging::teachers(options_.exchange, groups_, plan_, interval));
+            memory_.said_of = -1;
+        }
     }
 
-    void look(std::int64_t step) {
-        look();
-        desk_.begin_interval(step, exchanging::teachers(options_.exchange, groups_, plan_,
-                                                        step / options_.groups.every));
-        memory_.said_of = -1;
-    }
-
-    /// The leader looks for what is new; all of the group then have it.
-    void look() {
+    /// The leader looks for what is new of teachers that are awaited; all its group then have it.
+    /// Whether there is news of any.
+    bool look() {
         has_looked_ = true;
         std::vector<notice> notices(desk_.size());
         if (exchange_)
             for (std::size_t i = 0; i < desk_.size(); ++i) {
-                notices[i].is_new = desk_.renew(i, [&](int group, std::int64_t after) {
-                    return exchange_->look(kind_, group, after);
-                });
                 const teacher_standing& standing = desk_.standings()[i];
+                const left_out before = desk_.refusal(i);
+                if (awaited_[i] &&
+                    exchanging::is_ready(*exchange_, kind_, standing.group, standing.step)) {
+                    awaited_[i] = false;
+                    notices[i].is_new = desk_.renew(i, [&](int group, std::int64_t after) {
+                        return exchange_->look(kind_, group, after);
+                    });
+                }
+                notices[i].is_news = notices[i].is_new != 0 || desk_.refusal(i) != before;
+                notices[i].is_awaited = awaited_[i];
                 notices[i].step = standing.step;
                 notices[i].refusal = static_cast<std::int64_t>(desk_.refusal(i));
                 notices[i].judged = std::bit_cast<std::uint64_t>(desk_.judged_by(i));
@@ -348,13 +366,20 @@ private:
                             std::min(standing.details.size(), notices[i].details.size() - 1),
                             notices[i].details.begin());
             }
-        if (!in_step || together_.size() == 1) return;
+        if (in_step && together_.size() > 1) give_all(notices);
+        return std::ranges::any_of(notices, [](const notice& n) { return n.is_news != 0; });
+    }
+
+    /// What the leader has found, to all of the group.
+    void give_all(std::vector<notice>& notices) {
         const auto number = static_cast<std::uint64_t>(++looks_);
         give(std::as_writable_bytes(std::span(notices)), {channels::teachers, 0, number});
         for (std::size_t i = 0; i < desk_.size(); ++i) {
-            if (!leads())
+            if (!leads()) {
                 desk_.refuse(i, static_cast<left_out>(notices[i].refusal),
                              notices[i].details.data());
+                awaited_[i] = notices[i].is_awaited != 0;
+            }
             if (notices[i].is_new == 0) continue;
             checkpoint::published_model come;
             come.facts.step = notices[i].step;
@@ -406,7 +431,9 @@ private:
     detail::teacher_desk desk_;
     std::optional<exchange_type> exchange_;  // of who speaks for the group
     checkpoint::architecture kind_;
+    std::string deal_;  // of the data
     detail::lesson_memory memory_;
+    std::vector<bool> awaited_;  // teachers whose newest model is not here yet
     std::int64_t looks_ = 0, ends_ = 0;
     std::uint64_t ranges_ = 0;
     std::int64_t first_step_ = -1;  // that was done here: of a run that was resumed a later one

@@ -22,9 +22,10 @@ namespace sotto {
 /// trained, and publish(trainer, folder, group) called; in the second students learn from all of
 /// them and publish nothing:
 /// `codistillation{strategy, forward_kl{}, finished_models<>{.folder = "teachers"}, {.count = 1}}`
-///   math    the teachers are the newest whole models in FOLDER/group-0 to FOLDER/group-(count - 1)
-///           when the first step is taught, and stay as they are, whatever comes into the folder
-///   cost    each is read three times, once when it is bound
+///   math    the teachers are the newest whole models in FOLDER/group-0/models to
+///           FOLDER/group-(count - 1)/models when the first step is taught, and stay as they are,
+///           whatever comes into the folder
+///   cost    each is read four times, twice when it is bound
 ///   errors  invalid_option, when it is bound: there is no whole model for each of them; in the
 ///           first step that is taught: one is no model of the student's kind. Among groups that
 ///           learn together such a teacher is left out and may come later; here it is a mistake
@@ -94,7 +95,7 @@ private:
 
     private:
         std::filesystem::path folder_of(int group) const {
-            return checkpoint::group_folder(options_.folder, group);
+            return checkpoint::models_folder(options_.folder, group);
         }
 
         void require_whole(int group) {

@@ -105,6 +105,9 @@ using strategy_state = decltype(std::declval<const S&>().bind(std::declval<const
 ///                                              where that is not all: they are in step, evaluate
 ///                                              and write checkpoints among themselves
 ///   shard() -> data::shard                     which examples they read at all; all
+///   deal(how)                                  called by every `fit` before begin: how examples
+///                                              are dealt to shards, as data::deal_of says; empty
+///                                              where they are this rank's alone
 ///   model_name() -> std::string                what theirs is called: checkpoints of several
 ///                                              models lie in folders of their own, and their
 ///                                              logs in files
@@ -282,6 +285,12 @@ data::shard shard(const State& state) {
         return state.shard();
     else
         return {};
+}
+
+template <class State>
+void deal(State& state, bool own, std::uint64_t seed, std::int64_t examples) {
+    if constexpr (requires { state.deal(std::string()); })
+        state.deal(own ? std::string() : data::deal_of(shard(state), seed, examples));
 }
 
 template <class State>

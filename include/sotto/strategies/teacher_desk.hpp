@@ -33,6 +33,10 @@ public:
     std::size_t size() const noexcept { return held_.size(); }
     checkpoint::published_model& model(std::size_t i) noexcept { return held_[i].model; }
 
+    /// How data are dealt to this group: whoever says that they are dealt otherwise is no teacher.
+    /// Empty: it makes no difference.
+    void expect(std::string deal) { deal_ = std::move(deal); }
+
     /// Looks for a newer model: look(group, after) -> std::optional<published_model>. Whether there
     /// is one. A teacher whose newest cannot be used is left out until there is another.
     template <class Look>
@@ -42,6 +46,11 @@ public:
         standings_[i].details.clear();
         try {
             if (auto found = look(standings_[i].group, standings_[i].step)) {
+                const std::string& deal = found->facts.deal;
+                if (!deal_.empty() && !deal.empty() && deal != deal_) {
+                    refuse(i, left_out::other_deal, "'" + deal + "'; expected '" + deal_ + "'");
+                    return false;
+                }
                 take(i, std::move(*found));
                 return true;
             }
@@ -93,6 +102,8 @@ public:
                 standing.why = left_out::not_finite;
             else if (rules_.age_max > 0 && student - standing.step > rules_.age_max)
                 standing.why = left_out::too_old;
+            else if (rules_.age_max > 0 && standing.step - student > rules_.age_max)
+                standing.why = left_out::too_far_ahead;
             if (standing.why != left_out::no) continue;
             held.loss.forget();
             listened_.push_back(i);
@@ -184,6 +195,7 @@ private:
     };
 
     teacher_rules rules_;
+    std::string deal_;
     int own_group_;
     std::vector<one> held_;
     std::vector<teacher_standing> standings_;

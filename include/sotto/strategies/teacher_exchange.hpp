@@ -31,6 +31,13 @@ using exchange_state =
 /// and may have
 ///   begin(buffers)                  called by every `fit` first; how many values the model has
 ///                                   besides parameters
+///   open(step)                      called once, when the first round begins, on the rank that
+///                                   publishes: steps that its model has been trained for by then.
+///                                   It may throw what ends training
+///   ready(kind, group, after) -> bool
+///                                   whether `look` with the same can answer now; if not, it has
+///                                   begun to fetch what that will find, and is asked again in the
+///                                   next round. Yes, always
 ///   listen(kind)                    called in every round, to take in what has come
 ///   bytes_sent() -> std::int64_t    of models to students, since it was bound; 0
 ///   finish(on_news)                 called by every `fit` last, where it waits for other groups:
@@ -73,6 +80,19 @@ namespace exchanging {
 template <class State>
 void begin(State& state, std::size_t buffers) {
     if constexpr (requires { state.begin(buffers); }) state.begin(buffers);
+}
+
+template <class State>
+void open(State& state, std::int64_t step) {
+    if constexpr (requires { state.open(step); }) state.open(step);
+}
+
+template <class State>
+bool is_ready(State& state, const checkpoint::architecture& kind, int group, std::int64_t after) {
+    if constexpr (requires { state.ready(kind, group, after); })
+        return state.ready(kind, group, after);
+    else
+        return true;
 }
 
 template <class State>

@@ -15,15 +15,25 @@ enum class left_out {
     absent,              // there is nothing of it yet
     unreadable,          // what there is cannot be read
     other_architecture,  // it is no model of this kind
+    other_deal,          // data are dealt to it otherwise: it may have learnt from its student's
     not_finite,          // a weight is infinite or no number
     too_old,             // it was published too many steps ago
+    too_far_ahead,       // or it has been trained for too many steps more than its student
     worse,               // it knows the labels worse than its student does, by more than the margin
     not_its_turn         // another one teaches in this interval
 };
 
 inline const char* name_of(left_out why) noexcept {
-    constexpr const char* names[] = {"listened to", "absent",  "unreadable", "other architecture",
-                                     "not finite",  "too old", "worse",  "not its turn"};
+    constexpr const char* names[] = {"listened to",
+                                     "absent",
+                                     "unreadable",
+                                     "other architecture",
+                                     "data dealt otherwise",
+                                     "not finite",
+                                     "too old",
+                                     "too far ahead",
+                                     "worse",
+                                     "not its turn"};
     return names[static_cast<int>(why)];
 }
 
@@ -31,8 +41,11 @@ inline const char* name_of(left_out why) noexcept {
 /// after it. A teacher has not learnt from its student's data, so its loss there is compared with
 /// the student's on data that it has not learnt from: the teacher's, as its group tells.
 struct teacher_rules {
-    /// Steps of the student since those of the teacher's model; 0: any; -1: 20 times the steps from
-    /// one exchange to the next, and any of teachers that have finished.
+    /// Steps of the student since those of the teacher's model, or by which this one is ahead; 0:
+    /// any; -1: 20 times the steps from one exchange to the next, and any of teachers that have
+    /// finished. So who begins does not hear what an earlier training left at its end. A group that
+    /// begins anew, or goes on from a checkpoint, hears the others and is heard by them where it is
+    /// no further behind than this.
     std::int64_t age_max = -1;
     double margin = 1.0;  // of label loss, by which a teacher may be worse than its student
 
@@ -86,7 +99,7 @@ struct teacher_standing {
     int group = 0;
     std::int64_t step = -1;  // of the model that is there; -1: none
     left_out why = left_out::absent;
-    std::string details{};                                         // of what cannot be read
+    std::string details{};                                         // of what cannot be used
     double label_loss = std::numeric_limits<double>::quiet_NaN();  // lately, on this rank's data
 };
 

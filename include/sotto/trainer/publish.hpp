@@ -26,10 +26,11 @@ struct publish_options {
     std::int64_t keep = 2;  // of its predecessors in the folder the newest stay, with it so many
 };
 
-/// Publishes the model that a trainer holds for others to learn from, in FOLDER/group-GROUP: a
-/// teacher for finished_models or, while others train, for checkpoint_exchange. It is what evaluate
-/// measures: the mean of ranks' parameters, where these differ, and of their models' buffers. Ranks
-/// that learn in step all call it, and the first writes; of another strategy one rank calls it.
+/// Publishes the model that a trainer holds for others to learn from, in FOLDER/group-GROUP/models:
+/// a teacher for finished_models or, while others train, for checkpoint_exchange, where
+/// teacher_rules::age_max counts its steps. It is what evaluate measures: the mean of ranks'
+/// parameters, where these differ, and of their models' buffers. Ranks that learn in step all call
+/// it, and the first writes; of another strategy one rank calls it.
 ///   wire    as checkpoint::publish_model
 ///   cost    the others wait while the first one writes, for no longer than the transport's timeout
 ///   errors  the same on all ranks: io_failure, the file could not be written: what was there still
@@ -46,7 +47,7 @@ std::filesystem::path publish(trainer<Model, Strategy, Transport>& from,
     if (options.keep < 1)
         throw invalid_option("publish: keep is " + std::to_string(options.keep) +
                              "; expected at least 1");
-    const std::filesystem::path place = checkpoint::group_folder(folder, group);
+    const std::filesystem::path place = checkpoint::models_folder(folder, group);
     const std::int64_t step = from.step();
     from.with_evaluated([&](auto& model, std::span<const float> parameters, auto& ranks) {
         const auto write = [&] {

@@ -279,8 +279,8 @@ inline std::string teachers_section(std::span<const run_log> runs) {
            "their own, and learn to say what the others’ models said of the same examples when "
            "they were last seen, some steps ago. The loss by teachers is how far a group’s model "
            "is from that, before its weight; faint is each step, and the line means of ten or "
-           "more. A teacher that is missing, broken, too old or worse is left out until there is "
-           "a better one; nobody waits for it.</p>" +
+           "more. A teacher that is missing, broken, too old, too far ahead or worse is left out "
+           "until there is a better one; nobody waits for it.</p>" +
            out;
 }
 

@@ -18,8 +18,8 @@ namespace sotto {
 
 /// All reasons to leave a teacher out whose turn it is.
 inline constexpr std::array reasons_to_leave_out{
-    left_out::absent,     left_out::unreadable, left_out::other_architecture,
-    left_out::not_finite, left_out::too_old,    left_out::worse};
+    left_out::absent,     left_out::unreadable, left_out::other_architecture, left_out::other_deal,
+    left_out::not_finite, left_out::too_old,    left_out::too_far_ahead,      left_out::worse};
 
 /// Steps in a row for which a teacher was left out.
 struct left_out_steps {
@@ -52,7 +52,7 @@ struct teacher_record {
     std::int64_t changes = 0;          // of how it stands, the first one too
     std::array<left_out_count, reasons_to_leave_out.size()> reasons{};  // in their order
     std::vector<left_out_steps> stretches{};                            // the first of them
-    std::string details{};  // of what could not be read the last time
+    std::string details{};  // of what could not be used the last time
 
     /// How old its models were that were heard, on average; not a number where none was.
     double age() const noexcept { return ages / static_cast<double>(heard); }

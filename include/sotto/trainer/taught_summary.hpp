@@ -120,9 +120,10 @@ inline std::string told_change(const teacher_record& teacher) {
                (teacher.first_heard == teacher.stands_since ? " is heard" : " is heard again") +
                since + ", by its model of step " + std::to_string(teacher.newest);
     std::string out = group + " is left out" + since + ": " + name_of(*teacher.stands);
-    const bool is_unread =
-        *teacher.stands == left_out::unreadable || *teacher.stands == left_out::other_architecture;
-    if (is_unread && !teacher.details.empty()) out += " (" + teacher.details + ")";
+    const bool has_details = *teacher.stands == left_out::unreadable ||
+                             *teacher.stands == left_out::other_architecture ||
+                             *teacher.stands == left_out::other_deal;
+    if (has_details && !teacher.details.empty()) out += " (" + teacher.details + ")";
     return out;
 }
 

@@ -286,6 +286,7 @@ private:
             !fit_.ends(length) && !goes_on_with({data.size(), sampler.examples(), own});
         keeper_.begin_fit(fit_);
         batches_.begin();
+        conducting::deal(state_, own, options_.seed, data.size());
         const time_point start = transport_.now();
         std::int64_t done_before =
             fit_.ends(length) ? 0 : conducting::begin(state_, parameters_, buffers_.own());

@@ -93,6 +93,16 @@ TEST_CASE("how others do on the publisher's data is told with it") {
         CHECK_FALSE(checkpoint::detail::read_judgements(text));
 }
 
+TEST_CASE("how data were dealt to the publisher is told where it is known") {
+    memory_files files;
+    REQUIRE(publish(files, 50) == "");
+    CHECK(read_published(files, "group", small())->facts.deal == "");
+    REQUIRE(publish_model(files, "group", small(),
+                          {.step = 100, .architecture = small().identity(), .deal = "one \"each\""},
+                          values_of(1, 8), values_of(-1, 2)) == "");
+    CHECK(read_published(files, "group", small())->facts.deal == "one \"each\"");
+}
+
 TEST_CASE("losses that are no numbers are known as such") {
     memory_files files;
     REQUIRE(publish(files, 1, small(), std::nan("")) == "");
@@ -154,6 +164,24 @@ TEST_CASE("a survey tells of the newest whole model, and of what is newer and is
     const published_survey none = survey_published(files, "group");
     CHECK_FALSE(none.newest);
     CHECK(none.torn.size() == 2);
+}
+
+TEST_CASE("a survey says whether all weights and buffers are numbers") {
+    const architecture kind = small();
+    for (const float bad : {std::nanf(""), HUGE_VALF, -HUGE_VALF})
+        for (std::size_t at = 0; at < 10; ++at) {
+            memory_files files;
+            REQUIRE(publish(files, 50) == "");
+            CHECK(survey_published(files, "group").is_finite);
+            std::vector<float> parameters = values_of(100, 8), buffers = values_of(-100, 2);
+            (at < 8 ? parameters[at] : buffers[at - 8]) = bad;
+            REQUIRE(publish_model(files, "group", kind,
+                                  {.step = 100, .architecture = kind.identity()}, parameters,
+                                  buffers) == "");
+            const published_survey found = survey_published(files, "group");
+            CHECK(found.newest->step == 100);
+            CHECK_FALSE(found.is_finite);
+        }
 }
 
 TEST_CASE("a survey refuses what is no published model, and says where the system refused") {

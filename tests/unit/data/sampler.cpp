@@ -158,6 +158,19 @@ TEST_CASE("shards are disjoint but for what is everybody's, and stay the same") 
     }
 }
 
+TEST_CASE("a deal has another name wherever shards may overlap") {
+    const sotto::data::shard half{0, 2, 0.25};
+    const std::string one = sotto::data::deal_of(half, 7, 240);
+    CHECK(one == "240 to 2 shards, 0.25 in common, by seed 7");
+    CHECK(sotto::data::deal_of({1, 2, 0.25}, 7, 240) == one);
+    CHECK(sotto::data::deal_of({0, 3, 0.25}, 7, 240) != one);
+    CHECK(sotto::data::deal_of({0, 2, 0.5}, 7, 240) != one);
+    CHECK(sotto::data::deal_of(half, 8, 240) != one);
+    CHECK(sotto::data::deal_of(half, 7, 241) != one);
+    for (const sotto::data::shard& whole : {sotto::data::shard{}, sotto::data::shard{1, 2, 1.0}})
+        CHECK(sotto::data::deal_of(whole, 7, 240) == "all to everybody");
+}
+
 TEST_CASE("the shares of a shard are all of it") {
     std::set<std::int64_t> all;
     std::int64_t count = 0;

@@ -7,9 +7,12 @@
 #include <filesystem>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "sotto/checkpoint/group_folders.hpp"
 #include "sotto/checkpoint/published_model.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/data/digits.hpp"
@@ -18,6 +21,7 @@
 #include "sotto/optimizers/momentum_sgd.hpp"
 #include "sotto/strategies/all_reduce.hpp"
 #include "sotto/strategies/architecture_of.hpp"
+#include "sotto/trainer/checkpoints.hpp"
 #include "sotto/trainer/trainer.hpp"
 #include "sotto/transports/run_in_process.hpp"
 #include "support/folders.hpp"
@@ -71,6 +75,10 @@ apart(S) -> apart<S>;
 const all_reduce<momentum_sgd> inner{momentum_sgd{.learning_rate = 0.05, .momentum = 0.9}};
 const auto examples = data::digits(240, random_stream{3});
 
+std::filesystem::path models_of(const scratch_folder& folder, int group) {
+    return checkpoint::models_folder(folder.path(), group);
+}
+
 struct left {
     std::vector<float> parameters;
     std::vector<taught_report> taught;
@@ -80,11 +88,12 @@ struct left {
 };
 
 template <class Strategy>
-std::vector<left> train(int ranks, const Strategy& strategy, std::int64_t count = 24) {
+std::vector<left> train(int ranks, const Strategy& strategy, std::int64_t count = 24,
+                        std::uint64_t seed = 5) {
     std::vector<left> all(static_cast<std::size_t>(ranks));
     run_in_process(ranks, [&](auto& transport) {
         models::mlp model{784, 12, 10};
-        trainer trainer{model, strategy, transport, {.batch_size = 10, .seed = 5}};
+        trainer trainer{model, strategy, transport, {.batch_size = 10, .seed = seed}};
         left& mine = all[static_cast<std::size_t>(transport.rank())];
         mine.report = trainer.fit(examples, steps{count}, [&](const step_report& step) {
             mine.taught.push_back(step.round.taught);
@@ -103,6 +112,36 @@ auto taught_in(const scratch_folder& folder, codistillation_groups groups, doubl
                           checkpoint_exchange<>{.folder = folder.path(), .in_background = false},
                           groups, constant_weight{weight}};
 }
+
+/// An exchange whose teachers have a model of step 7, which takes some rounds to read.
+struct slow_exchange {
+    std::vector<int> rounds{};  // of each teacher; -1: it has no model
+
+    struct state {
+        std::vector<int> rounds, asked;
+
+        void publish(const checkpoint::architecture&, const checkpoint::published_facts&,
+                     std::span<const float>, std::span<const float>, std::span<const int>) {}
+        bool ready(const checkpoint::architecture&, int group, std::int64_t) {
+            const auto which = static_cast<std::size_t>(group);
+            return ++asked[which] > rounds[which];
+        }
+        std::optional<checkpoint::published_model> look(const checkpoint::architecture& kind,
+                                                        int group, std::int64_t after) {
+            const auto which = static_cast<std::size_t>(group);
+            CHECK(std::exchange(asked[which], 0) > rounds[which]);
+            if (rounds[which] < 0 || after == 7) return std::nullopt;
+            checkpoint::published_model found;
+            found.facts.step = 7;
+            found.parameters.resize(static_cast<std::size_t>(kind.parameters.size()), 0.01f);
+            return found;
+        }
+        std::string problem() const { return {}; }
+    };
+
+    auto bind(const auto&) const { return state{rounds, std::vector<int>(rounds.size())}; }
+    void describe(auto&&) const {}
+};
 
 }  // namespace
 
@@ -154,9 +193,44 @@ TEST_CASE("groups stay in step inside, and learn from each other's models of the
     }
     std::error_code why;
     checkpoint::posix_files files;
-    for (const char* group : {"group-0", "group-1"})
-        CHECK(checkpoint::generations(files, folder.path() / group, why) ==
+    for (const int group : {0, 1})
+        CHECK(checkpoint::generations(files, models_of(folder, group), why) ==
               std::vector<std::int64_t>{20, 15});
+}
+
+TEST_CASE("published models and checkpoints in one folder leave each other alone") {
+    const scratch_folder folder("codistillation_one_folder");
+    const auto strategy = taught_in(folder, {.every = 5}, 0.0);
+    std::vector<std::vector<float>> saved(2), resumed(2);
+    const auto train_to = [&](std::int64_t end, bool resumes, auto& left) {
+        run_in_process(2, [&](auto& transport) {
+            models::mlp model{784, 12, 10};
+            trainer trainer{model, strategy, transport, {.batch_size = 10, .seed = 5}};
+            if (resumes) CHECK(trainer.resume(folder.path()).step == 12);
+            const fit_report report = trainer.fit(
+                examples, steps{end}, checkpoints{folder.path(), {.every_steps = 3, .keep = 2}});
+            CHECK(report.checkpoints_failed == 0);
+            left[static_cast<std::size_t>(transport.rank())].assign(trainer.parameters().begin(),
+                                                                    trainer.parameters().end());
+        });
+    };
+    train_to(12, false, saved);
+    checkpoint::posix_files files;
+    std::error_code why;
+    models::mlp model{784, 12, 10};
+    for (const int group : {0, 1}) {
+        CHECK(checkpoint::generations(files, checkpoint::group_folder(folder.path(), group), why) ==
+              std::vector<std::int64_t>{12, 9});
+        CHECK(checkpoint::generations(files, models_of(folder, group), why) ==
+              std::vector<std::int64_t>{10, 5});
+        const auto found =
+            checkpoint::read_published(files, models_of(folder, group), architecture_of(model));
+        REQUIRE(found);
+        CHECK(found->facts.step == 10);
+        CHECK(found->parameters != saved[static_cast<std::size_t>(group)]);
+    }
+    train_to(12, true, resumed);
+    CHECK(resumed == saved);
 }
 
 TEST_CASE("a group that is a job of its own learns from what is in the folder") {
@@ -182,9 +256,9 @@ TEST_CASE("what a teacher is to be left out for leaves the student as if alone")
     checkpoint::architecture kind = architecture_of(model);
     std::vector<float> weights(static_cast<std::size_t>(kind.parameters.size()));
     checkpoint::posix_files files;
-    const auto publish = [&] {
-        REQUIRE(checkpoint::publish_model(files, folder.path() / "group-1", kind,
-                                          {.step = 3, .architecture = kind.identity()}, weights,
+    const auto publish = [&](std::int64_t step = 3) {
+        REQUIRE(checkpoint::publish_model(files, models_of(folder, 1), kind,
+                                          {.step = step, .architecture = kind.identity()}, weights,
                                           {}) == "");
     };
     const auto ends = [&](left_out why) {
@@ -196,6 +270,11 @@ TEST_CASE("what a teacher is to be left out for leaves the student as if alone")
         weights[7] = std::nanf("");
         publish();
         ends(left_out::not_finite);
+    }
+    SUBCASE("left by an earlier training, whose group has not begun yet") {
+        model.initialise(weights, random_stream{1});
+        publish(1450);
+        ends(left_out::too_far_ahead);
     }
     SUBCASE("worse") {
         model.initialise(weights, random_stream{1});
@@ -210,14 +289,110 @@ TEST_CASE("what a teacher is to be left out for leaves the student as if alone")
     }
     SUBCASE("torn") {
         publish();
-        const auto file = folder.path() / "group-1" / checkpoint::file_name(3);
+        const auto file = models_of(folder, 1) / checkpoint::file_name(3);
         std::filesystem::resize_file(file, std::filesystem::file_size(file) / 2);
         ends(left_out::absent);
     }
     SUBCASE("unreadable") {
-        std::filesystem::create_directories(folder.path() / "group-1" / checkpoint::file_name(3));
+        std::filesystem::create_directories(models_of(folder, 1) / checkpoint::file_name(3));
         ends(left_out::unreadable);
     }
+}
+
+TEST_CASE("a model that takes rounds to read is heard by all of its group once it is read") {
+    const auto teachers = [](const std::vector<int>& rounds) {
+        const auto ranks =
+            train(2, codistillation{inner, forward_kl{}, slow_exchange{.rounds = rounds},
+                                    codistillation_groups{.count = 3, .every = 8, .only = 2}});
+        CHECK(ranks[0].parameters == ranks[1].parameters);
+        std::vector<std::int64_t> heard;  // in each step
+        for (std::size_t step = 0; step < 24; ++step) {
+            const taught_report& round = ranks[0].taught[step];
+            CHECK(ranks[1].taught[step].teachers == round.teachers);
+            CHECK(ranks[1].taught[step].age == round.age);
+            heard.push_back(round.teachers);
+            if (round.teachers > 0) CHECK(round.age == static_cast<std::int64_t>(step) - 7);
+        }
+        return heard;
+    };
+    const auto from = [](std::size_t one, std::size_t two) {
+        std::vector<std::int64_t> heard(24);
+        for (std::size_t step = 0; step < 24; ++step) heard[step] = (step >= one) + (step >= two);
+        return heard;
+    };
+    CHECK(teachers({0, 0}) == from(8, 8));
+    CHECK(teachers({3, 0}) == from(11, 8));
+    CHECK(teachers({3, 5}) == from(11, 13));
+    CHECK(teachers({10, -1}) == from(18, 24));  // still being read when the next is due
+    CHECK(teachers({99, 99}) == from(24, 24));
+}
+
+TEST_CASE("jobs whose data overlap, as their seeds or groups differ, do not teach each other") {
+    const auto why = [](codistillation_groups first, codistillation_groups second,
+                        std::uint64_t seed) {
+        const scratch_folder folder("codistillation_deal");
+        first.every = second.every = 5;
+        first.only = 0;
+        second.only = 1;
+        train(1, taught_in(folder, first), 12);
+        const auto after = train(1, taught_in(folder, second), 12, seed);
+        const auto& teacher = after[0].teachers[0];
+        CHECK(after[0].taught.back().teachers == (teacher.why == left_out::no));
+        return std::pair(teacher.why, teacher.details);
+    };
+    const std::pair heard(left_out::no, std::string());
+    CHECK(why({}, {}, 5) == heard);
+    CHECK(why({}, {}, 6) ==
+          std::pair(left_out::other_deal,
+                    std::string("'240 to 2 shards, 0 in common, by seed 5'; expected '240 to 2 "
+                                "shards, 0 in common, by seed 6'")));
+    CHECK(why({}, {.count = 3}, 5).first == left_out::other_deal);
+    CHECK(why({}, {.common = 0.5}, 5).first == left_out::other_deal);
+    CHECK(why({.common = 1.0}, {.common = 1.0}, 6) == heard);
+}
+
+TEST_CASE("a group that begins anew removes its own earlier models, one that goes on does not") {
+    const scratch_folder folder("codistillation_anew"), saved("codistillation_anew_saved");
+    const auto strategy = taught_in(folder, {.every = 5, .only = 1}, 0.0);
+    checkpoint::posix_files files;
+    std::error_code why;
+    const auto left = [&] { return checkpoint::generations(files, models_of(folder, 1), why); };
+    using steps_left = std::vector<std::int64_t>;
+    const auto go_on = [&](std::int64_t end) {
+        run_in_process(2, [&](auto& transport) {
+            models::mlp model{784, 12, 10};
+            trainer trainer{model, strategy, transport, {.batch_size = 10, .seed = 5}};
+            trainer.resume_if_there(saved.path());
+            trainer.fit(examples, steps{end}, checkpoints{saved.path()});
+        });
+    };
+    go_on(12);
+    CHECK(left() == steps_left{10, 5});
+    go_on(14);
+    CHECK(left() == steps_left{10, 5});
+    train(2, strategy, 4);
+    CHECK(left().empty());
+}
+
+TEST_CASE("two jobs of one group are refused by the second") {
+    const scratch_folder folder("codistillation_twice");
+    const auto first = taught_in(folder, {.every = 5, .only = 1}, 0.0);
+    auto other = first;
+    other.groups.only = 0;
+    run_in_process(1, [&](auto& transport) {
+        models::mlp model{784, 12, 10};
+        trainer trainer{model, first, transport, {.batch_size = 10}};
+        trainer.fit(examples, steps{1});
+        CHECK_THROWS_WITH_AS(
+            train(1, first, 1),
+            ("checkpoint_exchange: group 1 in '" + folder.path().string() +
+             "': another process publishes its models; expected one writer a group")
+                .c_str(),
+            io_failure);
+        train(1, other, 1);
+        trainer.fit(examples, steps{1});
+    });
+    train(1, first, 1);
 }
 
 TEST_CASE("groups that cannot be are refused by name") {
@@ -235,6 +410,9 @@ TEST_CASE("groups that cannot be are refused by name") {
     CHECK(why({.count = 0}) == "codistillation_groups: count is 0; expected at least 1");
     CHECK(why({.every = 0}) == "codistillation_groups: every is 0; expected at least 1");
     CHECK(why({.burn_in = -1}) == "codistillation_groups: burn_in is -1; expected at least 0");
-    CHECK(why({.only = 2}) ==
-          "codistillation_groups: only is 2; expected below 2, the number of groups");
+    for (const int only : {2, -2})
+        CHECK(why({.only = only}) ==
+              "codistillation_groups: only is " + std::to_string(only) +
+                  "; expected at least -1 and below 2, the number of groups");
+    CHECK(why({.only = -1}) == "");
 }

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "sotto/checkpoint/generations.hpp"
+#include "sotto/checkpoint/group_folders.hpp"
 #include "sotto/checkpoint/published_model.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/data/digits.hpp"
@@ -42,6 +43,10 @@ static_assert(teacher_exchange<finished_models<>, in_process>);
 namespace {
 
 using floats = std::vector<float>;
+
+std::filesystem::path models_of(const scratch_folder& folder, int group = 0) {
+    return checkpoint::models_folder(folder.path(), group);
+}
 
 const auto examples = data::digits(60, random_stream{3});
 constexpr training_options whole_batches{.batch_size = 60, .seed = 5, .shuffle = false};
@@ -202,15 +207,14 @@ TEST_CASE("teachers stay as they were, and nothing is published beside them") {
     const auto undisturbed = train(1, taught_by(folder, 1, {.count = 1, .every = 2}), 8);
     checkpoint::posix_files files;
     std::error_code why;
-    CHECK(checkpoint::generations(files, folder.path() / "group-0", why) ==
-          std::vector<std::int64_t>{12});
+    CHECK(checkpoint::generations(files, models_of(folder), why) == std::vector<std::int64_t>{12});
     const auto disturbed =
         train(1, taught_by(folder, 1, {.count = 1, .every = 2}), 8, [&](const step_report& step) {
             if (step.step != 3) return;
             models::mlp model{784, 8, 10};
             const auto kind = architecture_of(model);
             floats other(static_cast<std::size_t>(kind.parameters.size()), 0.25f);
-            REQUIRE(checkpoint::publish_model(files, folder.path() / "group-0", kind,
+            REQUIRE(checkpoint::publish_model(files, models_of(folder), kind,
                                               {.step = 99, .architecture = kind.identity()}, other,
                                               {}) == "");
         });
@@ -254,8 +258,7 @@ TEST_CASE("a teacher brings its running statistics") {
     teach(folder, 0, 1, make());
     checkpoint::posix_files files;
     auto model = make();
-    const auto found =
-        checkpoint::read_published(files, folder.path() / "group-0", architecture_of(model));
+    const auto found = checkpoint::read_published(files, models_of(folder), architecture_of(model));
     REQUIRE(found);
     const floats start(model.buffers().begin(), model.buffers().end());
     CHECK(found->buffers.size() == start.size());
@@ -265,12 +268,12 @@ TEST_CASE("a teacher brings its running statistics") {
 TEST_CASE("teachers that are not there are refused when they are bound, by their places") {
     const scratch_folder folder("finished_refused");
     CHECK(why_not(taught_by(folder)) == "finished_models: teacher 0 of 1 was to be in '" +
-                                            (folder.path() / "group-0").string() +
+                                            models_of(folder).string() +
                                             "': there is no model in it");
     teach(folder, 0, 1);
     CHECK(why_not(taught_by(folder)) == "");
     CHECK(why_not(taught_by(folder, 2)) == "finished_models: teacher 1 of 2 was to be in '" +
-                                               (folder.path() / "group-1").string() +
+                                               models_of(folder, 1).string() +
                                                "': there is no model in it");
     CHECK(why_not(taught_by(folder, 0)) == "finished_models: count is 0; expected at least 1");
     auto nowhere = taught_by(folder);
@@ -278,9 +281,10 @@ TEST_CASE("teachers that are not there are refused when they are bound, by their
     CHECK(why_not(nowhere) == "finished_models: there is no folder to read teachers from");
     // Where the folder's name is wrong.
     nowhere.exchange.folder = folder.path() / "teechers";
-    CHECK(why_not(nowhere).find("teechers/group-0': there is no model in it") != std::string::npos);
+    CHECK(why_not(nowhere).find("teechers/group-0/models': there is no model in it") !=
+          std::string::npos);
 
-    const auto file = folder.path() / "group-0" / checkpoint::file_name(12);
+    const auto file = models_of(folder) / checkpoint::file_name(12);
     std::filesystem::resize_file(file, std::filesystem::file_size(file) / 2);
     CHECK(why_not(taught_by(folder))
               .find("': none in it is whole: '" + file.string() + "' is damaged") !=

@@ -75,6 +75,23 @@ TEST_CASE("a teacher whose model is too old, or has no finite weights, is left o
     }
 }
 
+TEST_CASE("a model that is further ahead of the student than others may be behind is left out") {
+    teacher_desk desk({0}, {.age_max = 100});
+    desk.renew(0, finds(1450));
+    desk.begin_interval(50, everybody);
+    CHECK(standing_of(desk) == left_out::too_far_ahead);
+    CHECK(desk.views().empty());
+    desk.begin_interval(1349, everybody);
+    CHECK(standing_of(desk) == left_out::too_far_ahead);
+    desk.begin_interval(1350, everybody);
+    CHECK(standing_of(desk) == left_out::no);
+    CHECK(desk.oldest(1350) == -100);
+    teacher_desk of_any({0}, {.age_max = 0});
+    of_any.renew(0, finds(1450));
+    of_any.begin_interval(50, everybody);
+    CHECK(standing_of(of_any) == left_out::no);
+}
+
 TEST_CASE("what cannot be used leaves a teacher out until there is something else") {
     teacher_desk desk({0}, {});
     desk.renew(0, finds(40));
@@ -96,6 +113,31 @@ TEST_CASE("what cannot be used leaves a teacher out until there is something els
     desk.begin_interval(150, everybody);
     CHECK(standing_of(desk) == left_out::no);
     CHECK(desk.standings()[0].details == "");
+}
+
+TEST_CASE("a teacher to whom data are dealt otherwise is left out, one who does not say is not") {
+    teacher_desk desk({0}, {});
+    desk.expect("odd ones");
+    const auto dealt = [](std::int64_t step, std::string deal) {
+        return [=](int, std::int64_t) {
+            published_model found = model_of(step);
+            found.facts.deal = deal;
+            return std::optional(found);
+        };
+    };
+    const auto why = [&](std::int64_t step, const std::string& deal) {
+        desk.renew(0, dealt(step, deal));
+        desk.begin_interval(step, everybody);
+        return standing_of(desk);
+    };
+    CHECK(why(50, "even ones") == left_out::other_deal);
+    CHECK(desk.standings()[0].details == "'even ones'; expected 'odd ones'");
+    CHECK(desk.views().empty());
+    CHECK(why(50, "odd ones") == left_out::no);
+    CHECK(desk.standings()[0].details == "");
+    CHECK(why(100, "") == left_out::no);
+    desk.expect("");
+    CHECK(why(150, "even ones") == left_out::no);
 }
 
 TEST_CASE("a teacher that is worse than its student by the margin is not heard in the interval") {

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "sotto/checkpoint/group_folders.hpp"
 #include "sotto/checkpoint/published_model.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/data/digits.hpp"
@@ -45,8 +46,8 @@ auto normed() {
 template <class Model>
 checkpoint::published_model read(Model& model, const scratch_folder& folder, int group) {
     checkpoint::posix_files files;
-    auto found = checkpoint::read_published(
-        files, folder.path() / ("group-" + std::to_string(group)), architecture_of(model));
+    auto found = checkpoint::read_published(files, checkpoint::models_folder(folder.path(), group),
+                                            architecture_of(model));
     REQUIRE(found);
     return *found;
 }
@@ -64,7 +65,7 @@ TEST_CASE(
             const fit_report report = trainer.fit(examples, steps{4});
             const std::vector<float> own(model.buffers().begin(), model.buffers().end());
             const auto file = publish(trainer, folder.path(), 7, {.label_loss = report.loss});
-            CHECK(file == folder.path() / "group-7" / "checkpoint-000000000004.safetensors");
+            CHECK(file == folder.path() / "group-7/models/checkpoint-000000000004.safetensors");
             CHECK(std::ranges::equal(model.buffers(), own));  // its own again
             const evaluation found = trainer.evaluate(examples);
             if (transport.rank() == 0) measured = found;
@@ -100,7 +101,8 @@ TEST_CASE(
         CHECK(std::ranges::equal(found.parameters, trainer.parameters()));
     });
     checkpoint::posix_files files;
-    CHECK(checkpoint::survey_published(files, folder.path() / "group-0").kept == 3);
+    const auto there = checkpoint::models_folder(folder.path(), 0);
+    CHECK(checkpoint::survey_published(files, there).kept == 3);
 }
 
 TEST_CASE("where ranks are not in step one of them publishes its own") {

@@ -174,6 +174,10 @@ TEST_CASE("what was known last stays: the label loss, the newest model, what cou
     CHECK(teacher.newest == 5);
     CHECK(teacher.details == "no such file");
     CHECK(told_change(teacher) == "group 1 is left out from step 12 on: unreadable (no such file)");
+    standings[0] = {.group = 1, .step = 9, .why = left_out::other_deal, .details = "by seed 2"};
+    record.add(14, {.standings = standings});
+    CHECK(told_change(teacher) ==
+          "group 1 is left out from step 14 on: data dealt otherwise (by seed 2)");
     CHECK(teachers_that_are_out(record) == std::vector<std::string>{told_change(teacher)});
 }
 
