@@ -239,6 +239,7 @@ set(sotto_headers
     include/sotto/strategies/heard_model.hpp
     include/sotto/strategies/host_lane.hpp
     include/sotto/strategies/kept_versions.hpp
+    include/sotto/strategies/label_knowledge.hpp
     include/sotto/strategies/lane.hpp
     include/sotto/strategies/local_updates.hpp
     include/sotto/strategies/local_updates_state.hpp

@@ -112,7 +112,9 @@ public:
         const std::int64_t sent_before = sent_to_students();
         const std::int64_t lessons = job.step - options_.groups.burn_in;
         const double weight = lessons < 0 ? 0.0 : options_.weight.at(lessons);
-        const auto judge = [this](std::size_t i, double loss) { return desk_.judge(i, loss); };
+        const auto judge = [this](std::size_t i, const label_knowledge& found) {
+            return desk_.judge(i, found);
+        };
         traffic exchanged = before;
         const auto teach = [&](auto& student) {
             task<std::remove_cvref_t<decltype(student)>> lesson{student, job.batch, job.examples,
@@ -262,7 +264,8 @@ private:
 
     void add_lesson(round_report& report, const lesson& had, double weight, std::int64_t step,
                     double epoch) {
-        if (report.examples > 0) desk_.student(had.label_loss, epoch < 1.0);
+        if (report.examples > 0)
+            desk_.student(had.label_loss, epoch < detail::teacher_desk::passes_unseen);
         report.taught = {.teachers = had.heard,
                          .age = desk_.oldest(step).value_or(0),
                          .weight = had.heard > 0 ? weight : 0.0,

@@ -16,6 +16,7 @@
 #include "sotto/losses/cross_entropy.hpp"
 #include "sotto/models/gradient_source.hpp"
 #include "sotto/models/predict_with.hpp"
+#include "sotto/strategies/label_knowledge.hpp"
 
 namespace sotto {
 
@@ -39,22 +40,12 @@ namespace detail {
 
 /// Memory that lessons share.
 struct lesson_memory {
-    large_vector<float> targets, gradient;
+    large_vector<float> targets, gradient;  // of logits; the second is scratch before it is one
     std::vector<large_vector<float>> said;  // by each teacher
     std::int64_t said_of = -1;              // the step of whose batch; -1: of none
 };
 
-/// The loss that a model learns by, of somebody's logits.
-template <class Model>
-double label_loss(const Model& model, std::span<const float> logits,
-                  std::span<const std::int32_t> labels) {
-    if constexpr (requires { model.loss().value(logits, labels); })
-        return model.loss().value(logits, labels);
-    else
-        return cross_entropy{}.value(logits, labels);
-}
-
-/// The gradient of it with respect to the logits.
+/// The gradient of label_loss with respect to the logits.
 template <class Model>
 double label_gradient(const Model& model, std::span<const float> logits,
                       std::span<const std::int32_t> labels, std::span<float> out) {
@@ -102,7 +93,7 @@ double learn(Model& model, const Loss& loss, std::span<const float> parameters,
 
 /// Every teacher is heard.
 struct hear_all {
-    bool operator()(std::size_t, double) const noexcept { return true; }
+    bool operator()(std::size_t, const label_knowledge&) const noexcept { return true; }
 };
 
 /// The clock of this machine.
@@ -120,7 +111,7 @@ struct real_time {
 ///           gradients of the round before travel, by strategies that give the time for it
 ///           (all_reduce, gossip); by others when its own round begins
 ///   source  Anil et al. 2018, arXiv:1804.03235
-/// `judge(i, loss)` is asked whether teacher i is heard, whose loss by the labels this is. Where
+/// `judge(i, label_knowledge)` is asked whether teacher i is heard, which knows that much. Where
 /// none is, or the weight is 0, it is the model's own gradient to the last bit. The loss that it
 /// returns is that of the labels alone.
 template <predictor Model, distillation_loss Loss, class Judge = hear_all, class Clock = real_time>
@@ -197,9 +188,13 @@ private:
         const auto outputs = static_cast<std::size_t>(model_.outputs());
         const time_point began = clock_.now();
         memory_.targets.assign(batch.labels().size() * outputs, 0.0f);
+        const double chance =
+            detail::chance_loss(model_, batch.labels(), outputs, memory_.gradient);
         for (std::size_t i = 0; i < teachers_.size(); ++i) {
             const std::span<const float> said = memory_.said[i];
-            if (!judge_(i, detail::label_loss(model_, said, batch.labels()))) continue;
+            if (!judge_(i, detail::knowledge_of(model_, said, batch.labels(), chance,
+                                                memory_.gradient)))
+                continue;
             loss_.add(said, outputs, 1.0, memory_.targets);
             ++had_.heard;
         }

@@ -10,6 +10,7 @@
 #include "sotto/core/random.hpp"
 #include "sotto/distillation/distillation_loss.hpp"
 #include "sotto/models/gradient_source.hpp"
+#include "sotto/strategies/label_knowledge.hpp"
 #include "sotto/strategies/taught.hpp"
 
 namespace sotto {
@@ -48,9 +49,13 @@ public:
         const auto outputs = static_cast<std::size_t>(model_.outputs());
         const std::span<const float> logits = model_.forward(parameters, batch);
         memory_.targets.assign(logits.size(), 0.0f);
+        const double chance =
+            detail::chance_loss(model_, batch.labels(), outputs, memory_.gradient);
         had_.of_teachers =
             ask_(logits, batch.labels(), [&](std::size_t i, std::span<const float> said) {
-                if (!judge_(i, detail::label_loss(model_, said, batch.labels()))) return;
+                if (!judge_(i, detail::knowledge_of(model_, said, batch.labels(), chance,
+                                                    memory_.gradient)))
+                    return;
                 loss_.add(said, outputs, 1.0, memory_.targets);
                 ++had_.heard;
             });

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <mutex>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <string>
@@ -16,14 +17,18 @@
 #include "sotto/checkpoint/published_model.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/data/digits.hpp"
+#include "sotto/data/labelled_batch.hpp"
+#include "sotto/data/labelled_set.hpp"
 #include "sotto/distillation/forward_kl.hpp"
 #include "sotto/models/mlp.hpp"
 #include "sotto/optimizers/momentum_sgd.hpp"
 #include "sotto/strategies/all_reduce.hpp"
 #include "sotto/strategies/architecture_of.hpp"
 #include "sotto/trainer/checkpoints.hpp"
+#include "sotto/strategies/transport_exchange.hpp"
 #include "sotto/trainer/trainer.hpp"
 #include "sotto/transports/run_in_process.hpp"
+#include "sotto/transports/run_simulated.hpp"
 #include "support/folders.hpp"
 
 using namespace sotto;
@@ -393,6 +398,42 @@ TEST_CASE("two jobs of one group are refused by the second") {
         trainer.fit(examples, steps{1});
     });
     train(1, first, 1);
+}
+
+TEST_CASE("a group that has learnt other labels is never heard, whatever it says of its student") {
+    // The same digits, called by the next one's name.
+    const auto right = data::digits(400, random_stream{3});
+    std::vector<std::int64_t> all(400);
+    std::iota(all.begin(), all.end(), 0);
+    data::labelled_batch batch;
+    right.gather(all, batch);
+    std::vector<std::int32_t> next(batch.labels().begin(), batch.labels().end());
+    for (std::int32_t& label : next) label = (label + 1) % 10;
+    const data::labelled_set wrong(
+        right.shape(), std::vector<float>(batch.inputs().begin(), batch.inputs().end()), next);
+    std::vector<std::vector<float>> ends;
+    std::vector<double> claimed;  // of the first group's model, by the second
+    for (const double weight : {0.0, 1.0})
+        run_simulated(2, {}, [&](simulated& transport) {
+            models::mlp model{784, 12, 10};
+            const codistillation strategy{inner, forward_kl{}, transport_exchange<>{},
+                                          codistillation_groups{.every = 10, .burn_in = 60},
+                                          constant_weight{weight}};
+            trainer trainer{model, strategy, transport, {.batch_size = 20, .seed = 5}};
+            const bool is_first = transport.rank() == 0;
+            trainer.fit(is_first ? right : wrong, steps{120}, [&](const step_report& step) {
+                if (weight == 0.0 || step.step <= 70) return;
+                const teacher_standing& other = step.round.taught.standings[0];
+                CHECK(step.round.taught.teachers == 0);
+                CHECK(other.why == left_out::worse);
+                if (!is_first) claimed.push_back(other.label_loss);
+            });
+            if (is_first)
+                ends.emplace_back(trainer.parameters().begin(), trainer.parameters().end());
+        });
+    CHECK(ends[0] == ends[1]);
+    REQUIRE(!claimed.empty());
+    CHECK(claimed.back() > 4.0);
 }
 
 TEST_CASE("groups that cannot be are refused by name") {

@@ -84,14 +84,15 @@ TEST_CASE("who is not heard changes nothing; the others count alike") {
     std::vector<float> plain(parameters.size());
     model.gradient(parameters, batch, plain, ignore);
     std::vector<double> losses;
-    CHECK(gradient_by(both, [&](std::size_t, double loss) {
-              losses.push_back(loss);
+    CHECK(gradient_by(both, [&](std::size_t, const label_knowledge& found) {
+              losses.push_back(found.loss);
+              CHECK(found.chance == doctest::Approx(std::log(4.0)));
               return false;
           }) == plain);
     const auto said = model.predict(first, batch);
     REQUIRE(losses.size() == 2);
     CHECK(losses[0] == model.loss().value(said, batch.labels()));
-    CHECK(gradient_by(both, [](std::size_t i, double) { return i == 1; }) ==
+    CHECK(gradient_by(both, [](std::size_t i, const auto&) { return i == 1; }) ==
           gradient_by(one, hear_all{}));
     CHECK(gradient_by(both, hear_all{}) != gradient_by(one, hear_all{}));
 }

@@ -12,6 +12,7 @@
 
 #include "sotto/checkpoint/published_model.hpp"
 #include "sotto/core/errors.hpp"
+#include "sotto/strategies/label_knowledge.hpp"
 
 using namespace sotto;
 using checkpoint::published_model;
@@ -33,6 +34,11 @@ auto finds(std::int64_t newest) {
     return [newest](int, std::int64_t after) {
         return newest > after ? std::optional(model_of(newest)) : std::nullopt;
     };
+}
+
+// Of ten outputs.
+label_knowledge loss_of(double loss) {
+    return {.loss = loss, .chance = std::log(10.0), .unsure = loss};
 }
 
 left_out standing_of(const teacher_desk& desk) {
@@ -144,13 +150,14 @@ TEST_CASE("a teacher that is worse than its student by the margin is not heard i
     teacher_desk desk({0, 1}, {.margin = 0.5});
     for (const std::size_t i : {0u, 1u}) desk.renew(i, finds(40));
     desk.begin_interval(50, everybody);
-    CHECK(desk.judge(0, 100.0));  // the student does not know itself yet
+    CHECK(desk.judge(0, loss_of(100.0)));  // the student does not know itself yet
+    desk.begin_interval(50, {});
     desk.begin_interval(50, everybody);
     for (int i = 0; i < 20; ++i) desk.student(1.0);
     CHECK(desk.student() == doctest::Approx(1.0));
-    CHECK(desk.judge(0, 1.4));
-    CHECK_FALSE(desk.judge(1, 1.6));
-    CHECK_FALSE(desk.judge(1, 0.1));  // for the rest of it
+    CHECK(desk.judge(0, loss_of(1.4)));
+    CHECK_FALSE(desk.judge(1, loss_of(1.6)));
+    CHECK_FALSE(desk.judge(1, loss_of(0.1)));  // for the rest of it
     CHECK(desk.standings()[0].why == left_out::no);
     CHECK(desk.standings()[1].why == left_out::worse);
     CHECK(desk.standings()[0].label_loss == doctest::Approx(1.4));
@@ -159,10 +166,10 @@ TEST_CASE("a teacher that is worse than its student by the margin is not heard i
     REQUIRE(desk.listened().size() == 1);
     CHECK(desk.listened()[0] == 0);
     CHECK(desk.views().size() == 1);
-    CHECK_FALSE(desk.judge(0, std::nan("")));
+    CHECK_FALSE(desk.judge(0, loss_of(std::nan(""))));
     desk.begin_interval(100, everybody);
-    CHECK(desk.judge(1, 0.1));
-    CHECK(desk.judge(0, 1.0));
+    CHECK(desk.judge(1, loss_of(0.1)));
+    CHECK(desk.judge(0, loss_of(1.0)));
 }
 
 TEST_CASE("a teacher is compared on data that its student has not learnt from either") {
@@ -181,20 +188,82 @@ TEST_CASE("a teacher is compared on data that its student has not learnt from ei
     desk.student(0.1);  // by heart
     begin(1, std::nan(""));
     CHECK(std::isnan(desk.judged_by(0)));
-    CHECK_FALSE(desk.judge(0, 0.7));
+    CHECK_FALSE(desk.judge(0, loss_of(0.7)));
     CHECK(desk.judged() == std::vector<checkpoint::judgement>{{0, 0.7}});
     begin(2, 1.5);
     CHECK(desk.judged_by(0) == 1.5);
-    CHECK(desk.judge(0, 1.9));
-    CHECK_FALSE(desk.judge(0, 7.0));
+    CHECK(desk.judge(0, loss_of(1.9)));
+    CHECK_FALSE(desk.judge(0, loss_of(7.0)));
     begin(3, 0.05);  // as it does on its own
-    CHECK_FALSE(desk.judge(0, 0.7));
+    CHECK_FALSE(desk.judge(0, loss_of(0.7)));
     desk.student(0.1, true);
-    for (int i = 0; i < 100; ++i) desk.student(1.0, true);  // in the first pass
+    for (int i = 0; i < 100; ++i) desk.student(1.0, true);  // in the first passes
     for (int i = 0; i < 100; ++i) desk.student(0.1);
     begin(4, std::nan(""));
-    CHECK(desk.judge(0, 1.4));
-    CHECK_FALSE(desk.judge(0, 3.0));
+    CHECK(desk.judge(0, loss_of(1.4)));
+    CHECK_FALSE(desk.judge(0, loss_of(3.0)));
+}
+
+TEST_CASE("a group of other labels finds everybody wrong, and is not heard for saying so") {
+    teacher_desk desk({1}, {}, 0);
+    for (int i = 0; i < 50; ++i) desk.student(0.2);
+    desk.renew(0, [](int, std::int64_t) {
+        published_model found = model_of(40);
+        found.facts.judged = {{0, 9.0}};  // of the student's model on its data
+        return std::optional(found);
+    });
+    desk.begin_interval(50, everybody);
+    CHECK_FALSE(desk.judge(0, {.loss = 9.0, .chance = std::log(10.0), .unsure = 4.5}));
+    CHECK(standing_of(desk) == left_out::worse);
+}
+
+TEST_CASE("who knows nothing is not heard, however little its student knew when it began") {
+    teacher_desk desk({0}, {});
+    desk.renew(0, finds(40));
+    desk.begin_interval(50, everybody);
+    for (int i = 0; i < 3; ++i) desk.student(2.2, true);  // few steps to a pass
+    const label_knowledge random{.loss = 2.5, .chance = std::log(10.0), .unsure = 2.35};
+    CHECK(desk.judge(0, random));  // the student knows no more itself
+    for (int i = 0; i < 40; ++i) desk.student(1.8);
+    CHECK_FALSE(desk.judge(0, random));  // and is below 2.2 + 1
+    CHECK(standing_of(desk) == left_out::worse);
+    desk.begin_interval(100, everybody);
+    CHECK_FALSE(desk.judge(0, random));  // at once
+    // Of who was heard one batch says little.
+    desk.begin_interval(150, everybody);
+    for (int i = 0; i < 20; ++i) CHECK(desk.judge(0, loss_of(2.1)));
+    desk.begin_interval(200, everybody);
+    CHECK(desk.judge(0, random));
+    for (int i = 0; i < 20; ++i) desk.judge(0, random);
+    CHECK(standing_of(desk) == left_out::worse);
+}
+
+TEST_CASE("who has learnt wrong labels by heart is too sure, and yet knows something") {
+    teacher_desk desk({0}, {.margin = 100.0});
+    desk.renew(0, finds(40));
+    desk.begin_interval(50, everybody);
+    for (int i = 0; i < 40; ++i) desk.student(0.9);
+    const label_knowledge sure{.loss = 2.5, .chance = std::log(10.0), .unsure = 1.7};
+    for (int i = 0; i < 20; ++i) CHECK(desk.judge(0, sure));
+}
+
+TEST_CASE("what a group claims now counts for more than how its student began") {
+    teacher_desk desk({1}, {.margin = 0.5}, 0);
+    for (int i = 0; i < 50; ++i) desk.student(2.2, true);
+    for (int i = 0; i < 50; ++i) desk.student(0.1);
+    const auto claiming = [](std::int64_t step, double loss) {
+        return [=](int, std::int64_t) {
+            published_model found = model_of(step);
+            found.facts.judged = {{0, loss}};
+            return std::optional(found);
+        };
+    };
+    desk.renew(0, claiming(40, 0.3));
+    desk.begin_interval(50, everybody);
+    CHECK_FALSE(desk.judge(0, loss_of(1.5)));
+    desk.renew(0, claiming(90, std::nan("")));
+    desk.begin_interval(100, everybody);
+    CHECK(desk.judge(0, loss_of(1.5)));
 }
 
 TEST_CASE("the newest of some twenty losses count") {
