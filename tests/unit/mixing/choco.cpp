@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
@@ -26,6 +27,7 @@
 #include "sotto/consensus/fraction_of_maximum.hpp"
 #include "sotto/optimizers/sgd.hpp"
 #include "sotto/strategies/gossip.hpp"
+#include "sotto/topologies/complete.hpp"
 #include "sotto/topologies/random_matching.hpp"
 #include "sotto/topologies/ring.hpp"
 #include "support/sensible.hpp"
@@ -111,6 +113,43 @@ TEST_CASE_TEMPLATE_DEFINE("by every contractive compressor ranks come together a
                   doctest::Approx(0.25 + 2.0 * static_cast<double>(1 + i % 3)).epsilon(1e-3));
 }
 TEST_CASE_TEMPLATE_APPLY(comes_together, contractive_compressors);
+
+TEST_CASE("the mean is kept exactly, whatever messages leave out") {
+    // A step to integers, then rounds by weights of 1/4, halved: each needs three bits more.
+    const auto keeps_mean = [](const auto& compressor, int ranks) {
+        CAPTURE(ranks);
+        const tug left = tug_by(gossip{sgd{.learning_rate = 1.0}, quarters{}, fixed_rounds{6},
+                                       compressor, mixing::choco{.step = 0.5}},
+                                {.ranks = ranks, .rounds = 1, .size = 40});
+        for (std::size_t i = 0; i < left.x[0].size(); ++i) {
+            double sum = 0.0;
+            for (const auto& x : left.x) sum += x[i];
+            CHECK(sum == ranks * (ranks - 1) / 2 * static_cast<double>(1 + i % 3));
+        }
+        // Rank 0, whose place is 0, has moved from it.
+        CHECK(std::ranges::any_of(left.x[0], [](float x) { return x != 0.0f; }));
+    };
+    for (const int ranks : {2, 3, 5, 8}) {
+        keeps_mean(none{}, ranks);
+        keeps_mean(top_k{.density = 0.2f}, ranks);
+        keeps_mean(random_k{.density = 0.2f}, ranks);
+        keeps_mean(threshold{.limit = 2.0}, ranks);
+    }
+}
+
+TEST_CASE("over many rounds the mean stays where it is, also with five neighbours of 1/6") {
+    // 5 times 1/6 as a float is 4.5e-8 off 5/6 as one: in 3,000 rounds that is 1e-4 of a copy.
+    const contest of{.ranks = 6, .rounds = 1, .apart = 0.25f, .away = 100.0f};
+    const tug left = tug_by(gossip{sgd{.learning_rate = 1.0}, topologies::complete{},
+                                   fixed_rounds{3000}, none{}, mixing::choco{.step = 1.0}},
+                            of);
+    for (std::size_t i = 0; i < left.x[0].size(); ++i) {
+        double mean = 0.0;
+        for (const auto& x : left.x) mean += x[i] / 6.0;
+        CHECK(mean ==
+              doctest::Approx(100.0 + 0.625 * static_cast<double>(1 + i % 3)).epsilon(2e-5));
+    }
+}
 
 TEST_CASE("CHOCO moves towards old copies, and sends what it is then away from its own") {
     constexpr int ranks = 4, steps = 6;
