@@ -369,6 +369,7 @@ set(sotto_headers
     include/sotto/trainer/saving.hpp
     include/sotto/trainer/server_lines.hpp
     include/sotto/trainer/server_summary.hpp
+    include/sotto/trainer/strategy_info.hpp
     include/sotto/trainer/taught_lines.hpp
     include/sotto/trainer/taught_record.hpp
     include/sotto/trainer/taught_summary.hpp

@@ -44,8 +44,8 @@ struct gossip_options {
 ///           Where losses cut the graph in parts, each trains on by itself
 ///   again   a rank that comes again fetches the parameters, and the model's buffers, of the
 ///           neighbour that is furthest, with an optimizer that remembers nothing, and goes on
-///           where that one is in the call of `fit` under way. Nobody waits for it before its first
-///           round
+///           where that one is in the call of `fit` under way; calls before that one do nothing
+///           but evaluate, if asked to. Nobody waits for it before its first round
 ///   rounds  all do as many in a step: where a controller measures, the rank that has been there
 ///           for longest decides, by its own epochs; the first step of each `fit` agrees on these
 ///   epochs  each rank goes through its own share of the data, and ends when it has: nobody reads

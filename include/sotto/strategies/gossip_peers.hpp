@@ -18,6 +18,7 @@
 #include "sotto/strategies/rank_loss.hpp"
 #include "sotto/strategies/round_verdicts.hpp"
 #include "sotto/strategies/state_handover.hpp"
+#include "sotto/strategies/strategy.hpp"
 #include "sotto/topologies/live_weight.hpp"
 #include "sotto/topologies/mixing_matrix.hpp"
 #include "sotto/transports/remarks.hpp"
@@ -44,7 +45,8 @@ namespace sotto {
 ///           holds. The first verdict of a call of `fit` also says by whose epochs they count
 ///   coming  a rank that begins asks all where they are, fetches parameters and the model's buffers
 ///           from the neighbour that is furthest, and takes part with its first round. Who is
-///           behind all its neighbours goes on in their step
+///           behind all its neighbours goes on in their step. Calls of `fit` that the neighbour is
+///           past are over: it asks again, and fetches anew, in that which the neighbour was in
 ///   wire    wire::gossip_word: to each neighbour in every round, and two to and from who sums up;
 ///           state_handover to whoever comes
 ///   cost    170 bytes for each rank; 4 bytes a parameter once another rank has fetched them
@@ -77,13 +79,14 @@ public:
     void will_sum() noexcept { sums_up_ = true; }
 
     /// A call of `fit` begins with these parameters and buffers of the model, which stay where they
-    /// are. Returns how many of its rounds those have had that were fetched.
-    std::int64_t begin(std::span<float> parameters, std::span<float> buffers) {
+    /// are. Returns how many of its rounds those have had that were fetched, or that it is over.
+    fit_start begin(std::span<float> parameters, std::span<float> buffers) {
         handover_.hold(parameters, buffers);
         began_ = through_->now();
         ++fit_;
         rounds_ = 0;
         is_done_ = false;
+        if (source_.fit > fit_) return is_over();
         begins_ = true;
         peers_.for_each([](peer& p) { p.takes_part = p.is_done = p.has_answered = false; });
         for (int rank = 0; rank < through_->size(); ++rank) verdicts_.forget(rank);
@@ -93,8 +96,15 @@ public:
             [&] { return peers_.for_all_here([](const peer& p) { return p.has_answered; }); });
         if (!has_trained_) fetch();
         begins_ = false;
+        if (source_.fit > fit_) {
+            leave();
+            return is_over();
+        }
+        if (source_.fit == fit_) rounds_ = source_.rounds;
+        has_trained_ |= source_.fit > 0;
+        source_ = {};
         takes_part_ = tells_all_ = true;
-        return static_cast<std::int64_t>(rounds_);
+        return {.rounds = static_cast<std::int64_t>(rounds_)};
     }
 
     /// Answers until all that take part are done, or nothing more comes of them.
@@ -369,6 +379,18 @@ private:
         throw peer_failure(late, cause, now_, errc::timed_out);
     }
 
+    /// The call of `fit` is: whose parameters this rank took is in a later one.
+    fit_start is_over() const noexcept {
+        return {.is_over = true,
+                .steps = static_cast<std::int64_t>(source_.at.step - source_.rounds)};
+    }
+
+    /// The transport is free until the next call of `fit`.
+    void leave() {
+        wait_until([&] { return handover_.is_idle() && mail_.is_all_said(); });
+        mail_.close(taking());
+    }
+
     void fetch() {
         while (const auto from = peers_.best_source()) {
             handover_.fetch(*from, [&](int of) { say(of, {.kind = wire::gossip_kind::asks}); });
@@ -376,13 +398,13 @@ private:
             const auto handed = handover_.handed();
             if (!handed) continue;
             if (!handover_.take()) refuse(*from);
-            fit_ = std::max(fit_, handed->fit);
-            rounds_ = handed->rounds;
+            source_ = *handed;
             step_ = handed->at.step;
             since_ = step_ + 1;
-            has_trained_ = true;
-            says_.say("came while others train: goes on with the parameters of rank " +
-                      std::to_string(*from) + ", after its step " + std::to_string(step_));
+            says_.say(std::string("came while others train: ") +
+                      (source_.fit > fit_ ? "passes a call of fit" : "goes on") +
+                      " with the parameters of rank " + std::to_string(*from) +
+                      ", after its step " + std::to_string(step_));
             return;
         }
     }
@@ -434,7 +456,8 @@ private:
     peer_table peers_;
     std::uint64_t configuration_ = 0;
     std::uint64_t fit_ = 0, rounds_ = 0, since_ = 0;
-    std::uint64_t step_ = 0;  // of all calls of `fit`; more where this rank followed others
+    std::uint64_t step_ = 0;      // of all calls of `fit`; more where this rank followed others
+    wire::gossip_word source_{};  // where the rank was of which all was fetched; fit 0: nothing was
     wire::gossip_place place_{};
     bool begins_ = false, tells_all_ = false, takes_part_ = false, is_done_ = false;
     bool has_trained_ = false;
