@@ -233,6 +233,7 @@ set(sotto_headers
     include/sotto/strategies/gossip_links.hpp
     include/sotto/strategies/gossip_mail.hpp
     include/sotto/strategies/gossip_pairs.hpp
+    include/sotto/strategies/gossip_patience.hpp
     include/sotto/strategies/gossip_peers.hpp
     include/sotto/strategies/gossip_state.hpp
     include/sotto/strategies/guarded.hpp
@@ -243,6 +244,7 @@ set(sotto_headers
     include/sotto/strategies/lane.hpp
     include/sotto/strategies/local_updates.hpp
     include/sotto/strategies/local_updates_state.hpp
+    include/sotto/strategies/lost_ranks.hpp
     include/sotto/strategies/meeting_place.hpp
     include/sotto/strategies/memory_of_server.hpp
     include/sotto/strategies/mixing_rounds.hpp
@@ -285,6 +287,7 @@ set(sotto_headers
     include/sotto/strategies/transport_exchange.hpp
     include/sotto/strategies/transport_exchange_state.hpp
     include/sotto/strategies/under_way.hpp
+    include/sotto/strategies/wait_progress.hpp
     include/sotto/strategies/work_of_gradient.hpp
     include/sotto/topologies/complete.hpp
     include/sotto/topologies/connected.hpp
@@ -371,6 +374,7 @@ set(sotto_headers
     include/sotto/trainer/saving.hpp
     include/sotto/trainer/server_lines.hpp
     include/sotto/trainer/server_summary.hpp
+    include/sotto/trainer/strategy_info.hpp
     include/sotto/trainer/taught_lines.hpp
     include/sotto/trainer/taught_record.hpp
     include/sotto/trainer/taught_summary.hpp

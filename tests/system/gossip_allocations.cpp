@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -13,7 +15,9 @@
 #include "sotto/strategies/local_updates.hpp"
 #include "support/all_gossip_policies.hpp"
 #include "support/all_transports.hpp"
+#include "support/counted_apart.hpp"
 #include "support/counting_window.hpp"
+#include "support/fault_seeds.hpp"
 #include "support/numbers.hpp"
 #include "support/training.hpp"
 
@@ -82,6 +86,58 @@ TEST_CASE("pairs that mix when they like take no memory, each rank counted by it
         });
     });
     CHECK(found == std::vector<std::int64_t>(4, 0));
+}
+
+namespace {
+
+constexpr std::int64_t steps_done = 200;
+
+/// What each rank allocates from a step on, where ranks may come and go: none of the transport's.
+template <class Control = no_control, class Mixing = mixing::adapt_then_combine>
+std::vector<std::int64_t> allocations_of_survivors(const simulated_options& options,
+                                                   std::int64_t from_step, Control control = {},
+                                                   Mixing mixing = {}) {
+    constexpr int ranks = 5;
+    std::vector<std::int64_t> found(ranks, -1);
+    (void)simulate(ranks, options, [&](simulated& network) {
+        testing::counted_apart transport(network);
+        testing::number_model model(testing::many_tensors());
+        const gossip strategy{plain, topologies::ring{}, control, none{}, mixing, surviving{}};
+        trainer trainer{model, strategy, transport, {.batch_size = 4}};
+        std::int64_t before = 0;
+        auto& mine = found[static_cast<std::size_t>(transport.rank())];
+        trainer.fit(testing::numbered{4 * ranks * steps_done}, epochs{1},
+                    [&](const step_report& step) {
+                        if (step.step == from_step) before = transport.count();
+                        if (step.step == steps_done) mine = transport.count() - before;
+                    });
+    });
+    return found;
+}
+
+}  // namespace
+
+TEST_CASE("where ranks may come and go they mix without taking memory") {
+    if (!testing::counted()) return;
+    const std::vector<std::int64_t> none_at_all(5, 0);
+    const simulated_options calm = testing::usual(3);
+    CHECK(allocations_of_survivors(calm, 4) == none_at_all);
+    CHECK(allocations_of_survivors(calm, 4, fixed_rounds{3}) == none_at_all);
+    CHECK(allocations_of_survivors(calm, 4, consensus_control{.rho = 0.05}) == none_at_all);
+    CHECK(allocations_of_survivors(calm, 4, no_control{}, mixing::quasi_global_momentum{}) ==
+          none_at_all);
+}
+
+TEST_CASE("nor do they once they know who died, and who came again") {
+    if (!testing::counted()) return;
+    using namespace std::chrono_literals;
+    simulated_options options = testing::usual(3);
+    options.faults = {network_fault::crash(2, 200ms), network_fault::crash(4, 300ms),
+                      network_fault::restart(4, 400ms)};
+    for (const auto& found :
+         {allocations_of_survivors(options, steps_done / 2),
+          allocations_of_survivors(options, steps_done / 2, consensus_control{.rho = 0.05})})
+        CHECK(found == std::vector<std::int64_t>{0, 0, -1, 0, 0});
 }
 
 TEST_CASE("whatever optimizers remember is kept for steps that fail without taking memory") {

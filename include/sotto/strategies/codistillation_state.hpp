@@ -98,7 +98,7 @@ public:
     /// What teachers say of the next batch is computed while this round's gradients travel.
     bool looks_ahead() const noexcept { return !of_predictions && !desk_.listened().empty(); }
 
-    std::int64_t begin(std::span<float> parameters, std::span<float> buffers) {
+    fit_start begin(std::span<float> parameters, std::span<float> buffers) {
         memory_.said_of = -1;
         if (exchange_) exchanging::begin(*exchange_, buffers.size());
         return conducting::begin(strategy_, parameters, buffers);

@@ -44,15 +44,19 @@ struct gossip_options {
 ///           Where losses cut the graph in parts, each trains on by itself
 ///   again   a rank that comes again fetches the parameters, and the model's buffers, of the
 ///           neighbour that is furthest, with an optimizer that remembers nothing, and goes on
-///           where that one is in the call of `fit` under way. Nobody waits for it before its first
-///           round
+///           where that one is in the call of `fit` under way; calls before that one do nothing
+///           but evaluate, if asked to. Nobody waits for it before its first round
 ///   rounds  all do as many in a step: where a controller measures, the rank that has been there
 ///           for longest decides, by its own epochs; the first step of each `fit` agrees on these
 ///   epochs  each rank goes through its own share of the data, and ends when it has: nobody reads
 ///           that of a rank which is gone. `evaluate` is of a rank's own parameters
 ///   errors  invalid_option: links that weigh otherwise the other way; patience not above 0.
-///           peer_failure: for `patience`, or up to half of the transport's timeout longer, nothing
-///           came that this rank waits for
+///           peer_failure: of a neighbour that this rank waits for in a round nothing came for
+///           `patience`; or, for twice that, nothing of whom it waits for who may wait itself: who
+///           answers when `fit` begins, hands over parameters or sums up. Up to half of the
+///           transport's timeout later, and it says after how long. At the end of `fit` that is no
+///           error: it ends, and fit_report::losses has those that are not done. Who comes again
+///           and again without getting further keeps nobody waiting
 struct surviving {
     double patience = 60.0;  // seconds
 

@@ -50,6 +50,7 @@ public:
             if (inbox_.empty()) inbox_.push(through_->receive(any_rank, label(), heard_));
             const auto came = inbox_.pop_complete();
             if (!came || came->source == through_->rank()) return;
+            bytes_ += came->bytes;
             const auto content = byte_view(heard_).first(static_cast<std::size_t>(came->bytes));
             take(came->source, wire::read_gossip_word(content).value([&] {
                 return "what rank " + std::to_string(came->source) + " says to be mixed with";
@@ -60,10 +61,17 @@ public:
     /// Whether all that was said has left.
     bool is_all_said() {
         bool all = true;
-        for (letter& l : letters_)
-            if (l.sent) all = ended(l.sent) && all;
+        for (letter& l : letters_) {
+            if (!l.sent) continue;
+            std::int64_t size = 0;
+            all = ended(l.sent, &size) && all;
+            bytes_ += size;
+        }
         return all;
     }
+
+    /// What of the transport's traffic was words, both ways.
+    std::int64_t bytes() const noexcept { return bytes_; }
 
     /// Receives nothing more until it is asked to hear again, so that the transport is free.
     template <class Take>
@@ -108,6 +116,7 @@ private:
     Transport* through_;
     std::array<std::byte, wire::gossip_word_bytes> heard_{};
     std::deque<letter> letters_;
+    std::int64_t bytes_ = 0;
     collectives::flight<Transport> inbox_;
 };
 

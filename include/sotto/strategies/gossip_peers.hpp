@@ -10,14 +10,17 @@
 #include <vector>
 
 #include "sotto/core/clock.hpp"
-#include "sotto/core/describe.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/round_info.hpp"
 #include "sotto/strategies/gossip_mail.hpp"
+#include "sotto/strategies/gossip_patience.hpp"
+#include "sotto/strategies/lost_ranks.hpp"
 #include "sotto/strategies/peer_table.hpp"
 #include "sotto/strategies/rank_loss.hpp"
 #include "sotto/strategies/round_verdicts.hpp"
 #include "sotto/strategies/state_handover.hpp"
+#include "sotto/strategies/strategy.hpp"
+#include "sotto/strategies/wait_progress.hpp"
 #include "sotto/topologies/live_weight.hpp"
 #include "sotto/topologies/mixing_matrix.hpp"
 #include "sotto/transports/remarks.hpp"
@@ -44,12 +47,13 @@ namespace sotto {
 ///           holds. The first verdict of a call of `fit` also says by whose epochs they count
 ///   coming  a rank that begins asks all where they are, fetches parameters and the model's buffers
 ///           from the neighbour that is furthest, and takes part with its first round. Who is
-///           behind all its neighbours goes on in their step
+///           behind all its neighbours goes on in their step. Calls of `fit` that the neighbour is
+///           past are over: it asks again, and fetches anew, in that which the neighbour was in
 ///   wire    wire::gossip_word: to each neighbour in every round, and two to and from who sums up;
 ///           state_handover to whoever comes
-///   cost    170 bytes for each rank; 4 bytes a parameter once another rank has fetched them
-///   errors  peer_failure, errc::timed_out: nothing happened for as long as the patience;
-///           mismatch: this rank is configured differently; malformed
+///   cost    210 bytes for each rank; 4 bytes a parameter once another rank has fetched them
+///   errors  peer_failure, errc::timed_out: nothing came that it waits for, for as long as
+///           gossip_patience says; mismatch: this rank is configured differently; malformed
 template <tolerant_transport Transport>
 class gossip_peers {
 public:
@@ -57,6 +61,7 @@ public:
         : through_(&through),
           says_(remarks::of(through)),
           patience_(patience),
+          progress_(through.size()),
           peers_(through.size(), through.rank()),
           verdicts_(through.size()),
           mail_(through),
@@ -77,13 +82,14 @@ public:
     void will_sum() noexcept { sums_up_ = true; }
 
     /// A call of `fit` begins with these parameters and buffers of the model, which stay where they
-    /// are. Returns how many of its rounds those have had that were fetched.
-    std::int64_t begin(std::span<float> parameters, std::span<float> buffers) {
+    /// are. Returns how many of its rounds those have had that were fetched, or that it is over.
+    fit_start begin(std::span<float> parameters, std::span<float> buffers) {
         handover_.hold(parameters, buffers);
-        began_ = through_->now();
+        losses_.begin(through_->now());
         ++fit_;
         rounds_ = 0;
         is_done_ = false;
+        if (source_.fit > fit_) return is_over();
         begins_ = true;
         peers_.for_each([](peer& p) { p.takes_part = p.is_done = p.has_answered = false; });
         for (int rank = 0; rank < through_->size(); ++rank) verdicts_.forget(rank);
@@ -93,17 +99,30 @@ public:
             [&] { return peers_.for_all_here([](const peer& p) { return p.has_answered; }); });
         if (!has_trained_) fetch();
         begins_ = false;
+        if (source_.fit > fit_) {
+            leave();
+            return is_over();
+        }
+        if (source_.fit == fit_) rounds_ = source_.rounds;
+        has_trained_ |= source_.fit > 0;
+        source_ = {};
         takes_part_ = tells_all_ = true;
-        return static_cast<std::int64_t>(rounds_);
+        return {.rounds = static_cast<std::int64_t>(rounds_)};
     }
 
-    /// Answers until all that take part are done, or nothing more comes of them.
+    /// Answers until all that take part are done, or nothing more comes of them: those that are
+    /// not are losses.
     void finish() {
         is_done_ = true;
         peers_.for_each_here([&](int rank) { say(rank, {.kind = wire::gossip_kind::done}); });
-        (void)comes([&] {
+        const bool all_done = comes([&] {
             return handover_.is_idle() && mail_.is_all_said() &&
-                   peers_.for_all_here([](const peer& p) { return p.is_done || !p.takes_part; });
+                   peers_.for_all_here([](const peer& p) { return !p.mixes(); });
+        });
+        peers_.for_each_here([&](int rank) {
+            if (all_done || !of(rank).mixes()) return;
+            losses_.add(rank, patience_.cause(), step_, through_->now());
+            says_.say("ends without rank " + std::to_string(rank) + ": " + patience_.cause());
         });
         mail_.close(taking());
     }
@@ -218,25 +237,21 @@ public:
         if (!comes(done)) give_up();
     }
 
-    /// The same; false where nothing came for as long as the patience.
+    /// The same; false where nothing came that it waits for, for as long as gossip_patience says.
     template <class Done>
     bool comes(Done done) {
-        std::uint64_t heard = through_->activity();
-        time_point since = through_->now();
+        patience_.begin(through_->now(), progress());
         while (true) {
             const std::uint64_t seen = through_->activity();
             serve();
             if (done()) return true;
-            const time_point now = through_->now();
-            if (std::exchange(heard, seen) != seen) since = now;
-            // Who waits for a rank that waits itself will hear when that one gives up.
-            if (now - since > (first_unknown() ? 1 : 2) * patience_) return false;
+            if (!patience_.lasts(through_->now(), progress(), !first_unknown())) return false;
             if (through_->activity() == seen) through_->await(seen);
         }
     }
 
     /// Ranks that failed while this one trained on, in order.
-    std::span<const rank_loss> losses() const noexcept { return losses_; }
+    std::span<const rank_loss> losses() const noexcept { return losses_.all(); }
     /// What this rank does, for errors.
     void at(occasion now) noexcept { now_ = now; }
 
@@ -259,11 +274,7 @@ private:
         if (w.kind != wire::gossip_kind::hands) w.at = place_;
         w.links = static_cast<std::uint32_t>(of(through_->rank()).links.count);
         w.lost = of(through_->rank()).links.lost;
-        w.decided = verdicts_.decided();
-        w.ranks = verdicts_.last().ranks;
-        w.of_ranks = verdicts_.last().sums;
-        w.another = verdicts_.last().another;
-        w.skips_next = verdicts_.last().skips_next;
+        verdicts_.tell(w);
         w.clock = clock_;
         w.configuration = configuration_;
         mail_.say(to, w);
@@ -276,11 +287,12 @@ private:
 
     void take(int from, const wire::gossip_word& w) {
         peer& p = of(from);
+        progress_.tells(from, w);
         p.at = w.at;
         p.fit = w.fit;
         p.since = w.since;
         p.has_trained = w.has_trained;
-        verdicts_.learn(w.decided, {w.of_ranks, w.ranks, w.another, w.skips_next});
+        verdicts_.hear(w);
         if (w.clock.fit > clock_.fit) clock_ = w.clock;
         switch (w.kind) {
             case wire::gossip_kind::hello:
@@ -291,12 +303,15 @@ private:
             case wire::gossip_kind::here:
                 p.is_alike = w.configuration == configuration_;
                 if (!p.is_alike && (w.has_trained || !has_trained_)) refuse(from);
-                p.has_answered = true;
+                if (!std::exchange(p.has_answered, true)) progress_.comes();
                 p.is_done = w.is_done;
                 p.takes_part = w.takes_part && p.is_alike;
                 break;
             case wire::gossip_kind::asks: handover_.is_asked_by(from); break;
-            case wire::gossip_kind::hands: handover_.is_handed_by(from, w); break;
+            case wire::gossip_kind::hands:
+                progress_.comes();
+                handover_.is_handed_by(from, w);
+                break;
             case wire::gossip_kind::begins:
                 p.said = w.at;
                 p.awaits = w.waits;
@@ -339,15 +354,11 @@ private:
         if (!change.is_here) {
             went_.push_back(change.rank);
             handover_.forget(change.rank);
+            progress_.goes(change.rank);
             if (!change.left && !p.is_done)
-                losses_.push_back({.rank = change.rank,
-                                   .cause = change.cause,
-                                   .step = static_cast<std::int64_t>(step_),
-                                   .seconds = in_seconds(through_->now() - began_)});
+                losses_.add(change.rank, change.cause, step_, through_->now());
         } else {
-            for (rank_loss& loss : losses_)
-                if (loss.rank == change.rank && loss.again_step < 0)
-                    loss.again_step = static_cast<std::int64_t>(step_);
+            losses_.returns(change.rank, step_);
         }
         verdicts_.forget(change.rank);
         p = {.is_here = change.is_here,
@@ -355,18 +366,44 @@ private:
              .has_answered = change.is_here};
     }
 
-    [[noreturn]] void give_up() {
-        int late = sums_for_all();
-        if (const auto unknown = first_unknown()) {
-            late = *unknown;
-        } else if (late == through_->rank()) {
-            peers_.for_each_here([&](int rank) { late = rank; });
+    // Waiting
+
+    /// Grows with whatever comes or goes of what is mixed and fetched, and as others get on.
+    std::int64_t progress() {
+        const traffic all = through_->counters();
+        return all.bytes_sent + all.bytes_received - mail_.bytes() - handover_.bytes() +
+               progress_.count();
+    }
+
+    /// Whom it waits for, as far as it knows.
+    int awaited() const {
+        if (const auto unknown = first_unknown()) return *unknown;
+        if (begins_) {
+            const auto silent = peers_.first_here([](const peer& p) { return !p.has_answered; });
+            return silent ? *silent : handover_.source();
         }
-        std::string cause = "it was late: for ";
-        detail::append_number(cause, in_seconds(patience_));
-        cause += " s nothing came that gossip waits for; surviving::patience sets the limit";
+        if (const int sums = sums_for_all(); sums != through_->rank()) return sums;
+        return peers_.first_here([](const peer& p) { return p.mixes(); })
+            .value_or(through_->rank());
+    }
+
+    [[noreturn]] void give_up() {
+        const int late = awaited();
+        const std::string cause = patience_.cause();
         through_->fail("rank " + std::to_string(late) + " " + cause);
         throw peer_failure(late, cause, now_, errc::timed_out);
+    }
+
+    /// The call of `fit` is: whose parameters this rank took is in a later one.
+    fit_start is_over() const noexcept {
+        return {.is_over = true,
+                .steps = static_cast<std::int64_t>(source_.at.step - source_.rounds)};
+    }
+
+    /// The transport is free until the next call of `fit`.
+    void leave() {
+        wait_until([&] { return handover_.is_idle() && mail_.is_all_said(); });
+        mail_.close(taking());
     }
 
     void fetch() {
@@ -376,13 +413,13 @@ private:
             const auto handed = handover_.handed();
             if (!handed) continue;
             if (!handover_.take()) refuse(*from);
-            fit_ = std::max(fit_, handed->fit);
-            rounds_ = handed->rounds;
+            source_ = *handed;
             step_ = handed->at.step;
             since_ = step_ + 1;
-            has_trained_ = true;
-            says_.say("came while others train: goes on with the parameters of rank " +
-                      std::to_string(*from) + ", after its step " + std::to_string(step_));
+            says_.say(std::string("came while others train: ") +
+                      (source_.fit > fit_ ? "passes a call of fit" : "goes on") +
+                      " with the parameters of rank " + std::to_string(*from) +
+                      ", after its step " + std::to_string(step_));
             return;
         }
     }
@@ -397,7 +434,7 @@ private:
         told_ = sums_for_all();
         stand_here();
         // Who went for this rank alone may still sum up for others: their verdicts then hold here.
-        const bool to_all = told_ == through_->rank() && !losses_.empty();
+        const bool to_all = told_ == through_->rank() && !losses_.all().empty();
         peers_.for_each_here([&](int rank) {
             if (rank == told_ || (to_all && of(rank).mixes()))
                 say(rank, {.kind = wire::gossip_kind::stands, .waits = waits_, .own = own_});
@@ -430,18 +467,19 @@ private:
 
     Transport* through_;
     remarks says_;
-    duration patience_;
+    gossip_patience patience_;
+    wait_progress progress_;
     peer_table peers_;
     std::uint64_t configuration_ = 0;
     std::uint64_t fit_ = 0, rounds_ = 0, since_ = 0;
-    std::uint64_t step_ = 0;  // of all calls of `fit`; more where this rank followed others
+    std::uint64_t step_ = 0;      // of all calls of `fit`; more where this rank followed others
+    wire::gossip_word source_{};  // where the rank was of which all was fetched; fit 0: nothing was
     wire::gossip_place place_{};
     bool begins_ = false, tells_all_ = false, takes_part_ = false, is_done_ = false;
     bool has_trained_ = false;
     bool sums_up_ = false;
-    time_point began_{};  // this call of `fit`
     std::vector<int> went_;
-    std::vector<rank_loss> losses_;
+    lost_ranks losses_;
     occasion now_;
     // Sums
     bool waits_ = false;

@@ -122,12 +122,12 @@ public:
         if constexpr (survives) peers_.introduce(configuration);
         return survives;
     }
-    std::int64_t begin(std::span<float> parameters, std::span<float> buffers = {}) {
+    fit_start begin(std::span<float> parameters, std::span<float> buffers = {}) {
         if constexpr (survives) {
             at("begin");
             return guarded([&] { return peers_.begin(parameters, buffers); });
         }
-        return 0;
+        return {};
     }
     void finish(std::span<float>) {
         if constexpr (survives) {

@@ -57,6 +57,15 @@ public:
         return all;
     }
 
+    /// The first other one that is here of which holds(peer).
+    std::optional<int> first_here(auto holds) const {
+        std::optional<int> first;
+        for_each_here([&](int rank) {
+            if (!first && holds(of(rank))) first = rank;
+        });
+        return first;
+    }
+
     /// One that is awaited in this round, of which it is not known whether it takes part.
     std::optional<int> first_unknown(const wire::gossip_place& round) const noexcept {
         for (int rank = 0; rank < size(); ++rank)

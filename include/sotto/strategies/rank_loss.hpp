@@ -5,7 +5,7 @@
 
 namespace sotto {
 
-/// A rank that went while others trained on.
+/// A rank that went while others trained on, or of which nothing came any more when they had ended.
 struct rank_loss {
     int rank = 0;
     std::string cause{};  // why it went

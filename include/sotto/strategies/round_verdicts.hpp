@@ -47,6 +47,18 @@ public:
         last_ = of_ranks;
     }
 
+    /// The last verdict, as ranks tell it each other.
+    void tell(wire::gossip_word& to) const noexcept {
+        to.decided = decided_;
+        to.ranks = last_.ranks;
+        to.of_ranks = last_.sums;
+        to.another = last_.another;
+        to.skips_next = last_.skips_next;
+    }
+    void hear(const wire::gossip_word& w) noexcept {
+        learn(w.decided, {w.of_ranks, w.ranks, w.another, w.skips_next});
+    }
+
     const wire::gossip_place& decided() const noexcept { return decided_; }
     const round_verdict& last() const noexcept { return last_; }
 

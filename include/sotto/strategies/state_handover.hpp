@@ -43,11 +43,17 @@ public:
 
     void is_asked_by(int rank) { askers_.push_back(rank); }
     bool is_idle() const noexcept { return !handing_ && askers_.empty(); }
+    /// That were handed over.
+    std::int64_t bytes() const noexcept { return bytes_; }
 
     /// To one rank at a time; `announce(rank)` says that it comes.
     template <class Announce>
     void hand_over(Announce announce) {
-        if (handing_ && !mail_->ended(handing_)) return;
+        if (handing_) {
+            std::int64_t size = 0;
+            if (!mail_->ended(handing_, &size)) return;
+            bytes_ += size;
+        }
         if (askers_.empty()) return;
         const int to = askers_.front();
         askers_.pop_front();
@@ -87,6 +93,7 @@ public:
         }
     }
 
+    int source() const noexcept { return from_; }
     /// Whether it is over: all came, or the other went.
     bool is_fetched() {
         if (fetching_) (void)mail_->ended(fetching_, &came_);
@@ -119,6 +126,7 @@ private:
     std::deque<int> askers_;
     int from_ = -1, handed_by_ = -1;
     std::int64_t came_ = -1;  // bytes
+    std::int64_t bytes_ = 0;
     wire::gossip_word handed_{};
     large_vector<float> given_, taken_;
     // Last: transfers end before the memory goes.

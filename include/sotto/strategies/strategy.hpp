@@ -44,6 +44,13 @@ struct epoch_agreement {
     bool stop = false;        // training ends before this epoch
 };
 
+/// Where a call of `fit` begins on a rank that comes while others are in it, or past it.
+struct fit_start {
+    std::int64_t rounds = 0;  // of this call, that come before the first one of this process
+    bool is_over = false;     // others are in a later call: this one is passed
+    std::int64_t steps = 0;   // where it is: of all calls that are over
+};
+
 namespace detail {
 /// The least that a model can be, to ask whether a strategy can train.
 struct probe_model {
@@ -76,10 +83,12 @@ using strategy_state = decltype(std::declval<const S&>().bind(std::declval<const
 ///                                              what training starts from, with other ranks'. Then
 ///                                              nothing is done together, as ranks may come at any
 ///                                              time; false where it is left out
-///   begin(parameters) -> std::int64_t          called by every `fit` before its first epoch; how
-///                                              many of its rounds an earlier process of this rank
-///                                              has done, which are not done again. Or
-///                                              begin(parameters, buffers): the model's, too
+///   begin(parameters) -> fit_start             called by every `fit` before its first epoch: what
+///                                              of it, or the number of rounds alone, an earlier
+///                                              process of this rank or others have done, which
+///                                              is not done again. A call that is over ends without
+///                                              `finish`. Or begin(parameters, buffers): the
+///                                              model's, too
 ///   finish(parameters)                         called by every `fit` after its last round, before
 ///                                              the last evaluation: drains what is under way; a
 ///                                              server goes on serving until every worker has
@@ -169,13 +178,13 @@ bool introduce(State& state, const std::string& configuration) {
 }
 
 template <class State>
-std::int64_t begin(State& state, std::span<float> parameters, std::span<float> buffers) {
+fit_start begin(State& state, std::span<float> parameters, std::span<float> buffers) {
     if constexpr (requires { state.begin(parameters, buffers); })
-        return state.begin(parameters, buffers);
+        return fit_start{state.begin(parameters, buffers)};
     else if constexpr (requires { state.begin(parameters); })
-        return state.begin(parameters);
+        return fit_start{state.begin(parameters)};
     else
-        return 0;
+        return {};
 }
 
 /// What it cost, as far as it says: it belongs to no round.

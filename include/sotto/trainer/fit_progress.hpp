@@ -17,7 +17,7 @@ struct fit_progress {
     std::int64_t number = 1;  // of the call, among all that a program makes of one trainer
     std::int64_t epochs = 0, steps = 0;
     bool stopped = false;  // it ended by a verdict, before it was resumed
-    bool passed = false;   // what was resumed belongs to a later call: this one is long over
+    bool passed = false;   // others are, or what was resumed belongs to, a later call: it is over
 
     bool ends(const training_length& length) const noexcept {
         return stopped || passed || complete(length);
@@ -30,9 +30,11 @@ struct fit_progress {
     std::int64_t skip(std::int64_t done, std::int64_t rounds_an_epoch,
                       const training_length& length, std::int64_t& epoch,
                       std::int64_t& round) noexcept {
+        if (rounds_an_epoch < 1) return 0;
         std::int64_t skipped = 0;
         while (skipped < done && !ends(length)) {
-            const std::int64_t few = std::min(done - skipped, rounds_an_epoch - round);
+            const std::int64_t few =
+                std::min({done - skipped, rounds_an_epoch - round, length.steps_max - steps});
             skipped += few;
             round += few;
             steps += few;
@@ -40,6 +42,17 @@ struct fit_progress {
             ++epoch, round = 0;
             ++epochs;
         }
+        return skipped;
+    }
+    /// Others have ended this call, and done so many rounds since it began: it is over, with its
+    /// epoch. Returns how many belong to it.
+    std::int64_t pass(std::int64_t done, std::int64_t rounds_an_epoch,
+                      const training_length& length, std::int64_t& epoch,
+                      std::int64_t& round) noexcept {
+        std::int64_t skipped = skip(done, rounds_an_epoch, length, epoch, round);
+        if (round > 0)  // others had fewer batches
+            skipped += skip(rounds_an_epoch - round, rounds_an_epoch, length, epoch, round);
+        passed = true;
         return skipped;
     }
     std::int64_t epochs_left(const training_length& length) const noexcept {

@@ -52,9 +52,10 @@ struct run_info {
     std::int64_t epochs_before = 0;  // completed in earlier calls of fit
     std::int64_t rounds_before = 0;  // steps of the epoch that the last call left in the middle
     std::int64_t steps_before = 0;   // of all epochs
-    bool resumed = false;            // an earlier process began this call of fit
+    bool resumed = false;            // this call of fit was begun before, by an earlier process or,
+                                     // where ranks come and go, by the others, who are past it
     int world_size_before = 0;       // ranks of that process; 0: there was none
-    bool over = false;               // it had done all of this call
+    bool over = false;               // and all of it was done
     bool begins_anew = false;        // the epoch that was under way: its data are not these
     const layout* parameters = nullptr;
     std::string description{};              // every option of the run, a line each

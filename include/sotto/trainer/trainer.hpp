@@ -36,6 +36,7 @@
 #include "sotto/trainer/run_keeper.hpp"
 #include "sotto/trainer/run_place.hpp"
 #include "sotto/trainer/saved_state.hpp"
+#include "sotto/trainer/strategy_info.hpp"
 #include "sotto/transports/transport.hpp"
 
 namespace sotto {
@@ -278,7 +279,7 @@ private:
         data::sampler sampler(data.size(), share, options_.batch_size, chance_.of_order("order"),
                               options_.shuffle, own ? data::shard{} : conducting::shard(state_),
                               chance_.of_all("shards"));
-        const bool resumed = keeper_.resumes();
+        bool resumed = keeper_.resumes();
         fit_ = keeper_.next_fit();
         if constexpr (saveable)
             if (!fit_.ends(length)) (keeper_.require_folder(extras, place()), ...);
@@ -288,33 +289,29 @@ private:
         batches_.begin();
         conducting::deal(state_, own, options_.seed, data.size());
         const time_point start = transport_.now();
-        std::int64_t done_before =
-            fit_.ends(length) ? 0 : conducting::begin(state_, parameters_, buffers_.own());
-        const run_info info{.rank = transport_.rank(),
-                            .world_size = transport_.size(),
-                            .steps_at_servers = done_before,
-                            .epochs = fit_.epochs_left(length),
-                            .steps_max = fit_.steps_left(length),
-                            .examples = sampler.examples(),
-                            .steps_an_epoch = sampler.batches(),
-                            .epochs_before = epoch_,
-                            .rounds_before = round_,
-                            .steps_before = step_,
-                            .resumed = resumed,
-                            .world_size_before = resumed ? keeper_.world_size_before() : 0,
-                            .over = resumed && fit_.ends(length),
-                            .begins_anew = begins_anew,
-                            .parameters = &tensors(),
-                            .description = description_,
-                            .serves = conducting::memory_of_server(state_),
-                            .mixing = conducting::mixing_graph_of(state_),
-                            .servers_forget = conducting::servers_forget(state_),
-                            .in_step = in_step,
-                            .simulated_network = simulated_network_of(transport_),
-                            .model = conducting::model_name(state_),
-                            .model_rank = together_.rank(),
-                            .model_ranks = together_.size()};
-        (calling::begin(extras, info), ...);
+        fit_start begun;
+        if (!fit_.ends(length)) begun = conducting::begin(state_, parameters_, buffers_.own());
+        if (begun.is_over) {
+            step_ += fit_.pass(begun.steps - step_, sampler.batches(), length, epoch_, round_);
+            resumed = true;
+        }
+        run_info info = detail::info_of(state_, transport_, together_);
+        info.steps_at_servers = begun.rounds;
+        info.epochs = fit_.epochs_left(length);
+        info.steps_max = fit_.steps_left(length);
+        info.examples = sampler.examples();
+        info.steps_an_epoch = sampler.batches();
+        info.epochs_before = epoch_;
+        info.rounds_before = round_;
+        info.steps_before = step_;
+        info.resumed = resumed;
+        info.world_size_before = resumed ? keeper_.world_size_before() : 0;
+        info.over = resumed && fit_.ends(length);
+        info.begins_anew = begins_anew;
+        info.parameters = &tensors();
+        info.description = description_;
+        info.in_step = in_step;
+        (calling::begin(extras, std::as_const(info)), ...);
 
         const auto seconds = [&] { return in_seconds(transport_.now() - start); };
         fit_report whole;
@@ -335,7 +332,7 @@ private:
             transport_.at({.round = step_, .phase = "beginning an epoch"});
             const epoch_agreement agreed =
                 state_.begin_epoch({sampler.examples(), options_.batch_size, stop ? 1 : 0, round_});
-            if (const auto passed = std::exchange(done_before, 0); passed > 0) {
+            if (const auto passed = std::exchange(begun.rounds, 0); passed > 0) {
                 step_ += fit_.skip(passed, agreed.rounds, length, epoch_, round_);
                 if (fit_.ends(length)) accumulate_costs(whole.total, finish());
                 continue;

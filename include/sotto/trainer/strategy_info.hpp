@@ -1,0 +1,24 @@
+#pragma once
+
+#include "sotto/strategies/strategy.hpp"
+#include "sotto/trainer/reports.hpp"
+#include "sotto/transports/transport.hpp"
+
+namespace sotto::detail {
+
+/// What is known of a run by its strategy and transport alone. `together`: the ranks that train one
+/// model.
+template <class State, class Transport, class Together>
+run_info info_of(State& state, const Transport& through, const Together& together) {
+    return {.rank = through.rank(),
+            .world_size = through.size(),
+            .serves = conducting::memory_of_server(state),
+            .mixing = conducting::mixing_graph_of(state),
+            .servers_forget = conducting::servers_forget(state),
+            .simulated_network = simulated_network_of(through),
+            .model = conducting::model_name(state),
+            .model_rank = together.rank(),
+            .model_ranks = together.size()};
+}
+
+}  // namespace sotto::detail
