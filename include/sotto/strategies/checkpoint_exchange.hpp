@@ -39,7 +39,8 @@ namespace sotto {
 ///           is read, some rounds after it was looked for. Memory for one model more, and while
 ///           they are read for one a teacher
 ///   errors  io_failure, in the first round, before anything is trained, on the rank that writes:
-///           another process writes for the same group, or the folder cannot be used
+///           another process writes for the same group, or the folder cannot be used. Where the
+///           file system has no locks for folders, as some network ones, both would write
 ///   source  Anil et al. 2018, arXiv:1804.03235
 template <checkpoint::file_system Files = checkpoint::posix_files>
 struct checkpoint_exchange {
