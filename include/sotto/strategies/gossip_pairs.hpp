@@ -213,10 +213,11 @@ private:
     /// Whether the answer is here, and taken.
     bool take_answer(round_report& report) {
         while (const auto ended = mine_.pop_complete())
-            if (ended->source != through_->rank()) from_ = ended->source;
+            if (ended->source != through_->rank()) came_ = *ended;
         if (!mine_.empty()) return false;
+        require_whole(came_, "answers");
         const double squares = kernels::sum_of_squares(answered_);
-        require_finite_from(from_, squares, answered_);
+        require_finite_from(came_.source, squares, answered_);
         kernels::subtract_scaled(own_, 1.0f, answered_);
         report.consensus.change = std::sqrt(squares);
         return true;
@@ -245,11 +246,7 @@ private:
                 ++endings_[static_cast<std::size_t>(came->source)];
                 continue;
             }
-            if (came->bytes != 4 * tensors_.size())
-                throw mismatch("gossip: rank " + std::to_string(came->source) + " offers " +
-                               std::to_string(came->bytes) + " bytes where rank " +
-                               std::to_string(through_->rank()) + " has " +
-                               std::to_string(4 * tensors_.size()));
+            require_whole(*came, "offers");
             answer(came->source);
         }
     }
@@ -273,6 +270,14 @@ private:
             if (done()) return;
             if (through_->activity() == seen) through_->await(seen);
         }
+    }
+
+    void require_whole(const completion& came, const char* what) const {
+        if (came.bytes != 4 * tensors_.size())
+            throw mismatch("gossip: rank " + std::to_string(came.source) + " " + what + " " +
+                           std::to_string(came.bytes) + " bytes where rank " +
+                           std::to_string(through_->rank()) + " has " +
+                           std::to_string(4 * tensors_.size()));
     }
 
     void require_finite() const {
@@ -307,7 +312,8 @@ private:
     std::vector<std::int64_t> endings_;  // calls of `fit` that each other rank has done
     std::int64_t fit_ = 0;               // the one under way
     std::int64_t answered_count_ = 0, offered_count_ = 0;
-    int from_ = 0, offered_to_ = 0;
+    int offered_to_ = 0;
+    completion came_{};  // the last answer
     bool has_begun_ = false;
     // Last: transfers end before the memory goes.
     collectives::flight<Transport> offers_, answers_, mine_;

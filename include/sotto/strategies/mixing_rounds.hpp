@@ -275,7 +275,7 @@ private:
     std::int64_t sent_of(const tensor& t) const noexcept {
         if constexpr (by_copies)
             if (!is_mean_) return copies_->message_bytes(t);
-        return 4 * t.size;
+        return 4 * t.size * (has_companion ? 2 : 1);
     }
 
     tag label(std::uint32_t which) const noexcept { return {channels::gossip, which, done_}; }
