@@ -2,12 +2,14 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <mutex>
+#include <fstream>
 #include <numeric>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -22,6 +24,7 @@
 #include "sotto/strategies/all_reduce.hpp"
 #include "sotto/strategies/architecture_of.hpp"
 #include "sotto/strategies/transport_exchange.hpp"
+#include "sotto/trainer/run_recorder.hpp"
 #include "sotto/trainer/trainer.hpp"
 #include "sotto/transports/run_in_process.hpp"
 #include "sotto/transports/run_simulated.hpp"
@@ -107,6 +110,40 @@ auto taught_in(const scratch_folder& folder, codistillation_groups groups, doubl
     return codistillation{inner, forward_kl{},
                           checkpoint_exchange<>{.folder = folder.path(), .in_background = false},
                           groups, constant_weight{weight}};
+}
+
+/// An exchange whose second model cannot be published, and which leaves out the third.
+struct faltering {
+    struct state {
+        int tries = 0;
+
+        void publish(const checkpoint::architecture&, const checkpoint::published_facts&,
+                     std::span<const float>, std::span<const float>, std::span<const int>) {
+            ++tries;
+        }
+        std::optional<checkpoint::published_model> look(const checkpoint::architecture&, int,
+                                                        std::int64_t) const {
+            return std::nullopt;
+        }
+        std::string problem() const { return tries == 2 ? "no room" : ""; }
+        std::int64_t skipped() const { return tries >= 3 ? 1 : 0; }
+        std::int64_t bytes_sent() const { return 7 * std::min(tries, 2); }
+    };
+
+    auto bind(const auto&) const { return state{}; }
+    void describe(auto&&) const {}
+};
+
+/// What a run on one rank keeps of all that its strategy tells.
+template <class Strategy>
+run_log recorded(const Strategy& strategy, std::int64_t count) {
+    run_recorder recorder;
+    run_in_process(1, [&](auto& transport) {
+        models::mlp model{784, 12, 10};
+        trainer trainer{model, strategy, transport, {.batch_size = 10, .seed = 5}};
+        trainer.fit(examples, steps{count}, recorder);
+    });
+    return recorder.log();
 }
 
 }  // namespace
@@ -259,6 +296,39 @@ TEST_CASE("a group that has learnt other labels is never heard, whatever it says
     CHECK(ends[0] == ends[1]);
     REQUIRE(!claimed.empty());
     CHECK(claimed.back() > 4.0);
+}
+
+TEST_CASE("each round tells what was published in it, what was not, and why") {
+    const codistillation strategy{inner, forward_kl{}, faltering{},
+                                  codistillation_groups{.every = 5, .only = 0}};
+    run_in_process(1, [&](auto& transport) {
+        models::mlp model{784, 12, 10};
+        trainer trainer{model, strategy, transport, {.batch_size = 10, .seed = 5}};
+        const auto report = trainer.fit(examples, steps{20}, [&](const step_report& step) {
+            const taught_report& round = step.round.taught;
+            const std::int64_t done = step.step - 1;  // steps before it
+            CHECK(round.bytes_sent == (done == 5 || done == 10 ? 7 : 0));
+            CHECK(round.skipped == (done == 15 ? 1 : 0));
+            CHECK(round.problem == (done >= 10 && done < 15 ? "no room" : ""));
+        });
+        CHECK(report.total.taught.bytes_sent == 14);
+        CHECK(report.total.taught.skipped == 1);
+    });
+    const published_record found = recorded(strategy, 13).taught.record.published();
+    CHECK(found.problem == "no room");
+    CHECK(found.since == 11);
+    CHECK(recorded(strategy, 16).taught.record.published().problem == "");
+}
+
+TEST_CASE("a folder that cannot be written to is told of, and training goes on") {
+    const scratch_folder folder("codistillation_unwritable");
+    std::ofstream(folder.path() / "group-0") << "a file";
+    const run_log log = recorded(taught_in(folder, {.every = 4, .only = 0}), 10);
+    CHECK(log.steps == 10);
+    const published_record& found = log.taught.record.published();
+    CHECK(found.since == 5);
+    CHECK(found.problem.find("group-0") != std::string::npos);
+    CHECK(found.problems == 1);
 }
 
 TEST_CASE("groups that cannot be are refused by name") {
