@@ -69,6 +69,8 @@ private:
                      std::span<const float> parameters, std::span<const float> buffers,
                      std::span<const int>) {
             if (!is_idle()) return ++skipped_, void();
+            bytes_sent_ +=
+                static_cast<std::int64_t>(parameters.size_bytes() + buffers.size_bytes());
             const auto write = [files = options_.files, folder = options_.folder_of(groups_.own),
                                 keep = options_.keep, kind, facts,
                                 model = std::vector(parameters.begin(), parameters.end()),
@@ -89,6 +91,8 @@ private:
         /// Why the last model could not be published; empty: it was.
         const std::string& problem() const noexcept { return problem_; }
         std::int64_t skipped() const noexcept { return skipped_; }
+        /// Of weights, handed over to be written.
+        std::int64_t bytes_sent() const noexcept { return bytes_sent_; }
 
     private:
         bool is_idle() {
@@ -103,7 +107,7 @@ private:
         model_groups groups_;
         std::future<std::string> under_way_;  // waited for when this ends
         std::string problem_;
-        std::int64_t skipped_ = 0;
+        std::int64_t skipped_ = 0, bytes_sent_ = 0;
     };
 };
 

@@ -194,6 +194,12 @@ TEST_CASE("groups stay in step inside, and learn from each other's models of the
         }
         CHECK(rank.teachers.size() == 1);
     }
+    // One rank of each group writes: a model every interval, whoever reads it.
+    const std::int64_t model = 4 * models::mlp{784, 12, 10}.layout().size();
+    for (std::size_t rank = 0; rank < 4; ++rank)
+        for (std::size_t step = 0; step < 24; ++step)
+            CHECK(taught[rank].taught[step].bytes_sent ==
+                  (rank % 2 == 0 && step > 0 && step % 5 == 0 ? model : 0));
     std::error_code why;
     checkpoint::posix_files files;
     for (const char* group : {"group-0", "group-1"})
