@@ -336,6 +336,7 @@ set(sotto_headers
     include/sotto/trainer/peak_memory.hpp
     include/sotto/trainer/progress_bar.hpp
     include/sotto/trainer/publish.hpp
+    include/sotto/trainer/published_record.hpp
     include/sotto/trainer/rank_timeline.hpp
     include/sotto/trainer/read_json_lines.hpp
     include/sotto/trainer/recent_rounds.hpp

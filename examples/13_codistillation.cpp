@@ -126,7 +126,7 @@ public:
                                                                         std::int64_t)>
             look;
         std::function<std::string()> problem;
-        std::function<std::int64_t()> bytes_sent;
+        std::function<std::int64_t()> bytes_sent, skipped;
         std::function<void(std::function<void()>)> finish;
     };
 
@@ -144,6 +144,7 @@ public:
                   [by](auto&&... all) { return by->look(all...); },
                   [by] { return std::string(by->problem()); },
                   [by] { return sotto::exchanging::bytes_sent(*by); },
+                  [by] { return sotto::exchanging::skipped(*by); },
                   [by](const std::function<void()>& on_news) {
                       if constexpr (sotto::exchanging::waits_at_end<bound>) by->finish(on_news);
                   }};

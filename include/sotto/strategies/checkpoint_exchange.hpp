@@ -109,6 +109,8 @@ private:
                      std::span<const float> parameters, std::span<const float> buffers,
                      std::span<const int>) {
             if (!is_idle()) return ++skipped_, void();
+            bytes_sent_ +=
+                static_cast<std::int64_t>(parameters.size_bytes() + buffers.size_bytes());
             const auto write = [files = options_.files, folder = options_.folder_of(groups_.own),
                                 keep = options_.keep, kind, facts,
                                 model = std::vector(parameters.begin(), parameters.end()),
@@ -143,6 +145,8 @@ private:
         /// Why the last model could not be published; empty: it was.
         const std::string& problem() const noexcept { return problem_; }
         std::int64_t skipped() const noexcept { return skipped_; }
+        /// Of weights, handed over to be written.
+        std::int64_t bytes_sent() const noexcept { return bytes_sent_; }
 
     private:
         bool is_idle() {
@@ -164,7 +168,7 @@ private:
         std::future<std::string> under_way_;
         std::map<int, std::future<std::optional<checkpoint::published_model>>> reading_;  // groups'
         std::string problem_;
-        std::int64_t skipped_ = 0;
+        std::int64_t skipped_ = 0, bytes_sent_ = 0;
     };
 };
 

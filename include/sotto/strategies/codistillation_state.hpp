@@ -109,7 +109,7 @@ public:
     template <class Model>
     round_report round(task<Model>& job, std::span<float> parameters) {
         const traffic before = through_->counters();
-        const std::int64_t sent_before = sent_to_students();
+        const std::int64_t sent_before = sent_to_students(), skipped_before = skipped();
         const std::int64_t lessons = job.step - options_.groups.burn_in;
         const double weight = lessons < 0 ? 0.0 : options_.weight.at(lessons);
         const auto judge = [this](std::size_t i, const label_knowledge& found) {
@@ -141,6 +141,9 @@ public:
         report.bytes_sent += exchanged.bytes_sent - before.bytes_sent;
         report.bytes_received += exchanged.bytes_received - before.bytes_received;
         report.taught.bytes_sent = sent_to_students() - sent_before;
+        report.taught.skipped = skipped() - skipped_before;
+        problem_ = problem();
+        report.taught.problem = problem_;
         return report;
     }
 
@@ -304,6 +307,7 @@ private:
     std::int64_t sent_to_students() const {
         return exchange_ ? exchanging::bytes_sent(*exchange_) : 0;
     }
+    std::int64_t skipped() const { return exchange_ ? exchanging::skipped(*exchange_) : 0; }
 
     bool is_due(std::int64_t step) const noexcept {
         if (exchanging::teachers_have_finished<exchange_options> && !has_looked_)
@@ -440,6 +444,7 @@ private:
     std::int64_t looks_ = 0, ends_ = 0;
     std::uint64_t ranges_ = 0;
     std::int64_t first_step_ = -1;  // that was done here: of a run that was resumed a later one
+    std::string problem_;  // as it is told
     // Of an exchange of predictions: the interval, and who teaches and learns in it.
     std::int64_t interval_ = -1;
     std::vector<int> teachers_now_, students_now_;

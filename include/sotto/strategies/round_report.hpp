@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 #include "sotto/core/clock.hpp"
 #include "sotto/strategies/consensus_report.hpp"
@@ -25,8 +26,12 @@ struct taught_report {
     double distillation_loss = 0.0;  // before its weight
     double agreement = 0.0;          // the part of the labels for which the likeliest is theirs
     duration listening{};            // their passes forward; part of the time in the model
-    std::int64_t bytes_sent = 0;     // of models, to students, as they are handed over
     std::span<const teacher_standing> standings{};  // of all of them; valid until the next round
+
+    // Of the models that this rank publishes itself, if it does.
+    std::int64_t bytes_sent = 0;  // to students or into a folder, as they are handed over
+    std::int64_t skipped = 0;     // not published, for the one before was still under way
+    std::string_view problem{};   // why the last could not be; empty: it could. Likewise valid
 };
 
 /// What one round cost this rank and what came of it. Seconds add up to the round's: computing

@@ -40,6 +40,8 @@ using exchange_state =
 ///                                   next round. Yes, always
 ///   listen(kind)                    called in every round, to take in what has come
 ///   bytes_sent() -> std::int64_t    of models to students, since it was bound; 0
+///   skipped() -> std::int64_t       models that were not published, for the one before was still
+///                                   under way, likewise
 ///   finish(on_news)                 called by every `fit` last, where it waits for other groups:
 ///                                   calls on_news() whenever something comes of one
 /// Options may have more:
@@ -104,6 +106,14 @@ template <class State>
 std::int64_t bytes_sent(const State& state) {
     if constexpr (requires { state.bytes_sent(); })
         return state.bytes_sent();
+    else
+        return 0;
+}
+
+template <class State>
+std::int64_t skipped(const State& state) {
+    if constexpr (requires { state.skipped(); })
+        return state.skipped();
     else
         return 0;
 }

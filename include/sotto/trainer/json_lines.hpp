@@ -34,7 +34,7 @@ struct json_lines_options {
     std::int64_t every_steps = 1;  // a step's line is left out unless its number is a multiple
     // Else the first rank of each model alone; other ranks' files are named PATH.rank1 ...
     bool every_rank = false;
-    bool append = false;           // to what is in the file, also where the run begins anew
+    bool append = false;  // to what is in the file, also where the run begins anew
     // Called when lines begin to be left out; null: nothing is.
     void (*on_failure)(const write_failure&) = complain_of_writing;
 };
@@ -66,7 +66,9 @@ struct json_lines_options {
 ///           compute_seconds, and where any was heard age, weight, distillation_loss and agreement;
 ///           standings, of each teacher, heard or not, its group, step of its model, why it is left
 ///           out and label_loss, each where there is any, and details where they are other than in
-///           the line before
+///           the line before; of this rank's own models model_bytes_sent and models_skipped, since
+///           the run's line, where there are any, and problem, why the last could not be published,
+///           where it is another than in the line before, "" where there is none any more
 ///   epoch   epoch (counted from 1), complete (false where `fit` ended inside it), step, loss (mean
 ///           over the examples of all ranks, or, where they are not in step, of this one alone),
 ///           test_loss, test_accuracy and test_examples where it was evaluated, by what all ranks
@@ -136,7 +138,7 @@ public:
             if (reason) fail("opened for writing", reason);
         }
         begun_ = true;
-        taught_.forget();
+        taught_.begin();
         recent_.begin(info);
         object tensors = object::array();
         for (const tensor& t : *info.parameters)
@@ -165,6 +167,7 @@ public:
     void on_step(const step_report& report) {
         if (!writes_) return;
         recent_.add(report);
+        const bool is_taught = taught_.count(report.round.taught);
         if (report.step % options_.every_steps != 0) return;
         object line{{"event", "step"},
                     {"step", report.step},
@@ -177,8 +180,7 @@ public:
         line["tensor_message_bytes"] = report.round.tensor_message_bytes;
         if (consensus_means::tells(report.round.consensus))
             line["consensus"] = detail::fields_of_consensus(report.round.consensus);
-        if (taught_record::tells(report.round.taught))
-            line["taught"] = taught_.fields_of(report.round.taught);
+        if (is_taught) line["taught"] = taught_.fields_of(report.round.taught);
         write(line, report.step);
     }
 

@@ -95,6 +95,7 @@ private:
             start.model_ranks = static_cast<int>(count(line, "model_ranks", 1, start.world_size));
         }
         log_.begin(std::move(start));
+        published_ = {};
     }
 
     void step(const json& line) {
@@ -118,6 +119,7 @@ private:
             s.costs.listening = number(member(line, "taught"), "listening_seconds", seconds_max);
         }
         log_.add(s);
+        if (line.contains("taught")) std::swap(published_, next_published_);
     }
 
     void epoch(const json& line) {
@@ -199,13 +201,22 @@ private:
         standings_.clear();
         for (const json& each : list(fields, "standings")) standings_.push_back(standing_of(each));
         found.standings = standings_;
-        const auto heard = std::count_if(standings_.begin(), standings_.end(), [](const auto& s) {
-            return s.why == left_out::no;
-        });
+        next_published_ = published_;
+        const auto counted = [&](const char* name, std::int64_t& total) {
+            const std::int64_t before = total;
+            if (fields.contains(name)) total = count(fields, name, before, bytes_max);
+            return total - before;
+        };
+        found.bytes_sent = counted("model_bytes_sent", next_published_.bytes);
+        found.skipped = counted("models_skipped", next_published_.skipped);
+        if (fields.contains("problem")) next_published_.problem = text_of(fields, "problem");
+        found.problem = next_published_.problem;
+        const auto heard = std::count_if(standings_.begin(), standings_.end(),
+                                         [](const auto& s) { return s.why == left_out::no; });
         if (found.teachers > heard && standings_.size() < detail::teachers_max)
-            refuse("at most as many teachers as standings without a \"why\", " +
-                       std::to_string(heard),
-                   std::to_string(found.teachers));
+            refuse(
+                "at most as many teachers as standings without a \"why\", " + std::to_string(heard),
+                std::to_string(found.teachers));
         if (found.teachers == 0) return found;
         found.age = whole(member(fields, "age"), "age", -count_max, count_max);
         found.weight = number(fields, "weight", distance_max);
@@ -398,6 +409,10 @@ private:
     run_log log_;
     std::vector<std::int64_t> tensor_bytes_;
     std::vector<teacher_standing> standings_;
+    struct {
+        std::int64_t bytes = 0, skipped = 0;
+        std::string problem{};
+    } published_{}, next_published_{};  // since the run's line; with the line at hand
     std::array<std::vector<double>, detail::consensus_tensor_members.size()> by_tensor_;
 };
 

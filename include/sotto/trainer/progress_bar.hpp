@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <limits>
+#include <string>
 
 #include "sotto/trainer/callback.hpp"
 #include "sotto/trainer/run_consensus.hpp"
@@ -25,7 +26,8 @@ namespace sotto {
 /// what was saved and which ranks went; of gossip, in how many steps its controller could not get
 /// ranks as close as it was to; where it does nothing else, the first rank that trains shows how it
 /// is doing in its place. Where other models teach its own, it says when one of them is heard or
-/// left out, of many changes the first, and in the end what became of each. Where times are
+/// left out, and when its own cannot be published for them or can again, of many changes the
+/// first, and in the end what became of each. Where times are
 /// simulated, losses a worker's own, or several models trained, it says so. Other ranks write
 /// nothing.
 class progress_bar {
@@ -78,7 +80,7 @@ public:
     }
 
     void on_step(const step_report& report) {
-        if (shown_ && taught_record::tells(report.round.taught)) add_teachers(report);
+        if (shown_) add_teachers(report);
         aimed_ += std::isfinite(report.round.consensus.target);
         missed_ += report.round.consensus.missed;
         if (!live_ || report.seconds < next_) return;
@@ -132,6 +134,8 @@ public:
         if (!shown_) return;
         if (report.served) std::fputs(summary_of(*report.served, simulated_).c_str(), out_);
         if (taught_.is_told()) std::fprintf(out_, "%s\n", summary_of(taught_).c_str());
+        if (taught_.published().problems + taught_.published().skipped > 0)
+            std::fprintf(out_, "%s\n", summary_of(taught_.published()).c_str());
         if (missed_ > 0)
             std::fprintf(out_,
                          "mixing reached its limit of rounds in %lld of %lld steps, and missed its "
@@ -148,14 +152,18 @@ private:
     void add_teachers(const step_report& report) {
         if (report.round.taught.teachers > 0) agreement_.add(report.round.taught.agreement);
         taught_.add(report.step, report.round.taught);
-        for (const teacher_record& teacher : taught_.teachers()) {
-            if (teacher.stands_since != report.step || changes_told_ > changes_max) continue;
-            if (live_) std::fputs("\r\033[K", out_);
-            if (++changes_told_ <= changes_max)
-                std::fprintf(out_, "%s\n", told_change(teacher).c_str());
-            else
-                std::fputs("further changes of teachers are not told\n", out_);
-        }
+        for (const teacher_record& teacher : taught_.teachers())
+            if (teacher.stands_since == report.step) tell(told_change(teacher));
+        if (taught_.published().since == report.step) tell(told_change(taught_.published()));
+    }
+
+    void tell(const std::string& change) {
+        if (changes_told_ > changes_max) return;
+        if (live_) std::fputs("\r\033[K", out_);
+        if (++changes_told_ <= changes_max)
+            std::fprintf(out_, "%s\n", change.c_str());
+        else
+            std::fputs("further changes of teachers are not told\n", out_);
     }
 
     void tell_of_resuming(const run_info& info) const noexcept {

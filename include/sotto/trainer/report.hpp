@@ -119,7 +119,7 @@ inline std::string remarks(std::span<const run_log> runs) {
                 run.remarks[i].bad);
         if (run.remarks.size() > most)
             add("and " + std::to_string(run.remarks.size() - most) + " more", true);
-        for (const std::string& text : teachers_that_are_out(run.taught.record))
+        for (const std::string& text : troubles_in_the_end(run.taught.record))
             add(escaped(text, 500), true);
         if (run.not_finite_from > 0)
             add("the loss was not a finite number from step " +

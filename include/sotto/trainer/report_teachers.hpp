@@ -261,6 +261,8 @@ inline std::string teachers_of(const run_log& run, std::size_t colour) {
         out += "<p class=\"soft\">The weights of " +
                std::to_string(teachers - taught_means::places_max) +
                " more teachers are not drawn.</p>";
+    if (const std::string own = summary_of(run.taught.record.published()); !own.empty())
+        out += "<p>" + escaped(own, 600) + "</p>";
     return out + told_listening(run) + teachers_table(run);
 }
 

@@ -139,6 +139,8 @@ inline void accumulate_costs(round_report& total, const round_report& part) noex
     total.exchange += part.exchange;
     total.hidden += part.hidden;
     total.taught.listening += part.taught.listening;
+    total.taught.bytes_sent += part.taught.bytes_sent;
+    total.taught.skipped += part.taught.skipped;
     total.dense_bytes += part.dense_bytes;
     total.message_bytes += part.message_bytes;
     total.bytes_sent += part.bytes_sent;

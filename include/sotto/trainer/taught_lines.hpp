@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -31,9 +32,24 @@ inline std::optional<left_out> reason_named(std::string_view name) noexcept {
 
 /// Writes what teachers taught in a step as json_lines does. All but details is in each line, some
 /// 50 bytes a teacher, so that every line can be understood alone and any may be missing; details
-/// are sentences that stay the same for an interval or for ever, and are in the first line alone.
+/// and problems are sentences that stay the same for an interval or for ever, and are in the first
+/// line alone.
 class taught_writer {
 public:
+    /// A file or a call of `fit` begins.
+    void begin() {
+        written_.clear();
+        problem_ = "";
+        bytes_sent_ = skipped_ = 0;
+    }
+
+    /// A step, of which there may be a line or not. Whether one would have something to tell.
+    bool count(const taught_report& round) {
+        bytes_sent_ += round.bytes_sent;
+        skipped_ += round.skipped;
+        return taught_record::tells(round) || problem_ != round.problem;
+    }
+
     nlohmann::ordered_json fields_of(const taught_report& round) {
         nlohmann::ordered_json fields{{"teachers", round.teachers},
                                       {"listening_seconds", in_seconds(round.listening)}};
@@ -58,14 +74,22 @@ public:
             standings.push_back(std::move(one));
         }
         fields["standings"] = std::move(standings);
+        if (bytes_sent_ > 0) fields["model_bytes_sent"] = bytes_sent_;
+        if (skipped_ > 0) fields["models_skipped"] = skipped_;
+        if (problem_ != round.problem) fields["problem"] = problem_.emplace(round.problem);
         return fields;
     }
 
-    /// A line got lost, or another file begins: all details are new again.
-    void forget() noexcept { written_.clear(); }
+    /// A line got lost: all details are new again, and so is the problem, even if there is none.
+    void forget() noexcept {
+        written_.clear();
+        problem_.reset();
+    }
 
 private:
-    std::vector<std::string> written_;  // details, by the standings
+    std::vector<std::string> written_;           // details, by the standings
+    std::optional<std::string> problem_{""};     // as it was written; none: nobody knows
+    std::int64_t bytes_sent_ = 0, skipped_ = 0;  // in all
 };
 
 }  // namespace sotto::detail

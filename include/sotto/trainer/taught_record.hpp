@@ -13,6 +13,7 @@
 
 #include "sotto/strategies/round_report.hpp"
 #include "sotto/strategies/teacher_standing.hpp"
+#include "sotto/trainer/published_record.hpp"
 
 namespace sotto {
 
@@ -81,17 +82,18 @@ struct teacher_record {
 ///   cost    a step O(teachers). A teacher takes memory when it comes and when it is left out anew
 class taught_record {
 public:
-    /// Whether a round is one of a rank that has teachers.
+    /// Whether a round is one of a rank that has teachers, or cannot be one.
     static bool tells(const taught_report& round) noexcept {
-        return round.teachers > 0 || !round.standings.empty();
+        return round.teachers > 0 || !round.standings.empty() || !round.problem.empty();
     }
 
     /// A step that stands for itself and those before it, `times` in all.
     void add(std::int64_t step, const taught_report& round, std::int64_t times = 1) {
+        const std::int64_t first = step - times + 1;
+        published_.add(first, round);
         if (!tells(round)) return;
         is_told_ = true;
         const bool counts = is_lesson(round);
-        const std::int64_t first = step - times + 1;
         if (counts) {
             if (lessons_ == 0) began_ = first;
             lessons_ += times;
@@ -110,6 +112,8 @@ public:
     }
 
     bool is_told() const noexcept { return is_told_; }
+    /// What became of its own.
+    const published_record& published() const noexcept { return published_; }
     /// By their groups.
     std::span<const teacher_record> teachers() const noexcept { return teachers_; }
     /// Steps that count, and those of them in which somebody was heard.
@@ -174,6 +178,7 @@ private:
     }
 
     std::vector<teacher_record> teachers_;
+    published_record published_;
     bool is_told_ = false;
     std::int64_t lessons_ = 0, taught_ = 0, began_ = 0, last_ = 0;
 };

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sotto/strategies/teacher_standing.hpp"
@@ -127,15 +128,53 @@ inline std::string told_change(const teacher_record& teacher) {
     return out;
 }
 
+/// How a rank's own models fare since a step, for a line when that changes.
+inline std::string told_change(const published_record& published) {
+    const std::string since = " from step " + std::to_string(published.since) + " on";
+    if (published.problem.empty()) return "models are published again" + since;
+    return "no model is published" + since + ": " + published.problem;
+}
+
+/// "4 KiB", with a blank that any terminal shows.
+inline std::string told_bytes(double count) {
+    constexpr std::string_view narrow = "\u202f";
+    std::string text = reporting::bytes(count);
+    if (const std::size_t at = text.find(narrow); at != text.npos)
+        text.replace(at, narrow.size(), " ");
+    return text;
+}
+
+/// What became of them, in sentences for people; nothing where none was published or failed.
+inline std::string summary_of(const published_record& published) {
+    std::string out;
+    const auto add = [&](const std::string& sentence) {
+        out += (out.empty() ? "" : " ") + sentence + ".";
+    };
+    if (published.bytes > 0.0)
+        add("It published " + told_bytes(published.bytes) + " of models of its own");
+    if (published.skipped > 0)
+        add((published.skipped == 1 ? std::string("One was")
+                                    : std::to_string(published.skipped) + " were") +
+            " left out, for the one before was still under way");
+    if (published.problems > 0)
+        add(published.problem.empty()
+                ? "None was published for a time, until step " + std::to_string(published.since) +
+                      ": " + published.last
+                : "None is published from step " + std::to_string(published.since) +
+                      " on: " + published.problem);
+    return out;
+}
+
 /// Those that are left out in the end, a line for each; of many the first. Who is absent may
-/// be a job that was not started, and is not among them.
-inline std::vector<std::string> teachers_that_are_out(const taught_record& taught) {
+/// be a job that was not started, and is not among them. And what hinders this rank's own models.
+inline std::vector<std::string> troubles_in_the_end(const taught_record& taught) {
     constexpr std::size_t lines_max = 8;
     std::vector<std::string> lines;
     for (const teacher_record& t : taught.teachers())
         if (t.stands && *t.stands != left_out::no && *t.stands != left_out::absent &&
             lines.size() < lines_max)
             lines.push_back(told_change(t));
+    if (!taught.published().problem.empty()) lines.push_back(told_change(taught.published()));
     return lines;
 }
 

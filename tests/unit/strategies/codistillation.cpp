@@ -2,10 +2,12 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <mutex>
+#include <fstream>
+#include <functional>
 #include <numeric>
 #include <optional>
 #include <span>
@@ -24,8 +26,9 @@
 #include "sotto/optimizers/momentum_sgd.hpp"
 #include "sotto/strategies/all_reduce.hpp"
 #include "sotto/strategies/architecture_of.hpp"
-#include "sotto/trainer/checkpoints.hpp"
 #include "sotto/strategies/transport_exchange.hpp"
+#include "sotto/trainer/checkpoints.hpp"
+#include "sotto/trainer/run_recorder.hpp"
 #include "sotto/trainer/trainer.hpp"
 #include "sotto/transports/run_in_process.hpp"
 #include "sotto/transports/run_simulated.hpp"
@@ -152,6 +155,42 @@ struct slow_exchange {
     void describe(auto&&) const {}
 };
 
+/// An exchange whose second model cannot be published, and which leaves out the third.
+struct faltering {
+    struct state {
+        int tries = 0;
+
+        void publish(const checkpoint::architecture&, const checkpoint::published_facts&,
+                     std::span<const float>, std::span<const float>, std::span<const int>) {
+            ++tries;
+        }
+        std::optional<checkpoint::published_model> look(const checkpoint::architecture&, int,
+                                                        std::int64_t) const {
+            return std::nullopt;
+        }
+        std::string problem() const { return tries == 2 ? "no room" : ""; }
+        std::int64_t skipped() const { return tries >= 3 ? 1 : 0; }
+        std::int64_t bytes_sent() const { return 7 * std::min(tries, 2); }
+    };
+
+    auto bind(const auto&) const { return state{}; }
+    void describe(auto&&) const {}
+};
+
+/// What a run on one rank keeps of all that its strategy tells.
+template <class Strategy>
+run_log recorded(
+    const Strategy& strategy, std::int64_t count,
+    const std::function<void(const step_report&)>& after = [](const step_report&) {}) {
+    run_recorder recorder;
+    run_in_process(1, [&](auto& transport) {
+        models::mlp model{784, 12, 10};
+        trainer trainer{model, strategy, transport, {.batch_size = 10, .seed = 5}};
+        trainer.fit(examples, steps{count}, recorder, after);
+    });
+    return recorder.log();
+}
+
 }  // namespace
 
 TEST_CASE("with weight 0, or in the burn-in, groups train as if alone, to the last bit") {
@@ -200,6 +239,12 @@ TEST_CASE("groups stay in step inside, and learn from each other's models of the
         }
         CHECK(rank.teachers.size() == 1);
     }
+    // One rank of each group writes: a model every interval, whoever reads it.
+    const std::int64_t model = 4 * models::mlp{784, 12, 10}.layout().size();
+    for (std::size_t rank = 0; rank < 4; ++rank)
+        for (std::size_t step = 0; step < 24; ++step)
+            CHECK(taught[rank].taught[step].bytes_sent ==
+                  (rank % 2 == 0 && step > 0 && step % 5 == 0 ? model : 0));
     std::error_code why;
     checkpoint::posix_files files;
     for (const int group : {0, 1})
@@ -438,6 +483,41 @@ TEST_CASE("a group that has learnt other labels is never heard, whatever it says
     CHECK(ends[0] == ends[1]);
     REQUIRE(!claimed.empty());
     CHECK(claimed.back() > 4.0);
+}
+
+TEST_CASE("each round tells what was published in it, what was not, and why") {
+    const codistillation strategy{inner, forward_kl{}, faltering{},
+                                  codistillation_groups{.every = 5, .only = 0}};
+    run_in_process(1, [&](auto& transport) {
+        models::mlp model{784, 12, 10};
+        trainer trainer{model, strategy, transport, {.batch_size = 10, .seed = 5}};
+        const auto report = trainer.fit(examples, steps{20}, [&](const step_report& step) {
+            const taught_report& round = step.round.taught;
+            const std::int64_t done = step.step - 1;  // steps before it
+            CHECK(round.bytes_sent == (done == 5 || done == 10 ? 7 : 0));
+            CHECK(round.skipped == (done == 15 ? 1 : 0));
+            CHECK(round.problem == (done >= 10 && done < 15 ? "no room" : ""));
+        });
+        CHECK(report.total.taught.bytes_sent == 14);
+        CHECK(report.total.taught.skipped == 1);
+    });
+    const published_record found = recorded(strategy, 13).taught.record.published();
+    CHECK(found.problem == "no room");
+    CHECK(found.since == 11);
+    CHECK(recorded(strategy, 16).taught.record.published().problem == "");
+}
+
+TEST_CASE("a folder that can no longer be written to is told of, and training goes on") {
+    const scratch_folder folder("codistillation_unwritable");
+    const run_log log =
+        recorded(taught_in(folder, {.every = 4, .only = 0}), 10, [&](const step_report& step) {
+            if (step.step == 1) std::ofstream(models_of(folder, 0)) << "a file";
+        });
+    CHECK(log.steps == 10);
+    const published_record& found = log.taught.record.published();
+    CHECK(found.since == 5);
+    CHECK(found.problem.find("group-0") != std::string::npos);
+    CHECK(found.problems == 1);
 }
 
 TEST_CASE("groups that cannot be are refused by name") {

@@ -286,6 +286,25 @@ TEST_CASE("teachers are told of when they are heard and left out, in an epoch's 
           "steps 401 to 450: not finite.\n");
 }
 
+TEST_CASE("that no model can be published is told when it begins, changes and ends") {
+    const std::string text = written([](progress_bar& bar) {
+        bar.on_begin({.epochs = 1});
+        for (std::int64_t s = 1; s <= 300; ++s)
+            bar.on_step({.step = s,
+                         .round = {.taught = {.problem = s < 100   ? ""
+                                                         : s < 150 ? "the disk is full"
+                                                         : s < 200 ? "the disk is gone"
+                                                                   : ""}}});
+        bar.on_end({.step = 300});
+    });
+    CHECK(text ==
+          "no model is published from step 100 on: the disk is full\n"
+          "no model is published from step 150 on: the disk is gone\n"
+          "models are published again from step 200 on\n"
+          "No other model was heard: there was none yet.\n"
+          "None was published for a time, until step 200: the disk is gone.\n");
+}
+
 TEST_CASE("a teacher that comes and goes does not fill the screen") {
     const std::string text = written([](progress_bar& bar) {
         bar.on_begin({.epochs = 1});

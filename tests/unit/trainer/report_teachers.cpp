@@ -106,6 +106,24 @@ TEST_CASE("who is left out when the log ends is among the remarks, and who never
     CHECK_FALSE(has(page({taught_run(40)}), "is left out from step"));
 }
 
+TEST_CASE("what a run published itself is told, and what hinders it is among the remarks") {
+    run_log run = taught_run(60);
+    const auto add = [&](std::int64_t step, taught_report round) {
+        run.add(run_log::step{.number = step, .taught = round});
+    };
+    add(61, {.bytes_sent = 4096, .skipped = 2});
+    CHECK(has(page({run}),
+              "<p>It published 4 KiB of models of its own. 2 were left out, for the one before was "
+              "still under way.</p>"));
+    CHECK_FALSE(has(page({run}), "no model is published"));
+    add(62, {.problem = "<full>"});
+    const std::string text = page({run});
+    CHECK(fault_of(text) == "");
+    CHECK(has(text, "None is published from step 62 on: &lt;full&gt;.</p>"));
+    CHECK(has(text, "no model is published from step 62 on: &lt;full&gt;</li>"));
+    CHECK_FALSE(has(page({taught_run(60)}), "of its own"));
+}
+
 TEST_CASE("of teachers that nobody heard there are no curves") {
     const run_log run = taught_run(40);
     const std::string text = page({run});

@@ -208,6 +208,78 @@ TEST_CASE("details come again where they changed, after a line that got lost, an
     CHECK(lines[2]["standings"][0].contains("details"));
 }
 
+TEST_CASE("what is published is told in all, so that a line may be missing; a problem once") {
+    const scratch_folder folder("taught_lines_published");
+    const std::filesystem::path path = folder.path() / "run.jsonl";
+    run_log live;
+    live.begin({});
+    {
+        json_lines log(path, {.every_steps = 2});
+        log.on_begin({.parameters = &nothing});
+        const std::array<teacher_standing, 1> standings{teacher_standing{.group = 1}};
+        const auto step = [&](std::int64_t number, taught_report round) {
+            round.standings = standings;
+            log.on_step({.step = number, .round = {.taught = round}});
+            live.add(run_log::step{.number = number, .taught = round});
+        };
+        step(1, {.bytes_sent = 100});
+        step(2, {});
+        step(3, {.skipped = 1});
+        step(4, {.bytes_sent = 100, .problem = "full"});
+        step(5, {.problem = "full"});
+        step(6, {.problem = "full"});
+        step(7, {});
+        step(8, {});
+        step(9, {});
+        step(10, {});
+        log.on_begin({.steps_before = 10, .parameters = &nothing});
+        step(12, {.bytes_sent = 50, .skipped = 2});
+        log.on_end({.step = 12});
+    }
+    const auto lines = taught_in(path);
+    REQUIRE(lines.size() == 6);
+    const std::string start =
+        R"({"teachers":0,"listening_seconds":0,"standings":[{"group":1,"why":"absent"}])";
+    const auto told = [&](const std::string& rest) {
+        return nlohmann::json::parse(start + rest + "}");
+    };
+    CHECK(lines[0] == told(R"(,"model_bytes_sent":100)"));
+    CHECK(lines[1] == told(R"(,"model_bytes_sent":200,"models_skipped":1,"problem":"full")"));
+    CHECK(lines[2] == told(R"(,"model_bytes_sent":200,"models_skipped":1)"));
+    CHECK(lines[3] == told(R"(,"model_bytes_sent":200,"models_skipped":1,"problem":"")"));
+    CHECK(lines[4] == told(R"(,"model_bytes_sent":200,"models_skipped":1)"));
+    CHECK(lines[5] == told(R"(,"model_bytes_sent":50,"models_skipped":2)"));
+    const published_record read = read_json_lines(path).taught.record.published();
+    CHECK(read.bytes == 250);
+    CHECK(read.skipped == 3);
+    CHECK(read.last == "full");
+    CHECK(read.problem == "");
+    CHECK(read.since == 7);  // step 8 stands for it as well
+    CHECK(read.bytes == live.taught.record.published().bytes);
+    CHECK(read.skipped == live.taught.record.published().skipped);
+}
+
+TEST_CASE("after a line that got lost it is told that there is no problem") {
+    detail::taught_writer writer;
+    const auto told = [&](const char* problem) {
+        const taught_report round{.problem = problem};
+        const bool tells = writer.count(round);
+        const auto fields = writer.fields_of(round);
+        return !tells                       ? std::string("nothing")
+               : fields.contains("problem") ? fields["problem"].get<std::string>()
+                                            : std::string("-");
+    };
+    CHECK(told("") == "nothing");
+    CHECK(told("a") == "a");
+    CHECK(told("a") == "-");
+    writer.forget();
+    CHECK(told("") == "");
+    CHECK(told("") == "nothing");
+    CHECK(told("b") == "b");
+    writer.begin();
+    CHECK(told("") == "nothing");
+}
+
 TEST_CASE("more teachers than a log tells of can be read back") {
     std::vector<teacher_standing> all;
     for (int group = 0; group < 5000; ++group)
@@ -281,6 +353,15 @@ TEST_CASE("what is not as it is written is refused, and says what was expected")
           "\"why\" to be a reason to leave a teacher out, found \"listened to\"");
     CHECK(refusal(heard_but("\"unreadable\"", "4")) == "\"why\" to be a string, found 4");
     CHECK(refusal(heard_but("\"no file\"", "7")) == "\"details\" to be a string, found 7");
+    const auto publishing = [](const std::string& told) {
+        return refusal(heard_but("\"age\":3", told + ",\"age\":3"));
+    };
+    CHECK(publishing(R"("model_bytes_sent":8,"models_skipped":1,"problem":"")") == "accepted");
+    CHECK(publishing(R"("model_bytes_sent":-1)")
+              .starts_with("\"model_bytes_sent\" to be a whole number from 0 to "));
+    CHECK(publishing(R"("models_skipped":0.5)")
+              .starts_with("\"models_skipped\" to be a whole number from 0 to "));
+    CHECK(publishing(R"("problem":null)") == "\"problem\" to be a string, found null");
     CHECK(refusal(heard_but("1.5", "[]")) == "\"label_loss\" to be a number or null, found array");
     CHECK(refusal(heard_but("{\"group\":2,\"why\":\"unreadable\",\"details\":\"no file\"}", "2")) ==
           "\"standings[]\" to be an object, found 2");

@@ -178,7 +178,7 @@ TEST_CASE("what was known last stays: the label loss, the newest model, what cou
     record.add(14, {.standings = standings});
     CHECK(told_change(teacher) ==
           "group 1 is left out from step 14 on: data dealt otherwise (by seed 2)");
-    CHECK(teachers_that_are_out(record) == std::vector<std::string>{told_change(teacher)});
+    CHECK(troubles_in_the_end(record) == std::vector<std::string>{told_change(teacher)});
 }
 
 TEST_CASE("what became of teachers is told in sentences") {
@@ -192,7 +192,7 @@ TEST_CASE("what became of teachers is told in sentences") {
           "Group 1's models were heard in all 370 steps since step 51, on average 23.7 steps old. "
           "Group 2's models were heard in 95 % of them, on average 24.5 steps old, and left out "
           "from step 401 on: not finite.");
-    CHECK(teachers_that_are_out(record) ==
+    CHECK(troubles_in_the_end(record) ==
           std::vector<std::string>{"group 2 is left out from step 401 on: not finite"});
     for (std::int64_t s = 421; s <= 451; ++s) record.add(s, teachers.at(s));
     CHECK(told_change(record.teachers()[1]) ==
@@ -202,7 +202,38 @@ TEST_CASE("what became of teachers is told in sentences") {
           "Group 1's models were heard in all 550 steps since step 51, on average 24.5 steps old. "
           "Group 2's models were heard in 91 % of them, on average 24.5 steps old, and left out at "
           "steps 401 to 450: not finite.");
-    CHECK(teachers_that_are_out(record).empty());
+    CHECK(troubles_in_the_end(record).empty());
+}
+
+TEST_CASE("what became of a rank's own models is counted, and told when it changes") {
+    taught_record record;
+    record.add(50, {.bytes_sent = 2048, .skipped = 1});
+    CHECK_FALSE(record.is_told());  // nobody teaches, and nothing is wrong
+    CHECK(record.published().since == 0);
+    record.add(100, {.problem = "the disk is full"}, 10);
+    CHECK(record.is_told());
+    CHECK(record.published().since == 91);
+    CHECK(told_change(record.published()) ==
+          "no model is published from step 91 on: the disk is full");
+    CHECK(troubles_in_the_end(record) ==
+          std::vector<std::string>{"no model is published from step 91 on: the disk is full"});
+    CHECK(summary_of(record.published()) ==
+          "It published 2 KiB of models of its own. One was left out, for the one before was still "
+          "under way. None is published from step 91 on: the disk is full.");
+    record.add(101, {.problem = "the disk is full"});
+    CHECK(record.published().problems == 1);
+    CHECK(record.published().since == 91);
+    record.add(102, {.problem = "the disk is gone: model-100"});
+    record.add(103, {.problem = "the disk is gone: model-50"});  // and so at each try
+    CHECK(record.published().problems == 2);
+    CHECK(record.published().since == 102);
+    record.add(150, {.bytes_sent = 1024, .skipped = 1});
+    CHECK(told_change(record.published()) == "models are published again from step 150 on");
+    CHECK(troubles_in_the_end(record).empty());
+    CHECK(summary_of(record.published()) ==
+          "It published 3 KiB of models of its own. 2 were left out, for the one before was still "
+          "under way. None was published for a time, until step 150: the disk is gone: model-50.");
+    CHECK(summary_of(published_record{}) == "");
 }
 
 TEST_CASE("a teacher that was never heard, or had no weight, is told as that") {
