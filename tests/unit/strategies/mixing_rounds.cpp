@@ -53,7 +53,7 @@ TEST_CASE("what is said to go to a neighbour goes to each of them, a companion t
 TEST_CASE("a companion goes to neighbours where parameters become the mean of all, too") {
     std::atomic<int> means = 0;  // in which other ranks hear of parameters than neighbours
     each_round(no_control{},
-               mixing::slow_momentum{.inner = mixing::gradient_tracking{}, .every = 2},
+               mixing::slow_momentum{mixing::gradient_tracking{}, 2},
                [&](const round_report& round, std::int64_t parameters) {
                    CHECK(round.message_bytes == 2 * 4 * parameters);
                    if (round.bytes_sent != 2 * round.message_bytes) ++means;
