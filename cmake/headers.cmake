@@ -316,6 +316,7 @@ set(sotto_headers
     include/sotto/trainer/callback.hpp
     include/sotto/trainer/checkpoints.hpp
     include/sotto/trainer/chrome_trace.hpp
+    include/sotto/trainer/churn_lines.hpp
     include/sotto/trainer/consensus_lines.hpp
     include/sotto/trainer/consensus_maxima.hpp
     include/sotto/trainer/early_stop.hpp
@@ -345,6 +346,7 @@ set(sotto_headers
     include/sotto/trainer/report_axis.hpp
     include/sotto/trainer/report_calibration.hpp
     include/sotto/trainer/report_chart.hpp
+    include/sotto/trainer/report_churn.hpp
     include/sotto/trainer/report_consensus.hpp
     include/sotto/trainer/report_costs.hpp
     include/sotto/trainer/report_curves.hpp

@@ -1,15 +1,21 @@
 // A model that is trained again says other things of single examples, though it is as good as
 // before. Models that taught each other while they were trained differ less from one training to
 // the next. This trains twice alone and twice by codistillation, each with other starting values
-// and another order of the data, and shows which predictions changed.
+// and another order of the data, shows which predictions changed, and draws how many.
 
 #include <sotto/sotto.hpp>
+#include <sotto/trainer/churn_lines.hpp>
+#include <sotto/trainer/json_lines.hpp>
+#include <sotto/trainer/model_path.hpp>
+#include <sotto/trainer/read_json_lines.hpp>
+#include <sotto/trainer/report.hpp>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstdio>
+#include <filesystem>
 #include <span>
 #include <string>
 #include <utility>
@@ -21,12 +27,20 @@ namespace {
 
 struct settings {
     std::int64_t steps = 1500, show = 8;
+    std::string log = "prediction_churn.jsonl", report = "prediction_churn.html";
     double noise = 0.3, rate = 0.05, weight = 1.0;
     bool quick = false;
     sotto::codistillation_groups groups{.burn_in = 100, .common = 1.0};
     sotto::training_options training{.batch_size = 32};
     examples::transport_options transport{.workers = 2};
 };
+
+constexpr std::array ways{"alone", "codistilled"};
+
+/// Where what becomes of models that are trained so is written.
+std::filesystem::path log_of(const settings& s, std::size_t way) {
+    return sotto::path_of_model(s.log, ways[way]);
+}
 
 /// What a model says of the digits that nobody learnt from.
 struct saying {
@@ -36,13 +50,16 @@ struct saying {
 
 saying train(const settings& s, const auto& strategy, examples::any_transport& transport,
              const sotto::data::labelled_set& digits, const sotto::data::labelled_set& unseen,
-             std::uint64_t seed) {
+             std::uint64_t seed, const std::filesystem::path& log) {
     using namespace sotto;
     models::mlp model{784, 64, 64, 10};
     training_options options = s.training;
     options.seed = seed;
     trainer trainer{model, strategy, transport, options};
-    trainer.fit(digits, steps{s.steps});
+    if (log.empty())
+        trainer.fit(digits, steps{s.steps});
+    else
+        trainer.fit(digits, steps{s.steps}, evaluate_on{unseen}, json_lines{log});
     ensemble one{model, {{{trainer.parameters().begin(), trainer.parameters().end()}, {}}}};
     return {one.predict(unseen), 1.0 - one.evaluate(unseen).accuracy};
 }
@@ -55,18 +72,13 @@ std::pair<int, double> likeliest(const saying& of, std::int64_t digit) {
 }
 
 void show(const settings& s, const std::array<std::array<saying, 2>, 2>& all,
-          const sotto::data::labelled_set& unseen) {
-    constexpr std::array names{"alone", "codistilled"};
-    std::array<sotto::churn, 2> churns;
-    for (std::size_t how = 0; how < 2; ++how) {
-        churns[how] =
-            sotto::churn_between(all[how][0].probabilities, all[how][1].probabilities, 10);
+          const std::array<sotto::churn, 2>& churns, const sotto::data::labelled_set& unseen) {
+    for (std::size_t way = 0; way < ways.size(); ++way)
         std::printf(
             "%-11s test error %5.2f and %5.2f %%; between the two trainings %5.2f %% of "
             "the digits are read otherwise, probabilities differ by %.4f\n",
-            names[how], 100.0 * all[how][0].error, 100.0 * all[how][1].error,
-            100.0 * churns[how].flips, churns[how].difference);
-    }
+            ways[way], 100.0 * all[way][0].error, 100.0 * all[way][1].error,
+            100.0 * churns[way].flips, churns[way].difference);
     if (churns[0].difference > 0.0)
         std::printf("codistilled models churn %.0f %% less\n",
                     100.0 * (1.0 - churns[1].difference / churns[0].difference));
@@ -88,6 +100,17 @@ void show(const settings& s, const std::array<std::array<saying, 2>, 2>& all,
     }
 }
 
+/// Draws the first training of each way, with how much the second differs from it.
+void draw(const settings& s, const std::array<sotto::churn, 2>& churns) {
+    std::vector<std::filesystem::path> logs;
+    for (std::size_t way = 0; way < ways.size(); ++way) {
+        logs.push_back(sotto::path_of_model(log_of(s, way), "group-0"));
+        sotto::append_churn(logs.back(), "the same trained again", churns[way]);
+    }
+    sotto::write_report(sotto::read_json_lines(logs), s.report, {.title = "Trained again"});
+    std::printf("\nHow much predictions change: %s\n", std::filesystem::absolute(s.report).c_str());
+}
+
 void run(const settings& s) {
     using namespace sotto;
     const auto digits = data::noisy_labels(data::digits(s.quick ? 1'000 : 6'000, random_stream{1}),
@@ -102,10 +125,18 @@ void run(const settings& s) {
         std::array<std::array<saying, 2>, 2> all;
         for (const std::uint64_t again : {0u, 1u}) {
             const std::uint64_t seed = s.training.seed + again;
-            all[0][again] = train(s, by(0.0), transport, digits, unseen, seed);
-            all[1][again] = train(s, by(s.weight), transport, digits, unseen, seed);
+            const auto log = [&](std::size_t way) {
+                return again == 0 ? log_of(s, way) : std::filesystem::path();
+            };
+            all[0][again] = train(s, by(0.0), transport, digits, unseen, seed, log(0));
+            all[1][again] = train(s, by(s.weight), transport, digits, unseen, seed, log(1));
         }
-        if (transport.rank() == 0) show(s, all, unseen);
+        if (transport.rank() != 0) return;
+        std::array<churn, 2> churns;
+        for (std::size_t way = 0; way < ways.size(); ++way)
+            churns[way] = churn_between(all[way][0].probabilities, all[way][1].probabilities, 10);
+        show(s, all, churns, unseen);
+        draw(s, churns);
     });
 }
 
@@ -130,6 +161,8 @@ int main(int argc, char** argv) {
     app.add_option("--seed", s.training.seed, "Of the first training; the second has the next one");
     app.add_option("--show", s.show, "Digits of which it is shown what is said")
         ->check(examples::number_from(0, 2000));
+    app.add_option("--log", s.log, "JSON lines, a file for each way to train and group");
+    app.add_option("--report", s.report, "The HTML file to write");
     app.add_flag("--quick", s.quick, "A few seconds: fewer digits, at most 200 steps");
     examples::add_transport(app, s.transport);
     return examples::run(app, argc, argv, [&] {
@@ -137,6 +170,7 @@ int main(int argc, char** argv) {
             s.steps = std::min<std::int64_t>(s.steps, 200);
             s.groups.burn_in = std::min<std::int64_t>(s.groups.burn_in, 50);
         }
+        examples::require_writable({{"--log", s.log}, {"--report", s.report}});
         s.transport.seed = s.training.seed;
         run(s);
         return 0;

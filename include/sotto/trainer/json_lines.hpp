@@ -94,6 +94,7 @@ struct json_lines_options {
 ///           on: of each its rank, cause, and lost_rounds, those of this rank that it had
 ///           acknowledged as a server and came again without; by gossip step, that it was in
 ///           then, seconds, since its `fit` began, and again_step, where it came again. Last
+///   churn   added afterwards, see append_churn
 /// `step` counts those completed over all calls of `fit`. A log that is given to `fit` again
 /// goes on in its file, with a run line; so does that of a run which goes on with an earlier
 /// process's, after `resume` or where servers had its rank's rounds: what a crash left of a last

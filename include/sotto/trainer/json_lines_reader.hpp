@@ -53,6 +53,7 @@ public:
         if (event == "checkpoint") return checkpoint(parsed);
         if (event == "skipped") return skipped(parsed);
         if (event == "end") return end(parsed);
+        if (event == "churn") return churned(parsed);
     }
 
     /// The log ends inside a line: its program was ended while it wrote.
@@ -323,6 +324,13 @@ private:
         if (!line.contains("failure")) return;
         log_.remarks.push_back(
             {at, "the checkpoint '" + path + "' was not written: " + text_of(line, "failure")});
+    }
+
+    void churned(const json& line) {
+        log_.churns.push_back({text_of(line, "to"),
+                               {.difference = number(line, "difference", 1.0),
+                                .flips = number(line, "flips", 1.0),
+                                .examples = count(line, "examples")}});
     }
 
     void end(const json& line) {

@@ -20,6 +20,7 @@
 #include "sotto/trainer/line_file.hpp"
 #include "sotto/trainer/report_advice.hpp"
 #include "sotto/trainer/report_calibration.hpp"
+#include "sotto/trainer/report_churn.hpp"
 #include "sotto/trainer/report_consensus.hpp"
 #include "sotto/trainer/report_costs.hpp"
 #include "sotto/trainer/report_curves.hpp"
@@ -155,7 +156,7 @@ inline std::string page(std::span<const run_log> runs, const report_options& opt
     out += "<h2>What was learnt, and for how much</h2>" + curves(runs) + equal_accuracy(runs);
     out += step_times(runs) + overlap_section(runs);
     out += timeline_section(runs) + servers_section(runs) + consensus_section(runs);
-    out += teachers_section(runs);
+    out += teachers_section(runs) + churn_section(runs);
     out += "<h2>What went over the wire</h2><div class=\"pair\">" + message_shares(runs) +
            totals(runs) + "</div>" + tensor_bytes(runs);
     if (options.advised)

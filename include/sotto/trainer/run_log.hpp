@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "sotto/metrics/churn.hpp"
 #include "sotto/strategies/consensus_report.hpp"
 #include "sotto/strategies/rank_loss.hpp"
 #include "sotto/strategies/round_report.hpp"
@@ -114,6 +115,12 @@ struct run_remark {
     bool bad = true;  // something is wrong, or missing
 };
 
+/// How much predictions changed from a run's model to another.
+struct run_churn {
+    std::string to;
+    churn found;
+};
+
 /// One run as data, whichever way it came here: from a log's lines or from the trainer itself.
 ///
 /// Steps are kept as points, of which there are never more than `points_max`: when they are full,
@@ -166,6 +173,7 @@ public:
     std::vector<run_epoch> epochs{};
     std::vector<run_remark> remarks{};
     std::vector<server_report> servers{};  // what each last told, by their ranks
+    std::vector<run_churn> churns{};       // that a program found, see append_churn
     std::vector<rank_loss> losses{};       // that this rank knew of when the last `fit` ended
     run_consensus consensus{};
     run_taught taught{};
