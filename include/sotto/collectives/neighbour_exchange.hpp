@@ -23,7 +23,9 @@
 namespace sotto::collectives {
 
 /// How values that come in are taken.
-///   differences   x += sum of w_j (x_j - x): by rows that add up to 1 with a rank's own weight
+///   differences   x += sum of w_j (x_j - x): by rows that add up to 1 with a rank's own weight.
+///                 Weights are the nearest floats: links that weigh the same both ways keep the sum
+///                 but for the rounding of each rank's values, others up to 6e-8 of a value a link
 ///   shares        x = s x + sum of w_j x_j: by columns, where each rank shares out what it has and
 ///                 keeps s of it. The last value is the weight that the others are over, above 0.
 ///                 Shares are topologies::summable_weight: a column adds up to 1 exactly
