@@ -15,6 +15,8 @@ namespace sotto {
 ///   math    p = softmax(z / T), q the mean over the teachers of softmax of their logits over T,
 ///           but at least `floor`;  k = sum p (log p - log q)
 ///           loss = T^2 x mean of k;  gradient = T p (log p - log q - k) / rows
+///           Of a teacher that says the same it is not exactly 0 but some T (2^-24 + floor) / rows,
+///           since q is a float and never below the floor: exactly 0 would take a logarithm more
 ///   errors  invalid_option: a temperature that is not above 0, a floor outside (0, 1); else as
 ///           every distillation_loss
 ///   source  the divergence of Zhang et al. 2018, Deep mutual learning, arXiv:1706.00384, read from

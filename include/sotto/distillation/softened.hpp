@@ -22,6 +22,10 @@ public:
     }
 
     double log(float logit) const noexcept { return relative(logit) - log_sum_; }
+    /// Rounded as targets are, so that a student and a teacher that say the same have equal bits.
+    float operator()(float logit) const noexcept {
+        return static_cast<float>(std::exp(log(logit)));
+    }
 
 private:
     double relative(float logit) const noexcept {
@@ -42,7 +46,7 @@ inline void add_softened(const char* where, std::span<const float> teacher, std:
         const auto to = targets.subspan(i * outputs, outputs);
         const softened p(row, temperature);
         for (std::size_t j = 0; j < outputs; ++j)
-            to[j] += static_cast<float>(share * std::exp(p.log(row[j])));
+            to[j] += static_cast<float>(share * double{p(row[j])});
     }
 }
 

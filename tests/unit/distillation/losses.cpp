@@ -76,15 +76,45 @@ TEST_CASE_TEMPLATE("the gradient is the slope of the value, with the teachers he
     }
 }
 
-TEST_CASE_TEMPLATE("a teacher that is the student teaches nothing", Loss, EVERY_LOSS) {
+TEST_CASE_TEMPLATE("a teacher that is the student teaches exactly nothing", Loss,
+                   soft_cross_entropy, forward_kl, squared_logit_error) {
+    for (std::uint64_t seed = 100; seed < 200; ++seed) {
+        auto logits = random_logits(seed);
+        for (float& z : logits) z *= static_cast<float>(seed % 7);  // in some all are the same
+        for (const Loss& loss : at_temperatures<Loss>())
+            for (const float slope : gradient_of(loss, logits, targets_of(loss, {logits}), 3.0))
+                CHECK(slope == 0.0f);
+    }
+}
+
+TEST_CASE("and next to nothing by the reverse divergence, whose targets are floats with a floor") {
     const auto logits = random_logits(4);
-    for (const Loss& loss : at_temperatures<Loss>())
+    for (const reverse_kl& loss : at_temperatures<reverse_kl>())
         for (const float slope : gradient_of(loss, logits, targets_of(loss, {logits})))
-            CHECK(std::abs(slope) < 1e-7f);  // targets are floats
+            CHECK(std::abs(slope) < 1e-7f);
+}
+
+TEST_CASE("of a teacher that is the student the divergence is 0, the cross-entropy an entropy") {
+    const auto logits = random_logits(4);
     CHECK(forward_kl{}.value(logits, outputs, targets_of(forward_kl{}, {logits})) ==
           doctest::Approx(0.0));
     CHECK(soft_cross_entropy{}.value(logits, outputs, targets_of(soft_cross_entropy{}, {logits})) >
           0.1);  // their entropy
+}
+
+TEST_CASE_TEMPLATE("no gradient reaches a teacher or its targets", Loss, EVERY_LOSS) {
+    const auto logits = random_logits(4), teacher = random_logits(5);
+    for (const Loss& loss : at_temperatures<Loss>()) {
+        const auto student = logits;
+        auto told = teacher;
+        const auto targets = targets_of(loss, {told});
+        auto given = targets;
+        std::vector<float> out(logits.size());
+        loss.gradient(student, outputs, given, 2.0, out);
+        CHECK(given == targets);
+        CHECK(told == teacher);
+        CHECK(student == logits);
+    }
 }
 
 TEST_CASE_TEMPLATE("a gradient is added to what is there, by its weight", Loss, EVERY_LOSS) {
