@@ -17,6 +17,7 @@
 
 #include "sotto/checkpoint/group_folders.hpp"
 #include "sotto/checkpoint/published_model.hpp"
+#include "sotto/compressors/top_k.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/data/digits.hpp"
 #include "sotto/data/labelled_batch.hpp"
@@ -32,53 +33,13 @@
 #include "sotto/trainer/trainer.hpp"
 #include "sotto/transports/run_in_process.hpp"
 #include "sotto/transports/run_simulated.hpp"
+#include "support/apart.hpp"
 #include "support/folders.hpp"
 
 using namespace sotto;
-using testing::scratch_folder;
+using testing::apart, testing::scratch_folder;
 
 namespace {
-
-/// A strategy in groups, as codistillation has them, that do not know of each other.
-template <class Strategy>
-struct apart {
-    Strategy strategy;
-    int count = 2;
-
-    static constexpr bool synchronous = Strategy::synchronous;
-    static constexpr bool in_step = true;
-
-    template <class Transport>
-    struct state {
-        int own, count;
-        group<Transport> ranks;
-        strategy_state<Strategy, group<Transport>> inner;
-
-        state(const apart& options, const layout& tensors, Transport& through, int number)
-            : own(number),
-              count(options.count),
-              ranks(split(through, number)),
-              inner(options.strategy.bind(tensors, ranks)) {}
-
-        auto& together() { return ranks; }
-        std::int64_t start_group() const { return own + 1; }
-        data::share share() const { return inner.share(); }
-        data::shard shard() const { return {own, count}; }
-        epoch_agreement begin_epoch(const epoch_plan& plan) { return inner.begin_epoch(plan); }
-        template <class Model>
-        round_report round(task<Model>& job, std::span<float> parameters) {
-            return inner.round(job, parameters);
-        }
-    };
-
-    template <class Transport>
-    auto bind(const layout& tensors, Transport& through) const {
-        return state<Transport>(*this, tensors, through, through.rank() * count / through.size());
-    }
-};
-
-template <class S>
-apart(S) -> apart<S>;
 
 const all_reduce<momentum_sgd> inner{momentum_sgd{.learning_rate = 0.05, .momentum = 0.9}};
 const auto examples = data::digits(240, random_stream{3});
@@ -208,6 +169,31 @@ TEST_CASE("with weight 0, or in the burn-in, groups train as if alone, to the la
             for (const taught_report& round : taught[rank].taught) CHECK(round.teachers == 0);
         }
     }
+}
+
+TEST_CASE(
+    "a group without others trains as if alone, to the last bit, however it would meet them") {
+    const scratch_folder folder("codistillation_one");
+    const auto alone = train(2, apart{inner, 1});
+    const codistillation_groups one{.count = 1, .every = 5};
+    const auto check = [&](const auto& strategy) {
+        const auto found = train(2, strategy);
+        for (std::size_t rank = 0; rank < 2; ++rank) {
+            CHECK(found[rank].parameters == alone[rank].parameters);
+            CHECK(found[rank].found.loss == alone[rank].found.loss);
+            CHECK(found[rank].teachers.empty());
+            for (const taught_report& round : found[rank].taught) {
+                CHECK(round.teachers == 0);
+                CHECK(round.age == 0);
+                CHECK(round.weight == 0.0);
+                CHECK(round.distillation_loss == 0.0);
+                CHECK(round.agreement == 0.0);
+            }
+        }
+    };
+    check(taught_in(folder, one));
+    check(codistillation{inner, forward_kl{}, transport_exchange<>{}, one});
+    check(codistillation{inner, forward_kl{}, transport_exchange{top_k{.density = 0.1}}, one});
 }
 
 TEST_CASE("groups stay in step inside, and learn from each other's models of the interval") {
@@ -340,6 +326,20 @@ TEST_CASE("what a teacher is to be left out for leaves the student as if alone")
         kind.description = "another's";
         publish();
         ends(left_out::other_architecture);
+    }
+    SUBCASE("too old") {
+        model.initialise(weights, random_stream{1});
+        publish(2);
+        auto strategy = taught_in(folder, {.every = 4, .only = 0});
+        strategy.teachers.age_max = 1;  // it is 2 steps old when it is first looked at
+        const auto taught = train(1, strategy);
+        CHECK(taught[0].parameters == alone[0].parameters);
+        CHECK(taught[0].teachers[0].why == left_out::too_old);
+        strategy.teachers.age_max = 2;
+        const auto heard = train(1, strategy);
+        CHECK(heard[0].parameters != alone[0].parameters);
+        for (std::size_t step = 4; step < 24; ++step)
+            CHECK(heard[0].taught[step].teachers == (step < 8 ? 1 : 0));
     }
     SUBCASE("torn") {
         publish();

@@ -33,6 +33,7 @@
 #include "sotto/trainer/publish.hpp"
 #include "sotto/trainer/trainer.hpp"
 #include "sotto/transports/run_in_process.hpp"
+#include "support/apart.hpp"
 #include "support/folders.hpp"
 
 using namespace sotto;
@@ -168,11 +169,14 @@ TEST_CASE(
 TEST_CASE("with weight 0 it is training alone, to the last bit") {
     const scratch_folder folder("finished_weightless");
     teach(folder, 0, 1);
+    const auto strategy = taught_by(folder);
+    const auto alone = train(2, testing::apart{strategy.strategy, 1}, 6);
     const auto silent = train(2, taught_by(folder, 1, {.count = 1}, 0.0), 6);
-    const auto heard = train(2, taught_by(folder), 6);
     const auto burnt_in = train(2, taught_by(folder, 1, {.count = 1, .burn_in = 6}), 6);
-    CHECK(silent[0].parameters == burnt_in[0].parameters);
-    CHECK(silent[0].parameters != heard[0].parameters);
+    const auto heard = train(2, strategy, 6);
+    CHECK(silent[0].parameters == alone[0].parameters);
+    CHECK(burnt_in[0].parameters == alone[0].parameters);
+    CHECK(heard[0].parameters != alone[0].parameters);
 }
 
 TEST_CASE("all ranks of a student hear its teachers from the first step after the burn-in") {

@@ -130,6 +130,12 @@ TEST_CASE("every round sends b c logits to each student, and the groups stay in 
     const auto ring = train(3, {.count = 3, .every = 4, .lessons = lessons_from::ring});
     for (const left& rank : ring)
         for (const taught_report& round : rank.taught) CHECK(round.teachers == 1);
+    const auto three = train(3, {.count = 3});
+    for (const left& rank : three)
+        for (const taught_report& round : rank.taught) {
+            CHECK(round.teachers == 2);
+            CHECK(round.bytes_sent == 2 * (8 + 4 * 10 * 10));
+        }
 }
 
 TEST_CASE("in the burn-in nobody asks, and with one group nobody could") {
