@@ -23,6 +23,7 @@
 #include "sotto/models/gradient_source.hpp"
 #include "sotto/strategies/architecture_of.hpp"
 #include "sotto/strategies/guarded.hpp"
+#include "sotto/strategies/label_knowledge.hpp"
 #include "sotto/strategies/meeting_place.hpp"
 #include "sotto/strategies/model_groups.hpp"
 #include "sotto/strategies/rank_loss.hpp"
