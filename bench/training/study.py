@@ -12,7 +12,7 @@ import subprocess
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "bench"
 # OpenBLAS 0.3.21 does not know processors that are newer than it is, and takes kernels for the oldest
-# there: a language model then takes five times as long.
+# there, by which a language model takes twice as long or more.
 KERNELS = {"OPENBLAS_CORETYPE": "Haswell"}
 
 

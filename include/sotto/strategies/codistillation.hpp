@@ -73,9 +73,14 @@ struct codistillation_groups {
 ///           one is still being read; between groups a model for each student
 ///           every `every` steps
 ///   cost    a pass forward a step and teacher; memory of a model for each, and for one more
+///   again   a run that goes on from checkpoints has the same bits with prediction_exchange and
+///           finished_models. Other exchanges' models are no part of a checkpoint: they are looked
+///           for at once, and what this group knew of them is known anew. Groups of one job go on
+///           from the newest step that all of them have
 ///   errors  invalid_option, when it is bound: options that cannot be. A teacher that is missing,
 ///           broken, old or worse is left out and never an error, unless the exchange says that it
-///           is: see teacher_rules
+///           is: see teacher_rules. A rank that fails ends its job, and so all groups of one job;
+///           groups that are jobs of their own outlive each other
 ///   source  Anil et al. 2018, Large scale distributed neural network training through online
 ///           distillation, arXiv:1804.03235
 template <class GroupStrategy, class Loss = soft_cross_entropy,

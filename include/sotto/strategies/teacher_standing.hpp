@@ -46,9 +46,8 @@ inline const char* name_of(left_out why) noexcept {
 ///           passes. Who knows nothing is at chance or above, with its logits and with half of
 ///           them, while its student is below 0.8 chance. Chance is the loss of equal logits:
 ///           log(outputs) by cross-entropy
-/// Half of them, since who is above chance may be right and too sure: a teacher of 22 % test error
-/// that knew 30 % of wrong labels by heart was at 2.4, above log(10) = 2.3, and took its student
-/// from 24.5 to 13 % (12,000 digits of MNIST, half to each, margin 100).
+/// Half of them, since who is above chance may be right and too sure: who knows wrong labels by
+/// heart is, on other data, and a good teacher all the same.
 struct teacher_rules {
     /// Steps of the student since those of the teacher's model, or by which this one is ahead; 0:
     /// any; -1: 20 times the steps from one exchange to the next, and any of teachers that have

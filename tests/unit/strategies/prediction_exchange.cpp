@@ -149,18 +149,27 @@ TEST_CASE("in the burn-in nobody asks, and with one group nobody could") {
     CHECK(alone[0].taught[11].teachers == 0);
 }
 
+/// Four ranks in two groups go on from what is in a folder: `use(trainer, rank, what was found)`.
+template <class Use>
+void resumed(const testing::scratch_folder& folder, Use use) {
+    run_in_process(4, [&](auto& transport) {
+        models::mlp model{784, 12, 10};
+        trainer trainer{model,
+                        codistillation{inner, forward_kl{}, prediction_exchange{}},
+                        transport,
+                        {.batch_size = 10, .seed = 5}};
+        use(trainer, transport.rank(),
+            trainer.resume_if_there(folder.path(), {.on_damage = nullptr}));
+    });
+}
+
 TEST_CASE("each model has checkpoints of its own, and all go on from them with the same bits") {
     const testing::scratch_folder folder("codistillation_checkpoints");
     const auto whole = train(4, {}, 1.0, 12);
     std::vector<std::vector<float>> ends(4);
     for (const bool again : {false, true})
-        run_in_process(4, [&](auto& transport) {
-            models::mlp model{784, 12, 10};
-            trainer trainer{model,
-                            codistillation{inner, forward_kl{}, prediction_exchange{}},
-                            transport,
-                            {.batch_size = 10, .seed = 5}};
-            CHECK(trainer.resume_if_there(folder.path()).found == again);
+        resumed(folder, [&](auto& trainer, int rank, const resume_report& found) {
+            CHECK(found.found == again);
             CHECK(trainer.step() == (again ? 7 : 0));
             if (!again) {
                 // Ends after 7 steps, as if it had failed.
@@ -173,8 +182,8 @@ TEST_CASE("each model has checkpoints of its own, and all go on from them with t
                 return;
             }
             trainer.fit(examples, steps{12}, checkpoints{folder.path(), {.every_steps = 7}});
-            ends[static_cast<std::size_t>(transport.rank())].assign(trainer.parameters().begin(),
-                                                                    trainer.parameters().end());
+            ends[static_cast<std::size_t>(rank)].assign(trainer.parameters().begin(),
+                                                        trainer.parameters().end());
         });
     for (std::size_t rank = 0; rank < 4; ++rank) CHECK(ends[rank] == whole[rank].parameters);
     for (const char* group : {"group-0", "group-1"})
@@ -183,23 +192,12 @@ TEST_CASE("each model has checkpoints of its own, and all go on from them with t
 
 TEST_CASE("groups that were not saved alike go on from the newest step that all of them have") {
     const testing::scratch_folder folder("predictions_torn");
-    const auto resumed = [&](auto after) {
-        run_in_process(4, [&](auto& transport) {
-            models::mlp model{784, 12, 10};
-            trainer trainer{model,
-                            codistillation{inner, forward_kl{}, prediction_exchange{}},
-                            transport,
-                            {.batch_size = 10, .seed = 5}};
-            after(trainer, transport.rank(),
-                  trainer.resume_if_there(folder.path(), {.on_damage = nullptr}));
-        });
-    };
-    resumed([&](auto& trainer, int, const resume_report&) {
+    resumed(folder, [&](auto& trainer, int, const resume_report&) {
         trainer.fit(examples, steps{8}, checkpoints{folder.path(), {.every_steps = 4}});
     });
     std::filesystem::remove(folder.path() / "group-1" / checkpoint::file_name(8));
     std::array<std::vector<float>, 4> ends;
-    resumed([&](auto& trainer, int rank, const resume_report& found) {
+    resumed(folder, [&](auto& trainer, int rank, const resume_report& found) {
         CHECK(found.step == 4);
         const bool is_left_out =
             found.refused.find("is newer than what others have, of step 4") != std::string::npos;
@@ -212,7 +210,7 @@ TEST_CASE("groups that were not saved alike go on from the newest step that all 
     for (std::size_t rank = 0; rank < 4; ++rank) CHECK(ends[rank] == whole[rank].parameters);
 
     std::filesystem::remove_all(folder.path() / "group-1");
-    CHECK_THROWS_WITH_AS(resumed([](auto&, int, const resume_report&) {}),
+    CHECK_THROWS_WITH_AS(resumed(folder, [](auto&, int, const resume_report&) {}),
                          doctest::Contains("the newest of step 8, and of others none"), mismatch);
 }
 

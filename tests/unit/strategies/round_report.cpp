@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -53,9 +54,21 @@ layout three_tensors() {
     return tensors;
 }
 
+/// Has something to do while gradients travel.
+struct busy_meanwhile : testing::number_model {
+    using testing::number_model::number_model;
+    std::function<void()> work{};
+
+    void meanwhile(auto&& advance) {
+        work();
+        advance();
+    }
+};
+
 /// The second step of two ranks. Each tensor takes 10 ms to be computed; a link carries 4000 bytes
-/// in 4 ms, and a message arrives 1 ms after its last byte left.
-template <class Strategy>
+/// in 4 ms, and a message arrives 1 ms after its last byte left. What a model does meanwhile takes
+/// 10 ms.
+template <class Model = testing::number_model, class Strategy>
 std::vector<seen_round> on_slow_links(const Strategy& strategy,
                                       testing::announces order = testing::announces::last_to_first,
                                       std::int64_t examples_of_last = 8) {
@@ -64,8 +77,9 @@ std::vector<seen_round> on_slow_links(const Strategy& strategy,
     std::vector<seen_round> seen(world);
     run_in_process(world, [&](in_process& inner) {
         testing::throttled transport(inner, network);
-        testing::number_model model(three_tensors());
+        Model model(three_tensors());
         model.order = order;
+        if constexpr (requires { model.work; }) model.work = [&] { transport.spend(10ms); };
         model.on_progress = [&](int announced) {
             const bool all_at_once = order == testing::announces::none;
             if (announced < 3) transport.spend(all_at_once ? 30ms : 10ms);
@@ -147,6 +161,18 @@ TEST_CASE("what the model announces only when it is done hides nothing") {
         CHECK(seen.times[0].arrived == 43ms);  // sent last: behind the two others
         CHECK(seen.report.exchange == 13ms);
         CHECK(seen.report.hidden == 0ns);
+    }
+}
+
+TEST_CASE("what the model does while its gradients travel delays none of them") {
+    for (const seen_round& seen :
+         on_slow_links<busy_meanwhile>(each_alone, testing::announces::none)) {
+        check_order(seen);
+        for (const tensor_times& t : seen.times) CHECK(t.left == 30ms);
+        CHECK(seen.times[0].arrived == 43ms);
+        CHECK(seen.report.compute == 40ms);
+        CHECK(seen.report.exchange == 13ms);
+        CHECK(seen.report.agreed == 45ms);  // as without it
     }
 }
 
