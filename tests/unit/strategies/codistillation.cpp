@@ -57,8 +57,8 @@ struct left {
 };
 
 template <class Strategy>
-std::vector<left> train(int ranks, const Strategy& strategy, std::int64_t count = 24,
-                        std::uint64_t seed = 5) {
+std::vector<left> train_groups(int ranks, const Strategy& strategy, std::int64_t count = 24,
+                               std::uint64_t seed = 5) {
     std::vector<left> all(static_cast<std::size_t>(ranks));
     run_in_process(ranks, [&](auto& transport) {
         models::mlp model{784, 12, 10};
@@ -156,13 +156,13 @@ run_log recorded(
 
 TEST_CASE("with weight 0, or in the burn-in, groups train as if alone, to the last bit") {
     const scratch_folder folder("codistillation_alone");
-    const auto alone = train(4, apart{inner});
+    const auto alone = train_groups(4, apart{inner});
     CHECK(alone[0].parameters == alone[1].parameters);
     CHECK(alone[2].parameters == alone[3].parameters);
     CHECK(alone[0].parameters != alone[2].parameters);
     for (const auto& strategy :
          {taught_in(folder, {.every = 5}, 0.0), taught_in(folder, {.every = 5, .burn_in = 24})}) {
-        const auto taught = train(4, strategy);
+        const auto taught = train_groups(4, strategy);
         for (std::size_t rank = 0; rank < 4; ++rank) {
             CHECK(taught[rank].parameters == alone[rank].parameters);
             CHECK(taught[rank].found.loss == alone[rank].found.loss);
@@ -174,10 +174,10 @@ TEST_CASE("with weight 0, or in the burn-in, groups train as if alone, to the la
 TEST_CASE(
     "a group without others trains as if alone, to the last bit, however it would meet them") {
     const scratch_folder folder("codistillation_one");
-    const auto alone = train(2, apart{inner, 1});
+    const auto alone = train_groups(2, apart{inner, 1});
     const codistillation_groups one{.count = 1, .every = 5};
     const auto check = [&](const auto& strategy) {
-        const auto found = train(2, strategy);
+        const auto found = train_groups(2, strategy);
         for (std::size_t rank = 0; rank < 2; ++rank) {
             CHECK(found[rank].parameters == alone[rank].parameters);
             CHECK(found[rank].found.loss == alone[rank].found.loss);
@@ -198,11 +198,11 @@ TEST_CASE(
 
 TEST_CASE("groups stay in step inside, and learn from each other's models of the interval") {
     const scratch_folder folder("codistillation_interval");
-    const auto taught = train(4, taught_in(folder, {.every = 5, .burn_in = 3}));
+    const auto taught = train_groups(4, taught_in(folder, {.every = 5, .burn_in = 3}));
     CHECK(taught[0].parameters == taught[1].parameters);
     CHECK(taught[2].parameters == taught[3].parameters);
     CHECK(taught[0].parameters != taught[2].parameters);
-    CHECK(taught[0].parameters != train(4, apart{inner})[0].parameters);
+    CHECK(taught[0].parameters != train_groups(4, apart{inner})[0].parameters);
     for (const left& rank : taught) {
         REQUIRE(rank.taught.size() == 24);
         std::int64_t first = 0;  // step with a teacher
@@ -277,10 +277,10 @@ TEST_CASE("a group that is a job of its own learns from what is in the folder") 
     const scratch_folder folder("codistillation_jobs");
     auto first = taught_in(folder, {.every = 5, .only = 0}), second = first;
     second.groups.only = 1;
-    const auto before = train(2, first);
+    const auto before = train_groups(2, first);
     for (const taught_report& round : before[0].taught) CHECK(round.teachers == 0);
     CHECK(before[0].teachers[0].why == left_out::absent);
-    const auto after = train(2, second);
+    const auto after = train_groups(2, second);
     CHECK(after[0].parameters == after[1].parameters);
     for (std::size_t step = 0; step < 24; ++step) {
         const taught_report& round = after[0].taught[step];
@@ -291,7 +291,7 @@ TEST_CASE("a group that is a job of its own learns from what is in the folder") 
 
 TEST_CASE("what a teacher is to be left out for leaves the student as if alone") {
     const scratch_folder folder("codistillation_bad"), none("codistillation_none");
-    const auto alone = train(1, taught_in(none, {.every = 4, .only = 0}));
+    const auto alone = train_groups(1, taught_in(none, {.every = 4, .only = 0}));
     models::mlp model{784, 12, 10};
     checkpoint::architecture kind = architecture_of(model);
     std::vector<float> weights(static_cast<std::size_t>(kind.parameters.size()));
@@ -302,7 +302,7 @@ TEST_CASE("what a teacher is to be left out for leaves the student as if alone")
                                           {}) == "");
     };
     const auto ends = [&](left_out why) {
-        const auto taught = train(1, taught_in(folder, {.every = 4, .only = 0}));
+        const auto taught = train_groups(1, taught_in(folder, {.every = 4, .only = 0}));
         CHECK(taught[0].parameters == alone[0].parameters);
         CHECK(taught[0].teachers[0].why == why);
     };
@@ -332,11 +332,11 @@ TEST_CASE("what a teacher is to be left out for leaves the student as if alone")
         publish(2);
         auto strategy = taught_in(folder, {.every = 4, .only = 0});
         strategy.teachers.age_max = 1;  // it is 2 steps old when it is first looked at
-        const auto taught = train(1, strategy);
+        const auto taught = train_groups(1, strategy);
         CHECK(taught[0].parameters == alone[0].parameters);
         CHECK(taught[0].teachers[0].why == left_out::too_old);
         strategy.teachers.age_max = 2;
-        const auto heard = train(1, strategy);
+        const auto heard = train_groups(1, strategy);
         CHECK(heard[0].parameters != alone[0].parameters);
         for (std::size_t step = 4; step < 24; ++step)
             CHECK(heard[0].taught[step].teachers == (step < 8 ? 1 : 0));
@@ -355,9 +355,9 @@ TEST_CASE("what a teacher is to be left out for leaves the student as if alone")
 
 TEST_CASE("a model that takes rounds to read is heard by all of its group once it is read") {
     const auto teachers = [](const std::vector<int>& rounds) {
-        const auto ranks =
-            train(2, codistillation{inner, forward_kl{}, slow_exchange{.rounds = rounds},
-                                    codistillation_groups{.count = 3, .every = 8, .only = 2}});
+        const auto ranks = train_groups(
+            2, codistillation{inner, forward_kl{}, slow_exchange{.rounds = rounds},
+                              codistillation_groups{.count = 3, .every = 8, .only = 2}});
         CHECK(ranks[0].parameters == ranks[1].parameters);
         std::vector<std::int64_t> heard;  // in each step
         for (std::size_t step = 0; step < 24; ++step) {
@@ -388,8 +388,8 @@ TEST_CASE("jobs whose data overlap, as their seeds or groups differ, do not teac
         first.every = second.every = 5;
         first.only = 0;
         second.only = 1;
-        train(1, taught_in(folder, first), 12);
-        const auto after = train(1, taught_in(folder, second), 12, seed);
+        train_groups(1, taught_in(folder, first), 12);
+        const auto after = train_groups(1, taught_in(folder, second), 12, seed);
         const auto& teacher = after[0].teachers[0];
         CHECK(after[0].taught.back().teachers == (teacher.why == left_out::no));
         return std::pair(teacher.why, teacher.details);
@@ -424,7 +424,7 @@ TEST_CASE("a group that begins anew removes its own earlier models, one that goe
     CHECK(left() == steps_left{10, 5});
     go_on(14);
     CHECK(left() == steps_left{10, 5});
-    train(2, strategy, 4);
+    train_groups(2, strategy, 4);
     CHECK(left().empty());
 }
 
@@ -438,15 +438,15 @@ TEST_CASE("two jobs of one group are refused by the second") {
         trainer trainer{model, first, transport, {.batch_size = 10}};
         trainer.fit(examples, steps{1});
         CHECK_THROWS_WITH_AS(
-            train(1, first, 1),
+            train_groups(1, first, 1),
             ("checkpoint_exchange: group 1 in '" + folder.path().string() +
              "': another process publishes its models; expected one writer a group")
                 .c_str(),
             io_failure);
-        train(1, other, 1);
+        train_groups(1, other, 1);
         trainer.fit(examples, steps{1});
     });
-    train(1, first, 1);
+    train_groups(1, first, 1);
 }
 
 TEST_CASE("a group that has learnt other labels is never heard, whatever it says of its student") {
@@ -524,7 +524,7 @@ TEST_CASE("groups that cannot be are refused by name") {
     const scratch_folder folder("codistillation_refused");
     const auto why = [&](codistillation_groups groups) -> std::string {
         try {
-            train(2, taught_in(folder, groups), 1);
+            train_groups(2, taught_in(folder, groups), 1);
         } catch (const invalid_option& e) {
             return e.what();
         }

@@ -82,8 +82,8 @@ struct left {
 };
 
 template <class Strategy, class See>
-std::vector<left> train(int ranks, const Strategy& strategy, std::int64_t count, See see,
-                        training_options options = {.batch_size = 10, .seed = 5}) {
+std::vector<left> train_groups(int ranks, const Strategy& strategy, std::int64_t count, See see,
+                               training_options options = {.batch_size = 10, .seed = 5}) {
     std::vector<left> all(static_cast<std::size_t>(ranks));
     run_in_process(ranks, [&](auto& transport) {
         models::mlp model{784, 8, 10};
@@ -99,14 +99,14 @@ std::vector<left> train(int ranks, const Strategy& strategy, std::int64_t count,
 }
 
 template <class Strategy>
-std::vector<left> train(int ranks, const Strategy& strategy, std::int64_t count) {
-    return train(ranks, strategy, count, [](const step_report&) {});
+std::vector<left> train_groups(int ranks, const Strategy& strategy, std::int64_t count) {
+    return train_groups(ranks, strategy, count, [](const step_report&) {});
 }
 
 template <class Strategy>
 std::string why_not(const Strategy& strategy) {
     try {
-        train(1, strategy, 2);
+        train_groups(1, strategy, 2);
     } catch (const invalid_option& e) {
         return e.what();
     }
@@ -170,10 +170,10 @@ TEST_CASE("with weight 0 it is training alone, to the last bit") {
     const scratch_folder folder("finished_weightless");
     teach(folder, 0, 1);
     const auto strategy = taught_by(folder);
-    const auto alone = train(2, testing::apart{strategy.strategy, 1}, 6);
-    const auto silent = train(2, taught_by(folder, 1, {.count = 1}, 0.0), 6);
-    const auto burnt_in = train(2, taught_by(folder, 1, {.count = 1, .burn_in = 6}), 6);
-    const auto heard = train(2, strategy, 6);
+    const auto alone = train_groups(2, testing::apart{strategy.strategy, 1}, 6);
+    const auto silent = train_groups(2, taught_by(folder, 1, {.count = 1}, 0.0), 6);
+    const auto burnt_in = train_groups(2, taught_by(folder, 1, {.count = 1, .burn_in = 6}), 6);
+    const auto heard = train_groups(2, strategy, 6);
     CHECK(silent[0].parameters == alone[0].parameters);
     CHECK(burnt_in[0].parameters == alone[0].parameters);
     CHECK(heard[0].parameters != alone[0].parameters);
@@ -184,7 +184,7 @@ TEST_CASE("all ranks of a student hear its teachers from the first step after th
     teach(folder, 0, 1);
     for (const std::int64_t burn_in : {0, 3}) {
         const auto ranks =
-            train(3, taught_by(folder, 1, {.count = 1, .every = 5, .burn_in = burn_in}), 8);
+            train_groups(3, taught_by(folder, 1, {.count = 1, .every = 5, .burn_in = burn_in}), 8);
         CHECK(ranks[0].parameters == ranks[1].parameters);
         CHECK(ranks[0].parameters == ranks[2].parameters);
         for (const left& rank : ranks)
@@ -199,7 +199,7 @@ TEST_CASE("all ranks of a student hear its teachers from the first step after th
 TEST_CASE("several students have the same teachers, and are no teachers themselves") {
     const scratch_folder folder("finished_students");
     teach(folder, 0, 1);
-    const auto ranks = train(2, taught_by(folder, 1, {.count = 2, .every = 2}), 6);
+    const auto ranks = train_groups(2, taught_by(folder, 1, {.count = 2, .every = 2}), 6);
     CHECK(ranks[0].parameters != ranks[1].parameters);  // each began elsewhere
     for (const left& rank : ranks)
         for (const taught_report& round : rank.taught) CHECK(round.teachers == 1);
@@ -208,29 +208,30 @@ TEST_CASE("several students have the same teachers, and are no teachers themselv
 TEST_CASE("teachers stay as they were, and nothing is published beside them") {
     const scratch_folder folder("finished_stay");
     teach(folder, 0, 1);
-    const auto undisturbed = train(1, taught_by(folder, 1, {.count = 1, .every = 2}), 8);
+    const auto undisturbed = train_groups(1, taught_by(folder, 1, {.count = 1, .every = 2}), 8);
     checkpoint::posix_files files;
     std::error_code why;
     CHECK(checkpoint::generations(files, models_of(folder), why) == std::vector<std::int64_t>{12});
+    const auto disturb = [&](const step_report& step) {
+        if (step.step != 3) return;
+        models::mlp model{784, 8, 10};
+        const auto kind = architecture_of(model);
+        floats other(static_cast<std::size_t>(kind.parameters.size()), 0.25f);
+        REQUIRE(checkpoint::publish_model(files, models_of(folder), kind,
+                                          {.step = 99, .architecture = kind.identity()}, other,
+                                          {}) == "");
+    };
     const auto disturbed =
-        train(1, taught_by(folder, 1, {.count = 1, .every = 2}), 8, [&](const step_report& step) {
-            if (step.step != 3) return;
-            models::mlp model{784, 8, 10};
-            const auto kind = architecture_of(model);
-            floats other(static_cast<std::size_t>(kind.parameters.size()), 0.25f);
-            REQUIRE(checkpoint::publish_model(files, models_of(folder), kind,
-                                              {.step = 99, .architecture = kind.identity()}, other,
-                                              {}) == "");
-        });
+        train_groups(1, taught_by(folder, 1, {.count = 1, .every = 2}), 8, disturb);
     CHECK(disturbed[0].parameters == undisturbed[0].parameters);
-    CHECK(train(1, taught_by(folder), 8)[0].parameters != undisturbed[0].parameters);
+    CHECK(train_groups(1, taught_by(folder), 8)[0].parameters != undisturbed[0].parameters);
 }
 
 TEST_CASE("a student that goes on from a checkpoint hears its teachers at once, to the last bit") {
     const scratch_folder folder("finished_resumed"), saved("finished_resumed_saved");
     teach(folder, 0, 1);
     const auto strategy = taught_by(folder, 1, {.count = 1, .every = 5});
-    const auto whole = train(2, strategy, 9);
+    const auto whole = train_groups(2, strategy, 9);
     floats resumed;
     for (const std::int64_t count : {7, 9})
         run_in_process(2, [&](auto& transport) {
@@ -248,7 +249,7 @@ TEST_CASE("a teacher that learnt by another loss is one all the same") {
     const scratch_folder folder("finished_other_loss");
     teach(folder, 0, 1, models::mlp{{784, 8, 10}, squared_error{}});
     teach(folder, 1, 1, models::mlp{{784, 8, 10}, cross_entropy{.label_smoothing = 0.1}});
-    const auto student = train(1, taught_by(folder, 2), 2);
+    const auto student = train_groups(1, taught_by(folder, 2), 2);
     for (const taught_report& round : student[0].taught) CHECK(round.teachers == 2);
 }
 
