@@ -124,12 +124,13 @@ def choco_run(rate, step, seed, epochs=LONG):
 
 # (e): local steps
 
-LOCAL = {"model": "character_lstm", "ranks": 4, "epochs": 6, "warm_up": 0.5, "hidden": 128}
-LOCAL_RATES = (0.002, 0.004, 0.008)
-LOCAL_GRIDS = {  # method: (rate, outer rate, entries of 4,096 that are sent)
-    "diloco": [(0.008, outer, None) for outer in (0.1, 0.2, 0.3, 0.5, 0.7, 1.0)],
-    "sparse_loco": [(0.008, outer, 64) for outer in (0.7, 1.0, 1.4, 2.0)]
-                   + [(0.008, outer, 128) for outer in (1.0, 1.4, 2.0)],
+LOCAL = {"model": "character_lstm", "ranks": 4, "epochs": 12, "warm_up": 0.5, "hidden": 128}
+LOCAL_RATES = (0.004, 0.008, 0.016, 0.032)
+LOCAL_GRIDS = {  # method: its options; kept are the entries of 4,096 that are sent
+    "diloco": [{"learning_rate": rate, "outer_rate": outer, "outer_momentum": momentum}
+               for rate, outer, momentum in (
+                   (0.008, 0.2, 0.9), (0.016, 0.2, 0.9), (0.008, 0.7, 0.5))],
+    "sparse_loco": [{"learning_rate": 0.008, "outer_rate": 1.4, "kept": 128}],
 }
 
 
@@ -139,11 +140,8 @@ def synchronous_run(rate, seed):
 
 
 def local_run(method, point, seed):
-    rate, outer, kept = point
-    sent = {} if kept in (None, 64) else {"kept": kept}
-    name = "_".join(map(str, ("local", method, *sent.values(), outer, rate, seed)))
-    return Run(name, method=method, learning_rate=rate, outer_rate=outer, every=30, seed=seed,
-               **sent, **LOCAL)
+    name = "_".join(map(str, ("local", method, *point.values(), seed)))
+    return Run(name, method=method, every=30, seed=seed, **point, **LOCAL)
 
 
 FIRST = 1  # the seed of the grids
@@ -151,8 +149,8 @@ FIRST = 1  # the seed of the grids
 
 def best_of(grid, run_of, measure):
     """That of a grid with the least of the measure at the first seed; None until all is there."""
-    ends = {point: result[measure] for point in grid if (result := run_of(point).result())}
-    return min(ends, key=ends.get) if len(ends) == len(grid) else None
+    ends = [result[measure] for point in grid if (result := run_of(point).result())]
+    return grid[ends.index(min(ends))] if len(ends) == len(grid) else None
 
 
 def best_split(name):
@@ -200,7 +198,8 @@ def stages_of(section, seeds):
         rate = best_of(LOCAL_RATES, lambda r: synchronous_run(r, FIRST), "test_loss")
         yield [run for seed in seeds for run in (
             synchronous_run(rate, seed),
-            *(local_run(method, best_local(method), seed) for method in LOCAL_GRIDS))]
+            *(local_run(method, point, seed) for method in LOCAL_GRIDS
+              if (point := best_local(method))))]
     else:
         yield [run for seed in seeds for run in (
             complete(seed, 8, True), uncontrolled(seed, "ring", 8, True))]
@@ -442,18 +441,21 @@ def section_choco(seeds, claims):
 LOCAL_NAMES = {"diloco": "DiLoCo", "sparse_loco": "SparseLoCo"}
 
 
+LOCAL_WORDS = {"learning_rate": "{}", "outer_rate": "outer {}", "outer_momentum": "momentum {}",
+               "kept": "{} of 4,096"}
+
+
 def shown_point(point):
-    if not isinstance(point, tuple):
+    if not isinstance(point, dict):
         return f"{point}"
-    rate, outer, kept = point
-    return f"{rate}, outer {outer}" + (f", {kept} of 4,096" if kept else "")
+    return ", ".join(LOCAL_WORDS[name].format(value) for name, value in point.items())
 
 
 def section_local(seeds, claims):
     yield ("Character LSTM (2 layers of 128, 279,873 parameters) on Tiny Shakespeare, 4 workers, 8 "
            f"examples of 64 characters a worker and step, {LOCAL['epochs']} epochs; AdamW with a "
-           "cosine. The others meet every 30 steps. Rates, outer rates and how many of 4,096 entries "
-           f"SparseLoCo sends are the best of the grids here by the validation loss with seed {FIRST}. "
+           "cosine. The others meet every 30 steps. Rates, outer rates and momenta are the best "
+           f"of the grids here by the validation loss with seed {FIRST}. "
            "Loss in nats a character.")
     yield ""
     rate = best_of(LOCAL_RATES, lambda r: synchronous_run(r, FIRST), "test_loss")
@@ -515,7 +517,7 @@ def make_quick():
     global RESULTS, RHOS, SPLIT_RATES, CHOCO_RATES, CHOCO_STEPS, LOCAL_RATES, LOCAL_GRIDS, CHOCO_GRID
     RHOS, SPLIT_RATES, CHOCO_RATES, CHOCO_STEPS = (0.25,), (0.05, 0.1), (0.05, 0.1), (0.04,)
     LOCAL_RATES = (0.004,)
-    LOCAL_GRIDS = {"diloco": [(0.004, 0.7, None)], "sparse_loco": [(0.004, 1.0, 128)]}
+    LOCAL_GRIDS = {method: grid[:1] for method, grid in LOCAL_GRIDS.items()}
     CHOCO_GRID = [(rate, step) for rate in CHOCO_RATES for step in CHOCO_STEPS]
     RESULTS = study.BUILD / "gossip_quick"
     images = {"epochs": 3, "warm_up": 0.5}
