@@ -53,7 +53,7 @@ struct settings {
     double alpha = 0.0;  // of the split by label; 0: all data are everybody's
     double choco_step = 0.04;
     double density = 0.01;
-    double outer_rate = 0.7;
+    double outer_rate = 0.7, outer_momentum = 0.9;
     std::int64_t every = 30;  // steps between two meetings
     std::int64_t kept = 64;   // entries of 4,096 that sparse_loco sends
     std::int64_t hidden = 256;
@@ -281,6 +281,7 @@ nlohmann::json character_lstm(const settings& s) {
     if (s.method == "diloco") {
         auto outer = diloco();
         outer.optimizer.learning_rate = s.outer_rate;
+        outer.optimizer.momentum = s.outer_momentum;
         return go(local_updates{inner, outer, {.every = s.every}});
     }
     if (s.method == "sparse_loco")
@@ -326,6 +327,7 @@ int main(int argc, char** argv) {
     app.add_option("--choco-step", s.choco_step);
     app.add_option("--density", s.density, "Of what choco sends");
     app.add_option("--outer-rate", s.outer_rate);
+    app.add_option("--outer-momentum", s.outer_momentum, "Of diloco");
     app.add_option("--every", s.every, "Steps between two meetings");
     app.add_option("--kept", s.kept, "sparse_loco: entries of 4,096 that are sent");
     app.add_option("--hidden", s.hidden, "Width of the character LSTM");
