@@ -278,12 +278,8 @@ nlohmann::json character_lstm(const settings& s) {
     const scheduled inner{scheduled{adamw{.learning_rate = s.rate, .weight_decay = 0.0},
                                     rate_warm_up{.epochs = s.warm_up}},
                           cosine{.epochs = static_cast<double>(s.epochs), .final_factor = 0.05}};
-    if (s.method == "diloco") {
-        auto outer = diloco();
-        outer.optimizer.learning_rate = s.outer_rate;
-        outer.optimizer.momentum = s.outer_momentum;
-        return go(local_updates{inner, outer, {.every = s.every}});
-    }
+    if (s.method == "diloco")
+        return go(local_updates{inner, diloco(s.outer_rate, s.outer_momentum), {.every = s.every}});
     if (s.method == "sparse_loco")
         return go(local_updates{inner, sparse_loco(s.kept, s.outer_rate), {.every = s.every}});
     return go(all_reduce{inner});

@@ -80,9 +80,11 @@ template <class O, class S>
 local_updates(O, S, local_steps) -> local_updates<O, S>;
 
 /// The outer step that DiLoCo publishes, for local_updates{adamw{...}, diloco()}.
-///   source  Douillard et al. 2023, arXiv:2311.08105: Nesterov, rate 0.7, momentum 0.9
-inline all_reduce<momentum_sgd> diloco() {
-    return {momentum_sgd{.learning_rate = 0.7, .momentum = 0.9, .nesterov = true}};
+///   source  Douillard et al. 2023, arXiv:2311.08105: Nesterov, rate 0.7, momentum 0.9; where
+///           meetings are few a momentum of 0.5 takes less time to come into its own, and is
+///           better (bench/results/gossip.md)
+inline all_reduce<momentum_sgd> diloco(double learning_rate = 0.7, double momentum = 0.9) {
+    return {momentum_sgd{.learning_rate = learning_rate, .momentum = momentum, .nesterov = true}};
 }
 
 /// The outer step that SparseLoCo publishes, for local_updates{adamw{...}, sparse_loco()}: no
