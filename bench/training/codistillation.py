@@ -282,7 +282,8 @@ def section_kills(seeds, claims):
 
 def section_scale(seeds, claims):
     yield ("Batches of 16 a worker, each row with the best of the rates "
-           f"{', '.join(map(str, SCALE_RATES))} for one group at the first seed. Steps until the "
+           f"{', '.join(map(str, SCALE_RATES))} for one group at the first seed: by the steps to "
+           f"{TARGETS[-1]:g} %, and where none gets there by the least error. Steps until the "
            "test error is at most that of the column, looked at every "
            f"{SCALE['curve']} of {SCALE['steps']} steps: median over seeds, and the least to the "
            "most; inf: never. Two groups read all of the data, each in its own order.")
