@@ -411,8 +411,9 @@ def table(seeds):
         body += [f"## {title}", "", *study.measured(runs),
                  *lines(seeds, claims)]
     return "\n".join(["# Codistillation", "",
-                      "Ranks train on a simulated network, where a run is the same on every machine, "
-                      "but for the section on a group that is killed.",
+                      "Ranks train on a simulated network, where a run that is repeated is the same "
+                      "where OpenBLAS takes the same kernels; but for the section on a group that "
+                      "is killed.",
                       "Command: `SOTTO_DATA=FOLDER bench/training/codistillation.py`", "",
                       *claims.table(), *body]).rstrip() + "\n"
 

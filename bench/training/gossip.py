@@ -508,7 +508,8 @@ def table(seeds):
     for section, (title, lines) in TITLES.items():
         body += [f"## {title}", "", *measured(section, seeds), *lines(seeds, claims)]
     return "\n".join(["# Gossip, consensus control and local steps", "",
-                      "All ranks train on a simulated network; a run is the same on every machine.",
+                      "All ranks train on a simulated network; a run that is repeated is the same "
+                      "where OpenBLAS takes the same kernels.",
                       "Command: `SOTTO_DATA=FOLDER bench/training/gossip.py`", "",
                       *claims.table(), *body]).rstrip() + "\n"
 
