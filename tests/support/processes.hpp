@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstddef>
+#include <cstdio>
 #include <exception>
 #include <string>
 #include <type_traits>
@@ -48,7 +49,12 @@ public:
                     [[maybe_unused]] const auto written = ::write(ends[1], &value, sizeof value);
                 });
                 result = 0;
-            } catch (...) {}
+            } catch (const std::exception& e) {
+                std::fprintf(stderr, "process %d: %s\n", static_cast<int>(::getpid()), e.what());
+            } catch (...) {
+                std::fprintf(stderr, "process %d: no std::exception\n",
+                             static_cast<int>(::getpid()));
+            }
             ::_exit(result);  // no destructor of the test's runs twice
         }
         ::close(ends[1]);

@@ -115,6 +115,14 @@ public:
         return nullptr;
     }
 
+    /// Whether a whole message is here that no receive was for.
+    bool has_arrival(int from, const tag& label) const noexcept {
+        for (const arrival* a = arrivals_[list_of(label)].first(); a; a = a->after)
+            if (a->where == arrival::place::here && a->source == from && a->label == label)
+                return true;
+        return false;
+    }
+
     /// This message is the receive's, once it has come; then give it back by `release`.
     void claim(arrival& coming, transfer& receive) noexcept {
         arrivals_[list_of(coming.label)].unlink(coming);

@@ -86,12 +86,16 @@ public:
 
     request receive(int from, tag label, mutable_byte_view in) {
         begin();
-        require_here(from);
-        connect(from);
+        if (!exchange_.holds(from, label)) {
+            require_here(from);
+            connect(from);
+        }
         transfer& t = exchange_.receive(from, label, in);
         const request made = message_exchange::request_of(t);
         // If the message waits at its sender, it is asked for now.
-        if (from >= 0 && from != rank() && exchange_.link_to(from)->has_output()) write(from);
+        if (from < 0 || from == rank()) return made;
+        if (message_link* const link = exchange_.link_to(from); link && link->has_output())
+            write(from);
         return made;
     }
 

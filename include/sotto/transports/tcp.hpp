@@ -133,7 +133,7 @@ public:
 
     request receive(int from, tag label, mutable_byte_view in) {
         begin();
-        require_here(from);
+        if (!exchange_.holds(from, label)) require_here(from);
         transfer& t = exchange_.receive(from, label, in);
         const request made = detail::net::message_exchange::request_of(t);
         links_.write_to_all();  // that a message which waits may come

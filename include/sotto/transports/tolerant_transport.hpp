@@ -20,7 +20,8 @@ struct rank_change {
 ///   tolerate()       from now on the failure of a rank ends only transfers with that rank: `poll`
 ///                    and `wait` throw peer_failure for these, and so do new ones; a receive from
 ///                    any rank goes on. Who throws it has not withdrawn, and other calls work. What
-///                    had come from that rank can still be received. A rank that is waited for
+///                    had come from that rank can still be received, by receives made then, too.
+///                    A rank that is waited for
 ///                    until the deadline is gone. One that lives all the same is told so: to it
 ///                    the others are gone that gave it up, and they take nothing of it any more.
 ///                    Said before anything can fail

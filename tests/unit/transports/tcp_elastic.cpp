@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -239,6 +240,36 @@ TEST_CASE("a rank that left is told from one that failed, and may come again") {
     ranks[1] = job.come(1).get();
     require_here(next_change(*ranks[0]), 1);
     exchange(*ranks[0], *ranks[1], 5);
+}
+
+TEST_CASE("what a rank had sent before it left goes to receives made after that") {
+    for (const bool secret : {false, true}) {
+        CAPTURE(secret);
+        elastic_job job(2, secret);
+        auto ranks = job.begin();
+        std::vector<std::byte> said(40000, std::byte{7}), more(50000, std::byte{8}), heard(50000);
+        const request first = ranks[1]->send(0, {1, 0, 0}, said);
+        const request second = ranks[1]->send(0, {1, 1, 0}, more);
+        ranks[1]->wait(first);
+        ranks[1]->wait(second);
+        auto leaving = std::async(std::launch::async, [&] { ranks[1].reset(); });
+        const auto is_told = [&] {  // it hears of it without asking who
+            try {
+                (void)ranks[0]->send(1, {2, 0, 0}, {});
+                return false;
+            } catch (const peer_failure&) {
+                return true;
+            }
+        };
+        while (!is_told()) ranks[0]->await(ranks[0]->activity());
+        CHECK(ranks[0]->wait(ranks[0]->receive(1, {1, 0, 0}, heard)).bytes == 40000);
+        CHECK(std::equal(said.begin(), said.end(), heard.begin()));
+        CHECK(ranks[0]->wait(ranks[0]->receive(1, {1, 1, 0}, heard)).bytes == 50000);
+        CHECK(heard == more);
+        CHECK_THROWS_AS((void)ranks[0]->receive(1, {1, 0, 0}, heard), peer_failure);
+        CHECK(next_change(*ranks[0]).left);
+        leaving.get();
+    }
 }
 
 TEST_CASE("rank 0 alone does not begin, and nobody begins without it") {

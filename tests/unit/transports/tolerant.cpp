@@ -108,36 +108,39 @@ TEST_CASE("what came before a rank went can still be received, however it went")
          {faults{network_fault::crash(1, 1s)}, faults{},  // it leaves
           faults{network_fault::crash(1, 1s), network_fault::restart(1, 1500ms)},
           faults{network_fault::power_loss(1, 1s), network_fault::restart(1, 1500ms)}}) {
-        const bool leaves = harm.empty(), comes = harm.size() > 1;
-        CAPTURE(leaves);
-        CAPTURE(comes);
-        simulated_options options;
-        options.faults = harm;
-        simulate(2, options, [&](simulated& t) {
-            std::int32_t value = t.life() == 1 ? 7 : 8;
-            const auto memory = std::as_writable_bytes(std::span(&value, 1));
-            t.tolerate();
-            if (t.rank() == 1) {
-                say(t, value);
-                if (!leaves) t.charge({.flops = 2.5e11});
-                return;
-            }
-            t.charge({.flops = 1e11});  // 2 s
-            value = 0;
-            CHECK(t.wait(t.receive(any_rank, {1, 0, 0}, memory)).source == 1);
-            CHECK(value == 7);
-            const auto went = t.next_change();
-            REQUIRE(went);
-            CHECK_FALSE(went->is_here);
-            CHECK(went->left == leaves);
-            const auto came = t.next_change();
-            REQUIRE(came.has_value() == comes);
-            if (!comes) return;
-            CHECK(came->is_here);
-            CHECK(t.wait(t.receive(any_rank, {1, 0, 0}, memory)).source == 1);
-            CHECK(value == 8);
-            CHECK_FALSE(t.next_change());
-        }).require_success();
+        for (const int from : {any_rank, 1}) {
+            const bool leaves = harm.empty(), comes = harm.size() > 1;
+            CAPTURE(leaves);
+            CAPTURE(comes);
+            CAPTURE(from);
+            simulated_options options;
+            options.faults = harm;
+            simulate(2, options, [&](simulated& t) {
+                std::int32_t value = t.life() == 1 ? 7 : 8;
+                const auto memory = std::as_writable_bytes(std::span(&value, 1));
+                t.tolerate();
+                if (t.rank() == 1) {
+                    say(t, value);
+                    if (!leaves) t.charge({.flops = 2.5e11});
+                    return;
+                }
+                t.charge({.flops = 1e11});  // 2 s
+                value = 0;
+                CHECK(t.wait(t.receive(from, {1, 0, 0}, memory)).source == 1);
+                CHECK(value == 7);
+                const auto went = t.next_change();
+                REQUIRE(went);
+                CHECK_FALSE(went->is_here);
+                CHECK(went->left == leaves);
+                const auto came = t.next_change();
+                REQUIRE(came.has_value() == comes);
+                if (!comes) return;
+                CHECK(came->is_here);
+                CHECK(t.wait(t.receive(from, {1, 0, 0}, memory)).source == 1);
+                CHECK(value == 8);
+                CHECK_FALSE(t.next_change());
+            }).require_success();
+        }
     }
 }
 
