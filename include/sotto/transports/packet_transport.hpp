@@ -78,24 +78,20 @@ public:
         begin();
         require_here(to);
         connect(to);
-        transfer& t = exchange_.send(to, label, out);
-        const request made = message_exchange::request_of(t);
+        const request made = message_exchange::request_of(exchange_.send(to, label, out));
         if (to != rank()) write(to);
         return made;
     }
 
     request receive(int from, tag label, mutable_byte_view in) {
         begin();
-        if (!exchange_.holds(from, label)) {
+        if (!exchange_.holds(from, label)) {  // else its sender may have gone
             require_here(from);
             connect(from);
         }
-        transfer& t = exchange_.receive(from, label, in);
-        const request made = message_exchange::request_of(t);
-        // If the message waits at its sender, it is asked for now.
-        if (from < 0 || from == rank()) return made;
-        if (message_link* const link = exchange_.link_to(from); link && link->has_output())
-            write(from);
+        const request made = message_exchange::request_of(exchange_.receive(from, label, in));
+        const message_link* const link = from >= 0 ? exchange_.link_to(from) : nullptr;
+        if (link && link->has_output()) write(from);  // a message at its sender is asked for now
         return made;
     }
 
