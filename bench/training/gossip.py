@@ -125,7 +125,7 @@ def choco_run(rate, step, seed, epochs=LONG):
 # (e): local steps
 
 LOCAL = {"model": "character_lstm", "ranks": 4, "epochs": 12, "warm_up": 0.5, "hidden": 128}
-LOCAL_RATES = (0.004, 0.008, 0.016, 0.032)
+LOCAL_RATES = (0.004, 0.008, 0.016)
 LOCAL_GRIDS = {  # method: its options; kept are the entries of 4,096 that are sent
     "diloco": [{"learning_rate": rate, "outer_rate": outer, "outer_momentum": momentum}
                for rate, outer, momentum in (
@@ -196,10 +196,10 @@ def stages_of(section, seeds):
         yield [local_run(method, point, FIRST) for method, grid in LOCAL_GRIDS.items()
                for point in grid]
         rate = best_of(LOCAL_RATES, lambda r: synchronous_run(r, FIRST), "test_loss")
+        best = {method: best_local(method) for method in LOCAL_GRIDS}
         yield [run for seed in seeds for run in (
             synchronous_run(rate, seed),
-            *(local_run(method, point, seed) for method in LOCAL_GRIDS
-              if (point := best_local(method))))]
+            *(local_run(method, point, seed) for method, point in best.items() if point))]
     else:
         yield [run for seed in seeds for run in (
             complete(seed, 8, True), uncontrolled(seed, "ring", 8, True))]
