@@ -156,10 +156,17 @@ public:
         free_.push_back(&a);  // has room for every one
     }
 
-    /// Forgets what a rank announced and will not send. What it has sent is still there.
+    /// Forgets what a rank announced and will not send, and what is behind that: messages of one
+    /// tag come in the order they were sent in, or not. What it had sent before is still there.
     void forget_announced(int from) noexcept {
         for (arrival& a : pool_)
-            if (a.linked && a.source == from && a.where == arrival::place::at_sender) release(a);
+            if (a.linked && a.source == from && a.where == arrival::place::at_sender)
+                forget(&a, from, a.label);
+    }
+
+    /// Forgets what a rank has sent of one tag and nobody has received.
+    void forget(int from, const tag& label) noexcept {
+        forget(arrivals_[list_of(label)].first(), from, label);
     }
 
     /// Forgets what a rank has sent and nobody has received.
@@ -179,6 +186,14 @@ public:
     }
 
 private:
+    /// From one on in its list.
+    void forget(arrival* first, int from, tag label) noexcept {
+        for (arrival* a = first; a;) {
+            arrival& here = *std::exchange(a, a->after);
+            if (here.source == from && here.label == label) release(here);
+        }
+    }
+
     // With 64 lists some hundred tensors leave only a handful of others to step over.
     static constexpr std::size_t lists = 64;
 

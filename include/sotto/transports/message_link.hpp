@@ -187,11 +187,14 @@ public:
     /// The connection is no more: calls with each receive that its bytes were to fill.
     template <class Visitor>
     void abandon(Visitor&& unfilled) {
-        if (transfer* const receive = std::exchange(receive_, nullptr)) unfilled(*receive);
-        for (const announced_message& m : std::exchange(expected_, {})) unfilled(*m.of);
         if (arrival* const coming = std::exchange(arrival_, nullptr)) {
             if (coming->claimed_by) unfilled(*coming->claimed_by);
             board_->release(*coming);
+        }
+        if (transfer* const receive = std::exchange(receive_, nullptr)) unfilled(*receive);
+        for (const announced_message& m : std::exchange(expected_, {})) {
+            board_->forget(peer_, m.of->label);  // it came after what does not come any more
+            unfilled(*m.of);
         }
         board_->forget_announced(peer_);
     }

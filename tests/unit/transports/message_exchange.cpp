@@ -420,6 +420,48 @@ TEST_CASE("a receive whose message does not come after all is as old as it was")
     CHECK(younger.reached == transfer::stage::posted);
 }
 
+TEST_CASE("of a rank that is gone nothing is received that came behind what does not come") {
+    const bytes early = content_of(5, 100), large = content_of(6, 9000), late = content_of(7, 200);
+    for (const bool is_granted : {false, true}) {
+        CAPTURE(is_granted);
+        piped_world world(2, 4000, 2);
+        message_exchange& here = world.at(0);
+        const tag label{6, 0, 0}, other{6, 1, 0};
+        bytes room(9000);
+        world.at(1).send(0, label, early);
+        world.at(1).send(0, label, large);  // beyond the budget: announced
+        world.at(1).send(0, label, late);
+        world.at(1).send(0, other, late);
+        while (world.move(1, 0, 1 << 20)) {}
+        transfer& before = here.receive(1, label, room);
+        REQUIRE(before.reached == transfer::stage::complete);
+        here.finish(before);
+        transfer* const lost = is_granted ? &here.receive(1, label, room) : nullptr;
+        here.disconnect(1);
+        if (lost) CHECK(lost->reached == transfer::stage::lost);
+        CHECK_FALSE(here.holds(1, label));
+        CHECK(here.holds(1, other));  // another order
+        CHECK(here.queued_from(1) == 200);
+    }
+}
+
+TEST_CASE("what had come before that is received") {
+    piped_world world(2, 4000, 2);
+    const bytes early = content_of(5, 100), large = content_of(6, 9000), late = content_of(7, 3500);
+    const tag label{6, 0, 0};
+    world.at(1).send(0, label, early);
+    world.at(1).send(0, label, large);
+    world.at(1).send(0, label, late);
+    for (int i = 0; i < 6; ++i) world.move(1, 0, 100);  // the last is begun
+    world.at(0).disconnect(1);
+    bytes room(9000);
+    transfer& before = world.at(0).receive(1, label, room);
+    REQUIRE(before.reached == transfer::stage::complete);
+    CHECK(before.ended.bytes == 100);
+    CHECK_FALSE(world.at(0).holds(1, label));
+    CHECK(world.at(0).queued_from(1) == 0);
+}
+
 TEST_CASE("a message without content for memory that wants some leaves its receive in place") {
     const auto nothing = without_content<std::byte>(9000);
     const bytes something = content_of(6, 8000);
