@@ -1,6 +1,7 @@
 // What codistillation costs beside training alone: two groups of one worker each, a thread each,
-// that teach each other, and the same two that do not; and a pass forward, as a teacher's is. All
-// of it in turn in each round. The cost of a step is reckoned in such passes, of which a teacher
+// that teach each other, and the same two that do not; these with a pass forward more in each step,
+// by weights that stay as they were; and a pass forward again and again, by itself. All of it in
+// turn in each round. The cost of a step is reckoned in passes of the first kind, of which a teacher
 // needs one: what is above it are exchanges of models, losses and gates.
 
 #include <sotto/sotto.hpp>
@@ -18,7 +19,7 @@
 namespace {
 
 struct settings {
-    std::int64_t rounds = 7, steps = 200, every = 50, batch_size = 64;
+    std::int64_t rounds = 41, every = 50, batch_size = 64;
 };
 
 double median(std::vector<double> values) {
@@ -26,100 +27,115 @@ double median(std::vector<double> values) {
     return values[values.size() / 2];
 }
 
-/// Seconds a step of two groups, by the first one's clock, without the steps before the first
-/// teacher is heard.
+std::vector<sotto::data::labelled_batch> some_batches(const settings& s,
+                                                      const sotto::data::labelled_set& examples) {
+    std::vector<sotto::data::labelled_batch> all(8);
+    std::vector<std::int64_t> indices(static_cast<std::size_t>(s.batch_size));
+    for (std::size_t i = 0; i < all.size() * indices.size(); ++i) {
+        indices[i % indices.size()] = static_cast<std::int64_t>(i) % examples.size();
+        if ((i + 1) % indices.size() == 0) examples.gather(indices, all[i / indices.size()]);
+    }
+    return all;
+}
+
+/// What one of the trainings costs, block by block: seconds a step, by the first group's clock.
 struct measured {
-    double step = 0.0, listening = 0.0;
+    std::vector<double> step, listening;
     std::int64_t heard = 0;
 };
 
-template <class Exchange>
-measured train(const settings& s, auto make_model, const sotto::data::labelled_set& examples,
-               const Exchange& exchange, double weight) {
+/// A block of steps, as long as an interval between exchanges, each of them with something `more`.
+void train(const settings& s, auto& trainer, const sotto::data::labelled_set& examples,
+           measured& found, auto more) {
     using namespace sotto;
-    measured found;
-    run_in_process(2, [&](auto& transport) {
-        auto model = make_model();
-        trainer trainer{
-            model,
-            codistillation{all_reduce{momentum_sgd{.learning_rate = 0.01}}, forward_kl{}, exchange,
-                           codistillation_groups{.every = s.every, .common = 1.0},
-                           constant_weight{.weight = weight}, teacher_rules{.margin = 1e9}},
-            transport,
-            {.batch_size = s.batch_size}};
-        trainer.fit(examples, steps{2 * std::min<std::int64_t>(s.every, 50)});
-        double listening = 0.0;
-        std::int64_t heard = 0;
-        const auto began = std::chrono::steady_clock::now();
-        trainer.fit(examples, steps{s.steps}, [&](const step_report& step) {
-            listening += in_seconds(step.round.taught.listening);
-            heard += step.round.taught.teachers > 0;
-        });
-        const double took =
-            std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
-        if (!std::all_of(trainer.parameters().begin(), trainer.parameters().end(),
-                         [](float value) { return std::isfinite(value); }))
-            throw non_finite(transport.rank(), "parameters", 0);
-        if (transport.rank() == 0)
-            found = {took / static_cast<double>(s.steps), listening / static_cast<double>(s.steps),
-                     heard};
+    double listening = 0.0;
+    const auto began = std::chrono::steady_clock::now();
+    trainer.fit(examples, steps{s.every}, [&](const step_report& step) {
+        listening += in_seconds(step.round.taught.listening);
+        found.heard += step.round.taught.teachers > 0;
+        more();
     });
-    return found;
+    const double took =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+    if (!std::all_of(trainer.parameters().begin(), trainer.parameters().end(),
+                     [](float value) { return std::isfinite(value); }))
+        throw error(errc::non_finite, "parameters");
+    found.step.push_back(took / static_cast<double>(s.every));
+    found.listening.push_back(listening / static_cast<double>(s.every));
 }
 
-/// Seconds of a pass forward, on both processors at once, as training is.
-double forward(const settings& s, auto make_model, const sotto::data::labelled_set& examples) {
-    double seconds = 0.0;
-    sotto::run_in_process(2, [&](auto& transport) {
-        auto model = make_model();
-        std::vector<float> parameters(static_cast<std::size_t>(model.layout().size()));
-        model.initialise(parameters, sotto::random_stream{1});
-        std::vector<std::int64_t> indices(static_cast<std::size_t>(s.batch_size));
-        for (std::size_t i = 0; i < indices.size(); ++i) indices[i] = static_cast<std::int64_t>(i);
-        sotto::data::labelled_batch batch;
-        examples.gather(indices, batch);
+struct costs {
+    measured alone, more, over, in_folder;
+    std::vector<double> passes;  // by themselves
+};
+
+/// All trainings, a block each in turn, on both processors at once.
+costs measure(const char* name, const settings& s, auto make_model,
+              const sotto::data::labelled_set& examples) {
+    using namespace sotto;
+    const std::string folder = "codistillation_cost_teachers/" + std::string(name);
+    costs found;
+    run_in_process(2, [&](auto& transport) {
+        const auto train_by = [&](auto& model, const auto& exchange, double weight) {
+            codistillation_groups groups{.every = s.every, .common = 1.0};
+            if (weight == 0.0) groups.every = 1 << 30;  // nobody is asked, and nothing sent
+            return trainer{
+                model,
+                codistillation{all_reduce{momentum_sgd{.learning_rate = 0.01}}, forward_kl{},
+                               exchange, groups, constant_weight{.weight = weight},
+                               teacher_rules{.margin = 1e9}},
+                transport,
+                {.batch_size = s.batch_size}};
+        };
+        auto of_alone = make_model(), of_more = make_model(), of_over = make_model(),
+             of_folder = make_model();
+        auto alone = train_by(of_alone, transport_exchange<>{}, 0.0);
+        auto with_more = train_by(of_more, transport_exchange<>{}, 0.0);
+        auto over = train_by(of_over, transport_exchange<>{}, 1.0);
+        auto in_folder = train_by(of_folder, checkpoint_exchange<>{.folder = folder}, 1.0);
+        const auto batches = some_batches(s, examples);
+        large_vector<float> at_start(static_cast<std::size_t>(of_more.layout().size()));
+        of_more.initialise(at_start, random_stream{1});
+        std::size_t at = 0;
         double sum = 0.0;
-        transport.agree(true);
-        const auto began = std::chrono::steady_clock::now();
-        for (std::int64_t i = 0; i < s.steps; ++i) sum += model.predict(parameters, batch)[0];
-        const double took =
-            std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
-        if (!std::isfinite(sum)) throw sotto::non_finite(transport.rank(), "logits", 0);
-        if (transport.rank() == 0) seconds = took / static_cast<double>(s.steps);
+        const auto nothing = [] {};
+        const auto pass = [&] {
+            sum += of_more.predict(at_start, batches[at++ % batches.size()])[0];
+        };
+        costs all;
+        for (std::int64_t round = -2; round < s.rounds; ++round) {
+            if (round == 0) all = {};  // before that all teachers come to be heard
+            train(s, alone, examples, all.alone, nothing);
+            train(s, with_more, examples, all.more, pass);
+            train(s, over, examples, all.over, nothing);
+            train(s, in_folder, examples, all.in_folder, nothing);
+            transport.agree(true);
+            const auto began = std::chrono::steady_clock::now();
+            for (std::int64_t i = 0; i < s.every; ++i) pass();
+            all.passes.push_back(
+                std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count() /
+                static_cast<double>(s.every));
+        }
+        if (!std::isfinite(sum)) throw error(errc::non_finite, "logits");
+        if (transport.rank() == 0) found = all;
     });
-    return seconds;
+    for (const measured* taught : {&found.over, &found.in_folder})
+        if (taught->heard < s.rounds * s.every * 9 / 10)
+            throw error(errc::invalid_option, "teachers were heard in " +
+                                                  std::to_string(taught->heard) + " of " +
+                                                  std::to_string(s.rounds * s.every) + " steps");
+    return found;
 }
 
 void compare(const char* name, const settings& s, auto make_model,
              const sotto::data::labelled_set& examples) {
-    using namespace sotto;
-    std::vector<double> alone, over, in_folder, passes, ratios, folder_ratios, listening;
-    const std::string folder = "codistillation_cost_teachers/" + std::string(name);
-    for (std::int64_t round = 0; round < s.rounds; ++round) {
-        settings apart = s;  // without weight nobody is asked; and there is nothing to send
-        apart.every = 1 << 30;
-        const measured plain = train(apart, make_model, examples, transport_exchange<>{}, 0.0);
-        const measured taught = train(s, make_model, examples, transport_exchange<>{}, 1.0);
-        const measured by_files =
-            train(s, make_model, examples, checkpoint_exchange<>{.folder = folder}, 1.0);
-        if (taught.heard < s.steps / 2 || by_files.heard < s.steps / 2)
-            throw invalid_option("codistillation_cost: teachers were heard in " +
-                                 std::to_string(taught.heard) + " and " +
-                                 std::to_string(by_files.heard) + " of " + std::to_string(s.steps) +
-                                 " steps");
-        const double pass = forward(s, make_model, examples);
-        alone.push_back(plain.step);
-        over.push_back(taught.step);
-        in_folder.push_back(by_files.step);
-        passes.push_back(pass);
-        listening.push_back(taught.listening);
-        ratios.push_back((taught.step - plain.step) / pass);
-        folder_ratios.push_back((by_files.step - plain.step) / pass);
-    }
-    std::printf("| %s | %.3f | %.3f | %.3f | %.3f | %.3f | %.2f | %.2f |\n", name,
-                1e3 * median(alone), 1e3 * median(over), 1e3 * median(in_folder),
-                1e3 * median(passes), 1e3 * median(listening), median(ratios),
-                median(folder_ratios));
+    const costs found = measure(name, s, make_model, examples);
+    const double alone = median(found.alone.step), pass = median(found.more.step) - alone;
+    const double over = median(found.over.step), in_folder = median(found.in_folder.step);
+    std::printf("| %s | %.3f | %.3f | %.3f | %.3f | %.3f | %.3f | %.2f | %.2f |\n", name,
+                1e3 * alone, 1e3 * over, 1e3 * in_folder, 1e3 * pass, 1e3 * median(found.passes),
+                1e3 * median(found.over.listening), (over - alone) / pass,
+                (in_folder - alone) / pass);
 }
 
 }  // namespace
@@ -128,15 +144,15 @@ int main(int argc, char** argv) {
     settings s;
     CLI::App app{"What codistillation costs beside training alone"};
     app.add_option("--rounds", s.rounds)->check(CLI::PositiveNumber);
-    app.add_option("--steps", s.steps)->check(CLI::PositiveNumber);
     app.add_option("--every", s.every, "Steps between exchanges")->check(CLI::PositiveNumber);
     app.add_option("--batch-size", s.batch_size)->check(CLI::PositiveNumber);
     CLI11_PARSE(app, argc, argv);
     const auto digits = sotto::data::digits(4096, sotto::random_stream{1});
     std::puts(
-        "| model | alone, ms a step | taught, transport | taught, folder | pass forward, ms | "
-        "listening, ms a step | overhead in passes, transport | folder |\n"
-        "|---|---|---|---|---|---|---|---|");
+        "| model | alone, ms a step | taught, transport | taught, folder | pass forward in a step, "
+        "ms | "
+        "by itself | listening, ms a step | overhead in passes, transport | folder |\n"
+        "|---|---|---|---|---|---|---|---|---|");
     compare(
         "MLP 784-256-128-10", s,
         [] {
@@ -151,9 +167,11 @@ int main(int argc, char** argv) {
         digits);
     compare(
         "LeNet", s, [] { return sotto::models::lenet{}; }, digits);
-    std::printf("\nCommand: bench_training_codistillation_cost --rounds %lld --steps %lld --every "
-                "%lld --batch-size %lld\n",
-                static_cast<long long>(s.rounds), static_cast<long long>(s.steps),
-                static_cast<long long>(s.every), static_cast<long long>(s.batch_size));
+    std::printf(
+        "\nMedians of blocks of %lld steps, one interval between exchanges.\n"
+        "Command: bench_training_codistillation_cost --rounds %lld --every %lld "
+        "--batch-size %lld\n",
+        static_cast<long long>(s.every), static_cast<long long>(s.rounds),
+        static_cast<long long>(s.every), static_cast<long long>(s.batch_size));
     return 0;
 }
