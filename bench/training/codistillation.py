@@ -22,6 +22,8 @@ from study import Claims, Row
 
 PROGRAM = study.BUILD / "bench" / "bench_training_codistillation"
 KILLS = study.BUILD / "bench" / "bench_training_group_kills"
+COST = study.BUILD / "bench" / "bench_training_codistillation_cost"
+TIMED = {"kills": KILLS, "cost": COST}  # sections that measure time, while nothing else should run
 RESULTS = study.ROOT / "bench" / "results" / "codistillation"
 
 
@@ -101,6 +103,15 @@ def kill_runs(victims, seeds):
             for trial in range(TRIALS if victims == "group" else 1)]
 
 
+# What it costs
+
+COST_RUN = {"every": 50, "rounds": 41}
+
+
+def cost_run(seed):
+    return run(f"cost_{seed}", COST, **COST_RUN, seed=seed)
+
+
 # Past the size of a group at which more workers help
 
 SCALES = (1, 2, 4, 8, 16, 32)
@@ -168,6 +179,8 @@ def runs_of(section, seeds):
         return [interval_run(every, seed) for seed in seeds for every in INTERVALS]
     if section == "teachers":
         return [teacher_run(kind, seed) for seed in seeds for kind in TEACHERS]
+    if section == "cost":
+        return [cost_run(seed) for seed in seeds]
     if section == "kills":
         return [one for victims in VICTIMS for one in kill_runs(victims, seeds)]
     return [lstm_run(groups, seed) for seed in seeds for groups in (1, 2)]
@@ -278,6 +291,44 @@ def section_kills(seeds, claims):
     worst = max(rows["group"].each("test_error")) - rows["alone"].mean("test_error")
     claims.add("a group is killed: the other errs at most 0.5 points more than alone, in every run",
                f"{worst:+.2f} points at most", worst <= 0.5)
+
+
+def section_cost(seeds, claims):
+    yield ("Two groups of one worker each, threads of one process on both processors, batches of 64: "
+           "a block of training alone, one with a pass forward more in each step, by weights that "
+           "stay as they were, and of teaching each other over the transport and in a folder, in "
+           f"turn, {COST_RUN['rounds']} times; a block is the {COST_RUN['every']} steps between two "
+           "exchanges. Medians over blocks, in ms a step, the mean of them over "
+           f"{len(seeds)} runs. What codistillation adds to a step, in passes forward: a teacher "
+           "needs one.")
+    yield ""
+    yield ("| model | alone | taught, transport | taught, folder | a pass in a step | by itself | "
+           "listening | added, transport | added, folder |")
+    yield "|---|---|---|---|---|---|---|---|---|"
+    row = Row([cost_run(seed) for seed in seeds])
+    if not row:
+        return
+
+    def added(how):
+        return lambda r, i: ((r["models"][i][how] - r["models"][i]["alone"])
+                             / (r["models"][i]["more"] - r["models"][i]["alone"]))
+
+    def ms(how):
+        return lambda r, i: 1e3 * r["models"][i][how]
+
+    columns = [(ms("alone"), 3), (ms("over"), 3), (ms("in_folder"), 3),
+               (lambda r, i: ms("more")(r, i) - ms("alone")(r, i), 3), (ms("pass"), 3),
+               (ms("listening"), 3), (added("over"), 2), (added("in_folder"), 2)]
+    worst = 0.0
+    for i, model in enumerate(row.results[0]["models"]):
+        means = [row.mean(lambda r: column(r, i)) for column, _ in columns]
+        worst = max(worst, *means[-2:])
+        yield (f"| {model['model']} | "
+               + " | ".join(f"{mean:.{digits}f}" for mean, (_, digits) in zip(means, columns))
+               + " |")
+    yield ""
+    claims.add("exchanges every 50 steps: what a teacher adds to a step is at most 1.1 passes forward",
+               f"{worst:.2f} at most", worst <= 1.1)
 
 
 def section_scale(seeds, claims):
@@ -399,6 +450,7 @@ TITLES = {
     "intervals": ("How often models are exchanged", section_intervals),
     "teachers": ("Teachers that are none", section_teachers),
     "kills": ("A group that is killed", section_kills),
+    "cost": ("What it costs", section_cost),
     "scale": ("Past the size at which more workers help", section_scale),
     "lstm": ("A language model", section_lstm),
 }
@@ -429,13 +481,12 @@ def main():
     if not asked.table:
         if "SOTTO_DATA" not in os.environ:
             sys.exit("SOTTO_DATA must be a folder with mnist/ and tinyshakespeare/")
-        for program in {KILLS if section == "kills" else PROGRAM for section in asked.sections}:
+        for program in {TIMED.get(section, PROGRAM) for section in asked.sections}:
             study.build(program)
         RESULTS.mkdir(parents=True, exist_ok=True)
         for section in asked.sections:
-            # Steps a second are measured, by which nothing else should run.
             for stage in stages_of(section, asked.seeds):
-                study.do_all(stage, 1 if section == "kills" else asked.jobs)
+                study.do_all(stage, 1 if section in TIMED else asked.jobs)
     path = study.ROOT / "bench" / "results" / "codistillation.md"
     path.write_text(table(asked.seeds))
     print(path.relative_to(study.ROOT))

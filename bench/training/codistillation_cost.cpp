@@ -1,8 +1,9 @@
 // What codistillation costs beside training alone: two groups of one worker each, a thread each,
 // that teach each other, and the same two that do not; these with a pass forward more in each step,
-// by weights that stay as they were; and a pass forward again and again, by itself. All of it in
-// turn in each round. The cost of a step is reckoned in passes of the first kind, of which a teacher
-// needs one: what is above it are exchanges of models, losses and gates.
+// by weights that stay as they were; and a pass forward again and again, by itself. A block of each
+// in turn, since clocks drift. The cost of a step is reckoned in passes of the first kind, of which
+// a teacher needs one: what is above it are exchanges of models, losses and gates. Writes one JSON
+// object; see codistillation.py.
 
 #include <sotto/sotto.hpp>
 
@@ -12,13 +13,17 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 namespace {
 
 struct settings {
+    std::string out;
+    std::uint64_t seed = 1;
     std::int64_t rounds = 41, every = 50, batch_size = 64;
 };
 
@@ -70,10 +75,9 @@ struct costs {
 };
 
 /// All trainings, a block each in turn, on both processors at once.
-costs measure(const char* name, const settings& s, auto make_model,
-              const sotto::data::labelled_set& examples) {
+costs measure(const settings& s, auto make_model, const sotto::data::labelled_set& examples) {
     using namespace sotto;
-    const std::string folder = "codistillation_cost_teachers/" + std::string(name);
+    const std::filesystem::path folder = s.out + ".teachers";
     costs found;
     run_in_process(2, [&](auto& transport) {
         const auto train_by = [&](auto& model, const auto& exchange, double weight) {
@@ -85,7 +89,7 @@ costs measure(const char* name, const settings& s, auto make_model,
                                exchange, groups, constant_weight{.weight = weight},
                                teacher_rules{.margin = 1e9}},
                 transport,
-                {.batch_size = s.batch_size}};
+                {.batch_size = s.batch_size, .seed = s.seed}};
         };
         auto of_alone = make_model(), of_more = make_model(), of_over = make_model(),
              of_folder = make_model();
@@ -119,6 +123,7 @@ costs measure(const char* name, const settings& s, auto make_model,
         if (!std::isfinite(sum)) throw error(errc::non_finite, "logits");
         if (transport.rank() == 0) found = all;
     });
+    std::filesystem::remove_all(folder);
     for (const measured* taught : {&found.over, &found.in_folder})
         if (taught->heard < s.rounds * s.every * 9 / 10)
             throw error(errc::invalid_option, "teachers were heard in " +
@@ -127,15 +132,16 @@ costs measure(const char* name, const settings& s, auto make_model,
     return found;
 }
 
-void compare(const char* name, const settings& s, auto make_model,
-             const sotto::data::labelled_set& examples) {
-    const costs found = measure(name, s, make_model, examples);
-    const double alone = median(found.alone.step), pass = median(found.more.step) - alone;
-    const double over = median(found.over.step), in_folder = median(found.in_folder.step);
-    std::printf("| %s | %.3f | %.3f | %.3f | %.3f | %.3f | %.3f | %.2f | %.2f |\n", name,
-                1e3 * alone, 1e3 * over, 1e3 * in_folder, 1e3 * pass, 1e3 * median(found.passes),
-                1e3 * median(found.over.listening), (over - alone) / pass,
-                (in_folder - alone) / pass);
+nlohmann::json compare(const char* name, const settings& s, auto make_model,
+                       const sotto::data::labelled_set& examples) {
+    const costs found = measure(s, make_model, examples);
+    return {{"model", name},
+            {"alone", median(found.alone.step)},
+            {"more", median(found.more.step)},
+            {"over", median(found.over.step)},
+            {"in_folder", median(found.in_folder.step)},
+            {"pass", median(found.passes)},
+            {"listening", median(found.over.listening)}};
 }
 
 }  // namespace
@@ -143,35 +149,22 @@ void compare(const char* name, const settings& s, auto make_model,
 int main(int argc, char** argv) {
     settings s;
     CLI::App app{"What codistillation costs beside training alone"};
+    app.add_option("--out", s.out, "Where the result goes")->required();
     app.add_option("--rounds", s.rounds)->check(CLI::PositiveNumber);
     app.add_option("--every", s.every, "Steps between exchanges")->check(CLI::PositiveNumber);
     app.add_option("--batch-size", s.batch_size)->check(CLI::PositiveNumber);
+    app.add_option("--seed", s.seed);
     CLI11_PARSE(app, argc, argv);
-    const auto digits = sotto::data::digits(4096, sotto::random_stream{1});
-    std::puts(
-        "| model | alone, ms a step | taught, transport | taught, folder | pass forward in a step, "
-        "ms | "
-        "by itself | listening, ms a step | overhead in passes, transport | folder |\n"
-        "|---|---|---|---|---|---|---|---|---|");
-    compare(
-        "MLP 784-256-128-10", s,
-        [] {
-            return sotto::models::mlp{784, 256, 128, 10};
-        },
-        digits);
-    compare(
-        "MLP 784-1024-1024-10", s,
-        [] {
-            return sotto::models::mlp{784, 1024, 1024, 10};
-        },
-        digits);
-    compare(
-        "LeNet", s, [] { return sotto::models::lenet{}; }, digits);
-    std::printf(
-        "\nMedians of blocks of %lld steps, one interval between exchanges.\n"
-        "Command: bench_training_codistillation_cost --rounds %lld --every %lld "
-        "--batch-size %lld\n",
-        static_cast<long long>(s.every), static_cast<long long>(s.rounds),
-        static_cast<long long>(s.every), static_cast<long long>(s.batch_size));
+    const auto began = std::chrono::steady_clock::now();
+    const auto digits = sotto::data::digits(4096, sotto::random_stream{s.seed});
+    const auto small = [] { return sotto::models::mlp{784, 256, 128, 10}; };
+    const auto large = [] { return sotto::models::mlp{784, 1024, 1024, 10}; };
+    const auto lenet = [] { return sotto::models::lenet{}; };
+    nlohmann::json found;
+    found["models"] = {compare("MLP 784-256-128-10", s, small, digits),
+                       compare("MLP 784-1024-1024-10", s, large, digits),
+                       compare("LeNet", s, lenet, digits)};
+    found["took"] = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+    std::ofstream(s.out) << found.dump() << "\n";
     return 0;
 }
