@@ -12,7 +12,7 @@ BEGIN {
         if (line ~ /^#/ || split(line, field, / *\| */) < 3) continue
         gsub(/\001/, "|", field[2])
         ++rules
-        rule_folder[rules] = "^(" field[1] ")$"
+        rule_place[rules] = "^(" field[1] ")(/|$)"
         rule_name[rules] = "^(" field[2] ")$"
         rule_text[rules] = field[3]
     }
@@ -66,7 +66,9 @@ function block_line(i,    raw, indent, label, rest, out, prefix, last) {
             label = ""
             rest = raw
         }
-        out = out "<dt>" text_of(label) "</dt><dd>" text_of(rest)
+        term = label
+        term_text[term] = text_of(rest)
+        out = out "<dt>" text_of(label) "</dt><dd>" term_text[term]
     } else if (indent < 2) {
         if (in_list) { out = "</dd></dl>"; in_list = 0 }
         out = out text_of(raw)
@@ -74,6 +76,7 @@ function block_line(i,    raw, indent, label, rest, out, prefix, last) {
         out = "<br><code>" text_of(raw) "</code>"
     } else {
         out = text_of(raw)
+        if (in_list) term_text[term] = term_text[term] " " out
     }
     last = source[i + 1] !~ /^ *\/\/\/( |$)/
     if (last && in_list) { out = out "</dd></dl>"; in_list = 0 }
@@ -81,21 +84,34 @@ function block_line(i,    raw, indent, label, rest, out, prefix, last) {
     return prefix " " out
 }
 
+# In place of a literal: as many characters.
+function filled(length_of_it) {
+    while (length(filling) < length_of_it) filling = filling "0000000000000000"
+    return substr(filling, 1, length_of_it)
+}
+
 # The code of a line: what is neither comment nor text of a literal.
-function code_of(raw) {
+function code_of(raw,    out) {
     if (in_raw) {
         if (raw !~ /\)"/) return ""
         sub(/^.*\)"/, "\"\"", raw)
         in_raw = 0
     }
-    gsub(/\047\\?[^\047]\047/, "0", raw)
+    gsub(/\047\\[^\047]\047/, "0000", raw)
+    gsub(/\047[^\047\\]\047/, "000", raw)
     if (raw ~ /R"\([^"]*$/) {
         in_raw = 1
         sub(/R"\(.*/, "\"\"", raw)
     }
-    gsub(/"([^"\\]|\\.)*"/, "\"\"", raw)
-    sub(/\/\/.*/, "", raw)
-    return raw
+    out = ""
+    while (match(raw, /"([^"\\]|\\.)*"|\/\/.*/)) {
+        if (substr(raw, RSTART, 1) == "/") raw = substr(raw, 1, RSTART - 1)
+        else {
+            out = out substr(raw, 1, RSTART - 1) filled(RLENGTH)
+            raw = substr(raw, RSTART + RLENGTH)
+        }
+    }
+    return out raw
 }
 
 # What a statement that begins as `head` is: a scope whose members are documented, or a body.
@@ -120,6 +136,8 @@ function name_of(head) {
     gsub(/\[\[[^]]*\]\]/, " ", head)
     while (match(head, /<[^<>()]*>/))
         head = substr(head, 1, RSTART - 1) " " substr(head, RSTART + RLENGTH)
+    if (head ~ /= delete *$/) return "= delete"
+    if (head ~ /= default *$/ && head !~ /operator *==/) return "= default"
     if (head ~ /\) *->/ && head ~ /^ *[a-z_]+ *\(/) return "->"
     if (head ~ /operator *[^a-z ]/) {
         match(head, /operator *[^a-z ][^ (]*/)
@@ -141,14 +159,14 @@ function name_of(head) {
 function member_text(name,    i) {
     if (name == "") return ""
     for (i = 1; i <= rules; ++i)
-        if (folder ~ rule_folder[i] && name ~ rule_name[i]) return rule_text[i]
+        if (place ~ rule_place[i] && name ~ rule_name[i]) return rule_text[i]
     return ""
 }
 
 END {
-    folder = FILENAME
-    sub(/^.*\/sotto\//, "", folder)
-    sub(/\/.*/, "", folder)
+    place = FILENAME
+    sub(/^.*\/sotto\//, "", place)
+    sub(/\.hpp$/, "", place)
     depth = parens = 0
     kind[0] = "scope"
     documented = 0  # by a block above the statement that begins next
@@ -157,7 +175,10 @@ END {
     for (i = 1; i <= NR; ++i) {
         raw = source[i]
         if (!in_raw && raw ~ /^ *\/\/\/( |$)/) {
-            if (head ~ /^ *$/) documented = 1
+            if (head ~ /^ *$/) {
+                if (!documented) split("", term_text)
+                documented = 1
+            }
             out[i] = block_line(i)
             continue
         }
@@ -188,6 +209,7 @@ END {
         }
         column = 0
         in_scope = kind[depth] == "scope" && parens == 0
+        if (is_enum[depth] && raw !~ /\/\//) out[i] = with_terms(raw)
         ends = ""
         length_of_code = length(code)
         for (c = 1; c <= length_of_code; ++c) {
@@ -216,6 +238,8 @@ END {
                 }
                 ++depth
                 kind[depth] = what
+                is_enum[depth] = what == "scope" && statement ~ /^ *enum /
+                if (is_enum[depth]) out[i] = with_terms(out[i])
                 if (what == "scope") head = ""
             } else if (at == "}") {
                 if (depth > 0) --depth
@@ -242,11 +266,46 @@ END {
             column = RSTART + RLENGTH - 1
             comment = text_of(substr(raw, RSTART + RLENGTH))
             sub(/  \/\/ .*/, "  ///< " , out[i])
-            out[i] = out[i] comment
+            out[i] = apart(substr(raw, 1, length(code) - 2), comment, out[i] comment)
             if (code ~ /, *$/ && ends == "") head = ""
         } else if (kind[depth] == "scope" && parens == 0 && in_enum && code ~ /, *$/) head = ""
     }
     for (i = 1; i <= NR; ++i) print out[i]
+}
+
+# `line`, or where its code declares several members, each of them with the comment.
+function apart(code, comment, line,    part, count, type, i, out) {
+    if (code ~ /[(){}]|<[^>]*,/ || code !~ /,.*; *$/) return line
+    sub(/; *$/, "", code)
+    count = split(code, part, ", ")
+    type = part[1]
+    sub(/ = .*/, "", type)
+    sub(/[a-z_0-9]+$/, "", type)
+    out = part[1] "; /**< " comment " */"
+    for (i = 2; i <= count; ++i) out = out type part[i] "; /**< " comment " */"
+    return out
+}
+
+# Enumerators, as the terms of their block say.
+function with_terms(line,    name, before, at, count, words) {
+    before = ""
+    if (match(line, /\{/)) {
+        before = substr(line, 1, RSTART)
+        line = substr(line, RSTART + 1)
+    }
+    count = 0
+    for (name in term_text)
+        if (name ~ /^[a-z_0-9]+$/ && match(line, "(^|[ ,])" name "( = [^,}]*[^,} ])?([ ,}\001]|$)")) {
+            at = RSTART + RLENGTH - (substr(line, RSTART + RLENGTH - 1, 1) ~ /[ ,}\001]/)
+            words[++count] = term_text[name]
+            line = substr(line, 1, at - 1) "\001" count "\002" substr(line, at)
+        }
+    for (name = 1; name <= count; ++name) {
+        at = index(line, "\001" name "\002")
+        line = substr(line, 1, at - 1) " /**< " words[name] " */" \
+               substr(line, at + 2 + length(name))
+    }
+    return before line
 }
 
 # The statement under way is known by now: a member that its concept documents gets that sentence.
