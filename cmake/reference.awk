@@ -138,7 +138,7 @@ function name_of(head) {
         head = substr(head, 1, RSTART - 1) " " substr(head, RSTART + RLENGTH)
     if (head ~ /= delete *$/) return "= delete"
     if (head ~ /= default *$/ && head !~ /operator *==/) return "= default"
-    if (head ~ /\) *->/ && head ~ /^ *[a-z_]+ *\(/) return "->"
+    if (head ~ /\) *->/ && head ~ /^ *[a-z_0-9]+ *\(/) return "->"
     if (head ~ /operator *[^a-z ]/) {
         match(head, /operator *[^a-z ][^ (]*/)
         return substr(head, RSTART, RLENGTH)
@@ -150,6 +150,7 @@ function name_of(head) {
         sub(/^.*::/, "", head)
         return head
     }
+    if (head ~ /^ *(explicit |constexpr )*(selector_)?state *\(/) return "state()"
     sub(/[=({].*/, "", head)
     gsub(/ *$/, "", head)
     if (!match(head, /[a-zA-Z_0-9~]+$/)) return ""
