@@ -11,7 +11,7 @@ namespace sotto {
 /// A rank went, or is there again.
 struct rank_change {
     int rank = 0;
-    bool is_here = false;
+    bool is_here = false;  // else it went
     bool left = false;    // it said that it is done
     std::string cause{};  // why it is not here
 };
