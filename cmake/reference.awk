@@ -10,6 +10,7 @@ BEGIN {
     while ((getline line < members) > 0) {
         gsub(/\\\|/, "\001", line)
         if (line ~ /^#/ || split(line, field, / *\| */) < 3) continue
+        gsub(/\001/, "|", field[1])
         gsub(/\001/, "|", field[2])
         ++rules
         rule_place[rules] = "^(" field[1] ")(/|$)"
@@ -313,6 +314,9 @@ function with_terms(line,    name, before, at, count, words) {
 function note(head,    text) {
     if (begun == 0 || begun_documented) return
     if (source[begun] ~ /[^:]\/\/ / && source[begun] !~ /^ *\/\//) return
+    # A datum is not what a concept documents, whatever it is called.
+    if (head !~ /[(]|^ *(static|using|class|struct) / && source[begun] !~ /^ *(template|concept)/)
+        return
     text = member_text(name_of(head))
     if (text == "") return
     match(out[begun], /^ */)

@@ -8,7 +8,7 @@ namespace sotto::collectives {
 
 /// The values begin..end-1 of an operation.
 struct range {
-    std::int64_t begin = 0;
+    std::int64_t begin = 0;  // the first
     std::int64_t end = 0;  // one past the last
 
     /// How many values these are.

@@ -18,6 +18,7 @@ public:
     static constexpr std::int64_t record_bytes = 1 + image_bytes;  // label and image
     static constexpr std::int64_t classes = 10;  // labels are 0 to 9
 
+    /// Images of the file.
     std::int64_t size() const noexcept {
         return static_cast<std::int64_t>(file_.size()) / record_bytes;
     }

@@ -25,6 +25,7 @@ public:
         if (labels_.size() < labels_size_) labels_.resize(labels_size_);
     }
 
+    /// Examples.
     std::int64_t size() const noexcept { return static_cast<std::int64_t>(size_); }
     /// Floats of an example.
     std::int64_t width() const noexcept { return static_cast<std::int64_t>(width_); }

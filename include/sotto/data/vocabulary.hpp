@@ -30,6 +30,7 @@ public:
             }
     }
 
+    /// Characters that occur.
     std::int64_t size() const noexcept { return static_cast<std::int64_t>(size_); }
 
     /// Whether a character occurs.

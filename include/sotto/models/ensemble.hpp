@@ -23,7 +23,7 @@ namespace sotto {
 /// One training of a model: what it learnt, and what it keeps besides (running statistics).
 struct ensemble_member {
     std::vector<float> parameters{};  // as the model's layout has them
-    std::vector<float> buffers{};
+    std::vector<float> buffers{};  // as its buffer_layout has them; none of a model without
 };
 
 /// How good an ensemble is on some labels.

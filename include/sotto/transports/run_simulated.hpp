@@ -26,7 +26,7 @@ struct simulated_run {
     struct ending {
         bool killed = false;          // by a fault
         std::exception_ptr thrown{};  // or what it threw; neither: its function returned
-        duration at{};
+        duration at{};  // in simulated time since the beginning
     };
     std::vector<ending> ranks;  // how each ended
     int first_to_throw = -1;  // which rank; -1: none did

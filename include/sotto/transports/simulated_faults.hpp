@@ -31,8 +31,8 @@ struct network_fault {
     };
 
     kind what = kind::pause;  // which of them
-    duration at{};
-    int rank = 0;
+    duration at{};  // since the beginning of the run
+    int rank = 0;  // whose, or from whom
     int peer = 0;      // of those that concern a connection
     duration lasts{};  // of delay, partition and pause
     duration extra{};  // of delay

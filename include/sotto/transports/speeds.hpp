@@ -76,7 +76,7 @@ struct heavy_tailed {
 
 /// One rank is slower than all others by a factor.
 struct one_slow {
-    int rank = 0;
+    int rank = 0;  // that is slow
     double factor = 5.0;  // by which it is slower
     slowness others = constant{};  // how slow all are besides
 

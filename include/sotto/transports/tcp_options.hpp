@@ -16,8 +16,8 @@ namespace sotto {
 /// Where a rank of a job over TCP is, and how it meets the others. All ranks are given the same
 /// values but for `rank`, `bind` and `transfers`.
 struct tcp_options {
-    int rank = 0;
-    int size = 1;
+    int rank = 0;  // of this process, 0 to size - 1
+    int size = 1;  // ranks of the job
     /// Where rank 0 listens and the others find it: a name or an address. One that this machine
     /// knows for itself by loopback, as Debian's do by 127.0.1.1, needs `bind`.
     std::string address = "127.0.0.1";

@@ -10,7 +10,7 @@ namespace sotto {
 
 /// A rank went, or is there again.
 struct rank_change {
-    int rank = 0;
+    int rank = 0;  // that this is about
     bool is_here = false;  // else it went
     bool left = false;    // it said that it is done
     std::string cause{};  // why it is not here
