@@ -277,11 +277,11 @@ END {
 
 # `line`, or where its code declares several members, each of them with the comment.
 function apart(code, comment, line,    part, count, type, i, out) {
-    if (code ~ /[(){}]|<[^>]*,/ || code !~ /,.*; *$/) return line
+    if (code ~ /[()]|\{[^}]|<[^>]*,/ || code !~ /,.*; *$/) return line
     sub(/; *$/, "", code)
     count = split(code, part, ", ")
     type = part[1]
-    sub(/ = .*/, "", type)
+    sub(/ = .*|\{\}$/, "", type)
     sub(/[a-z_0-9]+$/, "", type)
     out = part[1] "; /**< " comment " */"
     for (i = 2; i <= count; ++i) out = out type part[i] "; /**< " comment " */"

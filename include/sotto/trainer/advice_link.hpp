@@ -21,8 +21,8 @@ namespace sotto {
 
 /// How a link is measured.
 struct link_measurement {
-    std::int64_t small_bytes = 8;
-    std::int64_t large_bytes = 1 << 20;
+    std::int64_t small_bytes = 8;  // of the shorter message
+    std::int64_t large_bytes = 1 << 20;  // of the longer one
     int repetitions = 5;  // of each size; the quickest counts
 };
 

@@ -26,7 +26,7 @@ struct tag {
 /// The channels that sotto's own users of a transport take; a program's own messages take 16 and
 /// above.
 namespace channels {
-inline constexpr std::uint32_t set_up = 0;  // before training: what ranks compare, first parameters, measurements
+inline constexpr std::uint32_t set_up = 0;  // what ranks compare and agree on at first
 inline constexpr std::uint32_t sums = 1;      // of gradients that are added up on the way
 inline constexpr std::uint32_t messages = 2;  // of gradients that everybody gathers
 inline constexpr std::uint32_t epochs = 3;  // what ranks agree on when an epoch begins
