@@ -86,12 +86,12 @@ inline std::optional<dtype> dtype_named(std::string_view name) noexcept {
 
 /// A tensor of a file: its elements are bytes begin..end-1 of the data, row-major, little endian.
 struct tensor_entry {
-    std::string name;  // unique in its file
-    dtype type = dtype::f32;  // of its elements
+    std::string name;                 // unique in its file
+    dtype type = dtype::f32;          // of its elements
     std::vector<std::int64_t> shape;  // extents, the slowest first
-    std::int64_t begin = 0;  // its first byte in the data
-    std::int64_t end = 0;  // one past its last byte in the data
-    std::int64_t at = 0;  // byte of the file where its name stands
+    std::int64_t begin = 0;           // its first byte in the data
+    std::int64_t end = 0;             // one past its last byte in the data
+    std::int64_t at = 0;              // byte of the file where its name stands
 
     /// Bytes of its elements.
     std::int64_t size_bytes() const noexcept { return end - begin; }
@@ -109,12 +109,12 @@ struct file_header {
     static constexpr std::int64_t length_bytes = 8;
     /// of a header's JSON at most
     static constexpr std::int64_t json_bytes_max = std::int64_t{1} << 24;
-    static constexpr std::int64_t rank_max = 16;  // extents of a tensor at most
+    static constexpr std::int64_t rank_max = 16;        // extents of a tensor at most
     static constexpr std::int64_t metadata_max = 4096;  // entries of "__metadata__" at most
 
-    std::vector<tensor_entry> tensors;  // in the order of their data
+    std::vector<tensor_entry> tensors;                          // in the order of their data
     std::vector<std::pair<std::string, std::string>> metadata;  // in the order of the file
-    std::int64_t data_begin = 0;  // bytes of the file before its data
+    std::int64_t data_begin = 0;                                // bytes of the file before its data
 
     /// Bytes of the data.
     std::int64_t data_bytes() const noexcept { return tensors.empty() ? 0 : tensors.back().end; }

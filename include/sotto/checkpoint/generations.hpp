@@ -38,7 +38,7 @@ inline std::string file_name(std::int64_t step) {
 /// A checkpoint that was not used, and why.
 struct refused_file {
     std::int64_t step = 0;  // of its name
-    std::string why;  // what is wrong with it, in a sentence
+    std::string why;        // what is wrong with it, in a sentence
 };
 
 /// The step of a checkpoint's name; nothing for other names.

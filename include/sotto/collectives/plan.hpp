@@ -9,7 +9,7 @@ namespace sotto::collectives {
 /// The values begin..end-1 of an operation.
 struct range {
     std::int64_t begin = 0;  // the first
-    std::int64_t end = 0;  // one past the last
+    std::int64_t end = 0;    // one past the last
 
     /// How many values these are.
     constexpr std::int64_t size() const noexcept { return end - begin; }
@@ -42,10 +42,10 @@ inline constexpr int nobody = -1;
 /// One step of a rank: values that go out and values that come in. They do not overlap, unless what
 /// comes in is added: then they go out as they were before.
 struct step {
-    int to = nobody;  // a rank, or nobody
-    range out;  // values that go out
-    int from = nobody;  // a rank, or nobody
-    range in;  // values that come in
+    int to = nobody;                 // a rank, or nobody
+    range out;                       // values that go out
+    int from = nobody;               // a rank, or nobody
+    range in;                        // values that come in
     arrival how = arrival::replace;  // what is done with these
 };
 

@@ -145,7 +145,7 @@ struct message_of {
 /// Index-value runs of one tensor, ascending by index.
 struct sparse_view {
     std::span<const std::uint32_t> indices;  // below the tensor's size
-    std::span<const float> values;  // as many, in the same order
+    std::span<const float> values;           // as many, in the same order
 };
 
 /// Messages of tensors that are not summed are index-value runs, which are applied straight to the

@@ -14,13 +14,13 @@ namespace sotto {
 ///   source  Lin et al. 2018, Deep Gradient Compression, arXiv:1712.01887
 struct dgc {
     double density = 0.001;  // share of entries that are sent, in (0, 1]
-    double momentum = 0.9;  // m, in [0, 1)
-    bool nesterov = false;  // whether velocities look ahead
-    bool mask = true;  // whether velocities of what was sent become 0
+    double momentum = 0.9;   // m, in [0, 1)
+    bool nesterov = false;   // whether velocities look ahead
+    bool mask = true;        // whether velocities of what was sent become 0
     double mask_from_sparsity =
         0.0;  // masking at low sparsity takes momentum away: see momentum_corrected
-    double warm_up_epochs = 4.0;  // passes over the data; 0: none
-    double clip_norm = 0.0;  // 0: no clipping
+    double warm_up_epochs = 4.0;               // passes over the data; 0: none
+    double clip_norm = 0.0;                    // 0: no clipping
     clip_scope clip = clip_scope::per_tensor;  // whose norm is clipped
     /// In messages; what rounding takes away stays in memory.
     wire::value_format values = wire::value_format::fp32;

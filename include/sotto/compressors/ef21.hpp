@@ -39,7 +39,7 @@ struct ef21 {
                   "would not follow the gradient by differences that an unbiased one, such as "
                   "qsgd or terngrad, magnifies, or that another memory holds back");
 
-    Inner inner{};  // whose messages are of differences
+    Inner inner{};          // whose messages are of differences
     double momentum = 0.0;  // m, in [0, 1)
 
     static constexpr bool remembers = true;

@@ -41,11 +41,11 @@ constexpr std::string_view name_of(bucket_norm norm) noexcept {
 ///           two from 256 to 2^20; encode throws non_finite; decode_add throws malformed
 ///   source  Alistarh et al. 2017, QSGD, arXiv:1610.02132
 struct qsgd {
-    std::int64_t bits = 4;  // of a code, its sign among them: 2, 4 or 8
-    std::int64_t bucket = 512;  // d: values that share a norm
+    std::int64_t bits = 4;                      // of a code, its sign among them: 2, 4 or 8
+    std::int64_t bucket = 512;                  // d: values that share a norm
     bucket_norm norm = bucket_norm::euclidean;  // s
-    std::uint64_t seed = 0;  // of the draws; ranks split it
-    bool dense_vectors = true;  // vectors as they are
+    std::uint64_t seed = 0;                     // of the draws; ranks split it
+    bool dense_vectors = true;                  // vectors as they are
 
     static constexpr bool unbiased = true;
     static constexpr std::string_view name = "qsgd";  // for errors

@@ -87,11 +87,11 @@ struct sparsified {
         density_schedule<Schedule>,
         "sparsified: the third policy must be a density schedule: it needs density(epoch, target)");
 
-    Selector selector{};  // which entries are sent
-    Memory memory{};  // what becomes of the others
-    Schedule schedule{};  // how many are sent
+    Selector selector{};        // which entries are sent
+    Memory memory{};            // what becomes of the others
+    Schedule schedule{};        // how many are sent
     local_clipping clipping{};  // of what comes in
-    sparse_message message{};  // how they are written
+    sparse_message message{};   // how they are written
 
     static constexpr bool holds_momentum = Memory::holds_momentum;
     static constexpr bool summable = shared_selector<Selector>;

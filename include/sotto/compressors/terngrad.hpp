@@ -33,10 +33,10 @@ namespace sotto {
 struct terngrad {
     double clip = 2.5;  // in standard deviations; infinity: values stay as they are
     std::int64_t bucket = std::int64_t{1} << 20;  // values that share a scale
-    std::uint64_t seed = 0;  // of the draws; ranks split it
-    bool dense_vectors = true;  // vectors as they are
+    std::uint64_t seed = 0;                       // of the draws; ranks split it
+    bool dense_vectors = true;                    // vectors as they are
 
-    static constexpr bool unbiased = true;  // of the clipped gradient
+    static constexpr bool unbiased = true;                // of the clipped gradient
     static constexpr std::string_view name = "terngrad";  // for errors
     using state = quantising_state<terngrad>;
     state bind(const layout& tensors) const { return {*this, tensors}; }

@@ -26,8 +26,8 @@ namespace sotto {
 ///   source  Zhao et al. 2019, Dynamic Stale Synchronous Parallel Distributed Training for Deep
 ///           Learning, ICDCS; arXiv:1908.11848
 struct dynamic_stale_synchronous {
-    int lowest = 2;  // rounds ahead that are always allowed
-    int highest = 6;  // rounds ahead that are never exceeded
+    int lowest = 2;        // rounds ahead that are always allowed
+    int highest = 6;       // rounds ahead that are never exceeded
     bool averaged = true;  // as that of stale_synchronous
 
     class state {

@@ -22,12 +22,12 @@ enum class tensor_kind : std::uint8_t { weight, bias, normalisation };
 /// One named tensor inside a contiguous span of floats: where it is and what shape it has, not its
 /// values.
 struct tensor {
-    std::string name;  // unique in its layout
-    std::vector<std::int64_t> shape;  // extents, the slowest first
+    std::string name;                        // unique in its layout
+    std::vector<std::int64_t> shape;         // extents, the slowest first
     tensor_kind kind = tensor_kind::weight;  // treated as this by compressors and weight decay
-    std::int64_t index = 0;   // position in the layout
-    std::int64_t offset = 0;  // floats before it in the span
-    std::int64_t size = 0;    // floats in it: the product of its shape
+    std::int64_t index = 0;                  // position in the layout
+    std::int64_t offset = 0;                 // floats before it in the span
+    std::int64_t size = 0;                   // floats in it: the product of its shape
 
     /// Scalars and vectors: biases, normalisation. DGC sends these dense.
     bool is_vector() const noexcept { return shape.size() <= 1; }

@@ -8,9 +8,9 @@ namespace sotto {
 struct round_info {
     std::int64_t step = 0;  // rounds completed before this one
     double epoch = 0.0;     // passes over the data completed before this one, with their fraction
-    int rank = 0;  // that is told
-    int world_size = 1;  // ranks in the round
-    double share = -1.0;  // this rank's part of the round's examples; below 0: as everybody's
+    int rank = 0;           // that is told
+    int world_size = 1;     // ranks in the round
+    double share = -1.0;    // this rank's part of the round's examples; below 0: as everybody's
 
     // To a compressor in a hierarchy, rank, world_size and share are of hosts: what is encoded is a
     // host's gradient. What is packed and summed is still a rank's own, of this share; below 0: of

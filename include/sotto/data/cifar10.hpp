@@ -13,10 +13,10 @@ namespace sotto::data {
 ///           row by row; nothing before, between or after the records
 class cifar10_records {
 public:
-    static constexpr std::int64_t channels = 3, height = 32, width = 32;  // of every image
+    static constexpr std::int64_t channels = 3, height = 32, width = 32;    // of every image
     static constexpr std::int64_t image_bytes = channels * height * width;  // of one image
-    static constexpr std::int64_t record_bytes = 1 + image_bytes;  // label and image
-    static constexpr std::int64_t classes = 10;  // labels are 0 to 9
+    static constexpr std::int64_t record_bytes = 1 + image_bytes;           // label and image
+    static constexpr std::int64_t classes = 10;                             // labels are 0 to 9
 
     /// Images of the file.
     std::int64_t size() const noexcept {

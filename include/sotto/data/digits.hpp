@@ -104,7 +104,7 @@ inline labelled_set digits(std::int64_t count, random_stream random = random_str
 /// Two sets of the same kind.
 struct train_and_test {
     labelled_set train;  // to learn from
-    labelled_set test;  // to be judged by
+    labelled_set test;   // to be judged by
 };
 
 /// Digits to learn from and other digits to be tested with.

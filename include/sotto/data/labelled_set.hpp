@@ -19,8 +19,8 @@ namespace sotto::data {
 /// One example: planes of rows of values.
 struct example_shape {
     std::int64_t channels = 1;  // planes
-    std::int64_t height = 1;  // rows of a plane
-    std::int64_t width = 1;  // values of a row
+    std::int64_t height = 1;    // rows of a plane
+    std::int64_t width = 1;     // values of a row
 
     constexpr std::int64_t size() const noexcept { return channels * height * width; }
     friend constexpr bool operator==(const example_shape&, const example_shape&) = default;
@@ -28,7 +28,7 @@ struct example_shape {
 
 /// What a stored byte means: (byte - mean) * scale. The default spreads 0..255 over [0, 1].
 struct byte_scale {
-    float mean = 0.0f;  // the byte that becomes 0
+    float mean = 0.0f;            // the byte that becomes 0
     float scale = 1.0f / 255.0f;  // what a step of one becomes
 };
 

@@ -33,7 +33,7 @@ struct share {
 struct shard {
     std::int64_t index = 0;  // below count
     std::int64_t count = 1;  // shards that there are
-    double common = 0.0;  // the part of the data that is everybody's
+    double common = 0.0;     // the part of the data that is everybody's
 
     /// Whether it has all examples.
     constexpr bool whole() const noexcept { return count == 1 || common == 1.0; }

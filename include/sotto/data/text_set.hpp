@@ -131,7 +131,7 @@ private:
 
 /// Two parts of one text.
 struct train_and_validation {
-    text_set train;  // its beginning
+    text_set train;       // its beginning
     text_set validation;  // the rest
 };
 

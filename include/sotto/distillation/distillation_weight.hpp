@@ -48,7 +48,7 @@ struct constant_weight {
 /// Grows from 0 in a line, while teachers know little.
 ///   math    weight x min(1, (t + 1) / steps)
 struct ramped_weight {
-    double weight = 1.0;  // at the end of the rise
+    double weight = 1.0;        // at the end of the rise
     std::int64_t steps = 1000;  // of the rise
 
     /// The weight after so many steps with teachers.
@@ -71,7 +71,7 @@ struct ramped_weight {
 ///   source  that regularisation is to be reduced as training goes on: Sodhani et al. 2020, A
 ///           closer look at codistillation, arXiv:2010.02838
 struct decayed_weight {
-    double weight = 1.0;  // at the beginning
+    double weight = 1.0;            // at the beginning
     std::int64_t half_life = 1000;  // steps
 
     /// The weight after so many steps with teachers.

@@ -28,7 +28,7 @@ enum class rounding : std::uint8_t {
 struct quantisation {
     std::size_t block = 1024;  // values that share a scale: a power of two from 256 to 2^20
     rounding round = rounding::nearest;  // to which code a value goes
-    std::uint64_t seed = 0;   // of stochastic rounding: another one for every message
+    std::uint64_t seed = 0;              // of stochastic rounding: another one for every message
     std::uint64_t first = 0;  // which value of its message x[0] is: a multiple of `block`
 };
 

@@ -26,7 +26,7 @@ enum class nan_policy : std::uint8_t {
 template <class Index>
 struct basic_selection {
     std::span<const Index> indices;  // ascending
-    std::span<const float> values;  // one for each
+    std::span<const float> values;   // one for each
 };
 /// Of a vector of up to 2^32 values.
 using selection = basic_selection<std::uint32_t>;

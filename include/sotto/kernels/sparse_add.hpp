@@ -16,7 +16,7 @@ namespace sotto::kernels {
 /// selected: a tensor has at most 2^32, and a model of more has several.
 struct sparse_values {
     std::span<const std::uint32_t> indices;  // places
-    std::span<const float> values;  // one for each
+    std::span<const float> values;           // one for each
 };
 
 inline namespace SOTTO_UNIT {

@@ -10,7 +10,7 @@ namespace sotto::launch {
 
 /// How the process of a rank ended.
 struct ending {
-    int rank = 0;  // whose process it was
+    int rank = 0;    // whose process it was
     int status = 0;  // as waitpid tells it
 
     /// Whether it ended otherwise than by status 0.

@@ -28,7 +28,7 @@ using variables = std::function<std::optional<std::string>(const char* name)>;
 
 /// What was found, and what a person should know about it.
 struct detection {
-    placement place;  // which rank this is, and where the job meets
+    placement place;                     // which rank this is, and where the job meets
     std::vector<std::string> remarks{};  // for a person to read, a sentence each
 };
 

@@ -25,7 +25,7 @@ namespace sotto::launch {
 
 /// A network interface that is up, and one of its addresses.
 struct interface {
-    std::string name;  // as the system calls it, such as "eth0"
+    std::string name;     // as the system calls it, such as "eth0"
     std::string address;  // IPv4 or IPv6, as text
 };
 

@@ -20,8 +20,8 @@ namespace sotto::models {
 struct character_lstm_options {
     std::int64_t width = 256;   // of a character's vector
     std::int64_t hidden = 256;  // of each layer's state
-    std::int64_t layers = 2;  // of LSTM, one on top of the other
-    std::int64_t length = 64;  // characters of an example
+    std::int64_t layers = 2;    // of LSTM, one on top of the other
+    std::int64_t length = 64;   // characters of an example
 };
 
 namespace detail {

@@ -23,13 +23,13 @@ namespace sotto {
 /// One training of a model: what it learnt, and what it keeps besides (running statistics).
 struct ensemble_member {
     std::vector<float> parameters{};  // as the model's layout has them
-    std::vector<float> buffers{};  // as its buffer_layout has them; none of a model without
+    std::vector<float> buffers{};     // as its buffer_layout has them; none of a model without
 };
 
 /// How good an ensemble is on some labels.
 struct ensemble_scores {
-    double log_loss = 0.0;  // mean of -log of what it gives to the labels
-    double accuracy = 0.0;  // the part of the labels that are likeliest to it; NaN without labels
+    double log_loss = 0.0;    // mean of -log of what it gives to the labels
+    double accuracy = 0.0;    // the part of the labels that are likeliest to it; NaN without labels
     std::int64_t labels = 0;  // that were asked about
 };
 

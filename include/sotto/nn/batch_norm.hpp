@@ -41,8 +41,8 @@ namespace sotto::nn {
 ///   source  Ioffe and Szegedy 2015, Batch normalization, arXiv:1502.03167
 struct batch_norm {
     bool rectified = false;  // whether a relu follows
-    double momentum = 0.1;  // of a training pass, see math
-    double epsilon = 1e-5;  // added to variances
+    double momentum = 0.1;   // of a training pass, see math
+    double epsilon = 1e-5;   // added to variances
 
     class state;
     state bind(shape input, blueprint& plan) const;

@@ -30,7 +30,7 @@ namespace sotto::nn {
 ///           vocabulary - 1
 struct embedding {
     std::int64_t vocabulary = 1;  // tokens that there are
-    std::int64_t width = 1;  // floats of a vector
+    std::int64_t width = 1;       // floats of a vector
 
     class state;
     state bind(shape input, blueprint& plan) const;

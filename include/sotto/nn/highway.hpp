@@ -95,8 +95,8 @@ struct highway {
                   "highway needs a layer and a gate that is one: bind(shape, blueprint&) -> state "
                   "with output, forward, activations, backward");
 
-    Layer layers;  // h, keeps the shape
-    Gate gate;  // keeps the shape as well
+    Layer layers;             // h, keeps the shape
+    Gate gate;                // keeps the shape as well
     double gate_bias = -2.0;  // where the biases that the gate ends with start
 
     using state = highway_state<typename Layer::state, typename Gate::state>;

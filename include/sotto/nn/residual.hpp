@@ -98,8 +98,8 @@ struct residual {
                   "residual's shortcut must be a layer: bind(shape, blueprint&) -> state with "
                   "output, forward, activations, backward");
 
-    Layer layers;  // f
-    Shortcut shortcut{};  // what is added to it
+    Layer layers;            // f
+    Shortcut shortcut{};     // what is added to it
     bool rectified = false;  // whether a relu follows
 
     using state = residual_state<typename Layer::state, typename Shortcut::state>;

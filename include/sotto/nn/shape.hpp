@@ -14,8 +14,8 @@ namespace sotto::nn {
 /// of 1 x 1.
 struct shape {
     std::int64_t channels = 1;  // planes
-    std::int64_t height = 1;  // rows of a plane
-    std::int64_t width = 1;  // floats of a row
+    std::int64_t height = 1;    // rows of a plane
+    std::int64_t width = 1;     // floats of a row
 
     /// Floats of an example.
     constexpr std::int64_t size() const noexcept { return channels * height * width; }
@@ -59,9 +59,9 @@ inline void check_shape(std::string_view where, const shape& s) {
 /// One side of a window that slides over an image; `name` is the option that says how long it is.
 struct sliding_window {
     const char* name = "window";  // the option's name
-    std::int64_t size = 1;  // length along the side
-    std::int64_t stride = 1;  // from one place to the next
-    std::int64_t padding = 0;  // zeros on each end of the side
+    std::int64_t size = 1;        // length along the side
+    std::int64_t stride = 1;      // from one place to the next
+    std::int64_t padding = 0;     // zeros on each end of the side
 };
 
 /// How often a window fits along one side.

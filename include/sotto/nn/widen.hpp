@@ -25,7 +25,7 @@ namespace sotto::nn {
 ///           option A
 struct widen {
     std::int64_t channels = 1;  // of the output, at least the input's
-    std::int64_t stride = 1;  // from one pixel that stays to the next
+    std::int64_t stride = 1;    // from one pixel that stays to the next
 
     class state;
     state bind(shape input, const blueprint& plan) const;

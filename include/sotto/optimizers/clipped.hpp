@@ -33,7 +33,7 @@ struct clipped {
         "begin_step(step_info, gradient) and update(tensor, parameters, gradient) noexcept");
 
     Optimizer inner{};  // the optimizer that sees what is clipped
-    by_norm limit{};  // how long gradients may be
+    by_norm limit{};    // how long gradients may be
 
     class state;
     state bind(const layout& tensors) const { return {*this, tensors}; }

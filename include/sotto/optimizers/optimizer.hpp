@@ -14,7 +14,7 @@ namespace sotto {
 
 /// What an optimizer is told when a step begins.
 struct step_info {
-    round_info where;  // which step it is
+    round_info where;          // which step it is
     double rate_factor = 1.0;  // what learning-rate schedules have made of the learning rate
 };
 

@@ -25,7 +25,7 @@ struct scheduled {
                   "scheduled: the second policy must be a learning-rate schedule: it needs "
                   "factor(round_info)");
 
-    Optimizer inner{};  // whose learning rate is multiplied
+    Optimizer inner{};    // whose learning rate is multiplied
     Schedule schedule{};  // by what
 
     static constexpr bool linear = linear_optimizer<Optimizer>;

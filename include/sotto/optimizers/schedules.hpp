@@ -25,7 +25,7 @@ struct constant_rate {
 
 /// Multiplied by `factor_per_step` after every `every_epochs` epochs.
 struct step_decay {
-    double every_epochs = 30.0;  // epochs from one change to the next
+    double every_epochs = 30.0;    // epochs from one change to the next
     double factor_per_step = 0.1;  // what the rate is then multiplied by
 
     /// What the learning rate is multiplied by there.
@@ -41,7 +41,7 @@ struct step_decay {
 /// Half a cosine from 1 down to `final_factor` over `epochs`, and flat from there.
 ///   source  Loshchilov and Hutter 2017, SGDR, arXiv:1608.03983
 struct cosine {
-    double epochs = 10.0;  // until it is flat; passes over the data
+    double epochs = 10.0;       // until it is flat; passes over the data
     double final_factor = 0.0;  // what is left of the rate then
 
     /// What the learning rate is multiplied by there.
@@ -59,7 +59,7 @@ struct cosine {
 /// Rises linearly from `initial_factor` to 1 over the first `epochs`.
 ///   source  Goyal et al. 2017, Accurate, large minibatch SGD, arXiv:1706.02677
 struct rate_warm_up {
-    double epochs = 5.0;  // of the rise; passes over the data
+    double epochs = 5.0;          // of the rise; passes over the data
     double initial_factor = 0.1;  // share of the rate at the beginning
 
     /// What the learning rate is multiplied by there.

@@ -40,7 +40,7 @@ inline void check_compensation(const char* policy, double lambda, double bound) 
 ///           arXiv:1609.08326
 struct delay_compensation {
     double lambda = 0.04;  // weighs the correction, see shape; 0: plain ASGD
-    double bound = 0.0;  // of the correction, as a share of the gradient; 0: none
+    double bound = 0.0;    // of the correction, as a share of the gradient; 0: none
 
     static constexpr bool compares = true;
 

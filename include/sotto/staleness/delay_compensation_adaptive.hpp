@@ -31,10 +31,10 @@ namespace sotto {
 ///           above 0
 ///   source  Zheng et al. 2017, arXiv:1609.08326
 struct delay_compensation_adaptive {
-    double lambda = 2.0;  // weighs the correction; 0: plain ASGD
-    double decay = 0.95;  // m; 0 forgets all but the last gradient
-    double epsilon = 1e-7;  // keeps the root of small mean squares away from 0
-    double bound = 0.0;  // of the correction, as a share of the gradient; 0: none
+    double lambda = 2.0;      // weighs the correction; 0: plain ASGD
+    double decay = 0.95;      // m; 0 forgets all but the last gradient
+    double epsilon = 1e-7;    // keeps the root of small mean squares away from 0
+    double bound = 0.0;       // of the correction, as a share of the gradient; 0: none
     bool per_worker = false;  // whether each worker has an s of its own
 
     static constexpr bool compares = true;

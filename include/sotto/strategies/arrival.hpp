@@ -30,14 +30,14 @@ inline constexpr std::array<std::string_view, 6> arrival_names{"begins", "gradie
 /// parameters, and gave them to those.
 struct arrival {
     arrival_kind kind = arrival_kind::gradient;  // what it was
-    std::int64_t at = 0;  // nanoseconds since the first
-    int worker = 0;  // from 0 on
+    std::int64_t at = 0;                         // nanoseconds since the first
+    int worker = 0;                              // from 0 on
     // Of a gradient, also one that was dropped:
     std::int64_t round = 0;  // of the worker
     std::int64_t read = 0;   // version that it was computed at
     std::int64_t version =
         0;  // of the server after it: that it led to, unless a round is collected
-    std::uint64_t digest = 0;  // of its bytes
+    std::uint64_t digest = 0;     // of its bytes
     std::vector<int> answered{};  // workers that were given parameters
 
     /// Whether a gradient came, taken or not.

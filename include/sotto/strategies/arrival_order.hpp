@@ -28,8 +28,8 @@ namespace sotto {
 
 /// What an order of arrivals is of: where any of it differs, it cannot be followed.
 struct arrivals_of {
-    int server = 0;  // its rank
-    int workers = 0;  // that it has
+    int server = 0;               // its rank
+    int workers = 0;              // that it has
     std::uint64_t version = 0;    // of the server, when the first came
     std::string configuration{};  // a line for each option and tensor
 

@@ -27,7 +27,7 @@ struct codistillation_groups {
     double common = 0.0;       // the part of the data that all groups read; 0: disjoint shards
     int only = -1;             // the group that this job is alone; -1: it is all of them
     lessons_from lessons = lessons_from::all;  // who learns from whom
-    std::uint64_t seed = 0;  // of lessons_from::random; the same for all groups
+    std::uint64_t seed = 0;                    // of lessons_from::random; the same for all groups
 
     /// Throws invalid_option for a world of so many ranks where groups cannot be formed.
     void check(int ranks) const {
@@ -102,12 +102,12 @@ struct codistillation {
     /// The type of `groups`.
     using group_options = codistillation_groups;
 
-    GroupStrategy strategy{};  // by which a group trains
-    Loss loss{};  // that pulls students to teachers
-    Exchange exchange{};  // how groups hear of each other
+    GroupStrategy strategy{};        // by which a group trains
+    Loss loss{};                     // that pulls students to teachers
+    Exchange exchange{};             // how groups hear of each other
     codistillation_groups groups{};  // which groups there are
-    Weight weight{};  // of the pull, in time
-    teacher_rules teachers{};  // which of them are heard
+    Weight weight{};                 // of the pull, in time
+    teacher_rules teachers{};        // which of them are heard
 
     static constexpr bool needs_logits = true;
     static constexpr bool synchronous = GroupStrategy::synchronous;

@@ -162,12 +162,12 @@ struct gossip {
         "gossip: exact_mean{} takes the mean of all ranks: it goes neither with surviving{}, where "
         "some may be gone, nor with mixing::choco, whose copies know nothing of it");
 
-    Optimizer optimizer{};  // takes each rank's step
-    Topology topology{};  // who mixes with whom
-    Control control{};  // how often
+    Optimizer optimizer{};    // takes each rank's step
+    Topology topology{};      // who mixes with whom
+    Control control{};        // how often
     Compressor compressor{};  // of what is sent; by_copies
-    Mixing mixing{};  // how steps and mixing go together
-    Rest options{};  // the rest: gossip_options, or surviving
+    Mixing mixing{};          // how steps and mixing go together
+    Rest options{};           // the rest: gossip_options, or surviving
 
     static constexpr bool synchronous = false;
     static constexpr bool in_step = !mixing::in_pairs<Mixing> && !survives;

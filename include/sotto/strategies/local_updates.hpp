@@ -55,8 +55,8 @@ struct local_updates {
                   "round, such as all_reduce{sgd{.learning_rate = 1.0}}");
 
     Optimizer optimizer{};  // of each rank's own steps
-    Outer outer{};  // the strategy by which all meet
-    local_steps local{};  // when they meet
+    Outer outer{};          // the strategy by which all meet
+    local_steps local{};    // when they meet
 
     static constexpr bool synchronous = false;
     static constexpr bool in_step = true;

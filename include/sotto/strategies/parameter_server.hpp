@@ -20,7 +20,7 @@ namespace sotto {
 
 /// Which ranks serve: 0 to servers - 1. They also work, unless they are dedicated.
 struct serving {
-    int servers = 1;  // ranks that serve
+    int servers = 1;         // ranks that serve
     bool dedicated = false;  // whether these do nothing else
     /// Workers may die, leave and come again, and servers come again, while the others go on; where
     /// the transport can. A worker then waits `patience` seconds for a server, or up to half of the
@@ -117,11 +117,11 @@ struct parameter_server {
         "must be plain sgd (or a schedule of it): momentum, AdamW or clipping would be applied a "
         "second time");
 
-    Optimizer optimizer{};  // takes the servers' steps
+    Optimizer optimizer{};      // takes the servers' steps
     Consistency consistency{};  // how far workers may drift
     Compensator compensator{};  // what becomes of late gradients
-    Compressor compressor{};  // of what is pushed
-    serving servers{};  // which ranks serve
+    Compressor compressor{};    // of what is pushed
+    serving servers{};          // which ranks serve
 
     static constexpr bool synchronous = false;
 

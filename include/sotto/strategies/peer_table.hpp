@@ -19,20 +19,20 @@ class peer_table {
 public:
     /// What is known of one rank.
     struct peer {
-        bool is_here = true;  // else it went
-        bool is_neighbour = false;  // by some round's links
-        bool has_answered = false;  // this call's hello
-        bool asks_where = false;    // and is not answered yet
-        bool is_alike = true;       // configured as this rank
-        bool has_trained = false;  // its parameters are worth fetching
-        bool takes_part = false;  // in rounds of mixing
-        bool is_done = false;  // with its steps of this call
-        bool is_awaited = false;  // in the round under way
-        bool awaits = false;      // this rank in the round that it begins
+        bool is_here = true;               // else it went
+        bool is_neighbour = false;         // by some round's links
+        bool has_answered = false;         // this call's hello
+        bool asks_where = false;           // and is not answered yet
+        bool is_alike = true;              // configured as this rank
+        bool has_trained = false;          // its parameters are worth fetching
+        bool takes_part = false;           // in rounds of mixing
+        bool is_done = false;              // with its steps of this call
+        bool is_awaited = false;           // in the round under way
+        bool awaits = false;               // this rank in the round that it begins
         std::uint64_t fit = 0, since = 0;  // calls that it has begun; its first step
-        wire::gossip_place at{};    // as far as is known
-        wire::gossip_place said{};  // that it begins
-        topologies::live_links links{};  // with which it begins that round
+        wire::gossip_place at{};           // as far as is known
+        wire::gossip_place said{};         // that it begins
+        topologies::live_links links{};    // with which it begins that round
 
         /// Whether it can take part in a round.
         bool mixes() const noexcept { return is_here && takes_part && !is_done; }

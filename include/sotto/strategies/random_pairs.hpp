@@ -49,9 +49,9 @@ class random_pairs_state;
 ///   source  Kolehmainen et al. 2025, NoLoCo: No-all-reduce low communication training,
 ///           arXiv:2506.10911
 struct random_pairs {
-    double momentum = 0.5;  // of the outer step
-    double rate = 0.7;  // of the outer step
-    double pull = 0.7;  // to where the pair began
+    double momentum = 0.5;   // of the outer step
+    double rate = 0.7;       // of the outer step
+    double pull = 0.7;       // to where the pair began
     std::uint64_t seed = 1;  // of the draws of pairs
 
     static constexpr bool synchronous = false;
@@ -84,7 +84,7 @@ struct compressed_pairs {
         "themselves, such as error_feedback{chunked_top_k{}}: a rank gets only those of its pair");
 
     Compressor compressor{};  // of the way that each has come
-    random_pairs pairs{};  // how pairs step
+    random_pairs pairs{};     // how pairs step
 
     static constexpr bool synchronous = false;
     static constexpr bool in_step = true;

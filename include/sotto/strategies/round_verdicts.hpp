@@ -15,9 +15,9 @@ namespace sotto {
 /// so that all do the same.
 struct round_verdict {
     wire::gossip_sums sums{};  // of all that took part
-    std::uint32_t ranks = 0;  // that it is of
-    bool another = false;     // the step has another round
-    bool skips_next = false;  // the step after it begins with none
+    std::uint32_t ranks = 0;   // that it is of
+    bool another = false;      // the step has another round
+    bool skips_next = false;   // the step after it begins with none
 };
 
 /// What one rank knows of sums over the ranks in a round, where ranks may come and go: where each
@@ -69,7 +69,7 @@ public:
     /// A round whose sum is known.
     struct due {
         wire::gossip_place at{};  // which round
-        round_verdict found{};  // its sum
+        round_verdict found{};    // its sum
     };
     /// The earliest that can be decided; `counts(rank)`: whether it takes part.
     template <class Counts>

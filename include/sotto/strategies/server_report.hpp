@@ -22,7 +22,7 @@ inline double share_of(std::int64_t part, std::int64_t whole) noexcept {
 
 /// What a server has seen of one worker.
 struct served_worker {
-    int rank = 0;  // whose these are
+    int rank = 0;                           // whose these are
     std::int64_t rounds = 0;                // gradients that it pushed
     std::int64_t dropped = 0;               // of them, those that the server did without
     double waited = 0.0;                    // seconds between its pushes and their answers
@@ -47,9 +47,9 @@ struct served_worker {
 
 /// What became of a server's checkpoints since it was made.
 struct server_saves {
-    std::string folder{};  // of this server
-    std::int64_t written = 0;  // that were
-    std::int64_t failed = 0;  // that could not be
+    std::string folder{};        // of this server
+    std::int64_t written = 0;    // that were
+    std::int64_t failed = 0;     // that could not be
     std::int64_t last_step = 0;  // of the server, when the last was written; 0: none was
     std::string failure{};       // why the last of those that failed did
 
@@ -58,10 +58,10 @@ struct server_saves {
 
 /// What one server did and saw since it was made.
 struct server_report {
-    int rank = 0;              // which rank serves
-    std::int64_t version = 0;  // steps that it took, of earlier processes too
+    int rank = 0;                          // which rank serves
+    std::int64_t version = 0;              // steps that it took, of earlier processes too
     std::vector<served_worker> workers{};  // one entry each, in order
-    std::optional<server_saves> saves{};  // where it is to save what it holds
+    std::optional<server_saves> saves{};   // where it is to save what it holds
 
     /// Gradients that came from all workers.
     std::int64_t rounds() const noexcept { return sum_of(&served_worker::rounds); }

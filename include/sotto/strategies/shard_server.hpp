@@ -196,9 +196,9 @@ public:
     /// A worker that waits for parameters, and may have them now; nothing if there is none. It then
     /// has them.
     struct answer {
-        int worker = 0;  // who may have them
+        int worker = 0;                // who may have them
         wire::parameters_header head;  // what is said before them
-        byte_view content;  // unchanged until its next push
+        byte_view content;             // unchanged until its next push
     };
     /// The next of these, as of now.
     std::optional<answer> next_answer(time_point now) {

@@ -24,8 +24,8 @@ namespace sotto {
 
 /// What a rank brings to an epoch. It travels as its bytes, so it has no padding and no bool.
 struct epoch_plan {
-    std::int64_t examples = 0;  // in this rank's share of the data
-    std::int64_t batch_size = 1;  // examples of a round
+    std::int64_t examples = 0;     // in this rank's share of the data
+    std::int64_t batch_size = 1;   // examples of a round
     std::int64_t stop = 0;         // not 0: this rank asks that training end here
     std::int64_t first_round = 0;  // rounds of this epoch that were done before: not 0 where a call
                                    // of `fit` ended inside it and the next resumes it

@@ -24,12 +24,12 @@ namespace sotto {
 /// what it keeps besides parameters.
 struct teacher_view {
     std::span<const float> parameters;  // of its layout
-    std::span<const float> buffers;  // of its buffer_layout
+    std::span<const float> buffers;     // of its buffer_layout
 };
 
 /// What a round with teachers was like, for the student that had it.
 struct lesson {
-    double label_loss = 0.0;  // the model's own loss, by labels alone
+    double label_loss = 0.0;         // the model's own loss, by labels alone
     int heard = 0;                   // teachers; with none the rest is 0
     double distillation_loss = 0.0;  // before its weight
     double agreement = 0.0;  // the part of the labels for which its likeliest output is theirs

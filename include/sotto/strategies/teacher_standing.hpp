@@ -106,10 +106,10 @@ private:
 
 /// What a rank thinks of one teacher.
 struct teacher_standing {
-    int group = 0;  // its group
-    std::int64_t step = -1;  // of the model that is there; -1: none
+    int group = 0;                    // its group
+    std::int64_t step = -1;           // of the model that is there; -1: none
     left_out why = left_out::absent;  // why it is not listened to, if it is not
-    std::string details{};                                         // of what cannot be used
+    std::string details{};            // of what cannot be used
     double label_loss = std::numeric_limits<double>::quiet_NaN();  // lately, on this rank's data
 };
 

@@ -12,7 +12,7 @@ namespace sotto::topologies {
 ///   errors  invalid_option: a share that is not above 0 and at most 1
 template <topology Inner>
 struct lazy {
-    Inner inner{};  // the other topology
+    Inner inner{};       // the other topology
     double share = 0.5;  // what of it is mixed in, in (0, 1]
 
     class state;

@@ -16,7 +16,7 @@ namespace sotto::topologies {
 
 /// Another rank, and what values that go between the two count for.
 struct neighbour {
-    int rank = 0;  // the other rank
+    int rank = 0;         // the other rank
     double weight = 0.0;  // in the row, or the column
 
     friend bool operator==(const neighbour&, const neighbour&) = default;

@@ -170,7 +170,7 @@ inline double smallest_eigenvalue(const mixing_matrix& round) {
 
 /// What a topology is, in numbers.
 struct mixing_summary {
-    int ranks = 1;  // that mix
+    int ranks = 1;            // that mix
     std::int64_t period = 1;  // 0: each round is drawn anew
     int degree = 0;           // the most links out of a rank, or into one, in a round
     /// A round leaves at most this of differences; of matrices that take turns the geometric mean

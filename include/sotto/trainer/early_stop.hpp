@@ -16,7 +16,7 @@ class early_stop {
 public:
     /// When it is enough.
     struct options {
-        std::int64_t patience = 3;  // epochs judged without improvement
+        std::int64_t patience = 3;       // epochs judged without improvement
         double least_improvement = 0.0;  // of the loss, for it to count
     };
 

@@ -44,8 +44,8 @@ public:
     // No sum of as many as a file holds leaves 63 bits, and all are exact as doubles.
     static constexpr std::int64_t count_max = std::int64_t{1} << 40;  // counts are at most
     static constexpr std::int64_t bytes_max = std::int64_t{1} << 53;  // bytes are at most
-    static constexpr double seconds_max = 1e10;  // three centuries
-    static constexpr double distance_max = 1e300;  // distances are at most
+    static constexpr double seconds_max = 1e10;                       // three centuries
+    static constexpr double distance_max = 1e300;                     // distances are at most
 
     /// Of a log of this name.
     explicit json_line_checks(std::string file) : file_(std::move(file)) {}

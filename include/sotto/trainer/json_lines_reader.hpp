@@ -423,8 +423,8 @@ private:
     std::vector<teacher_standing> standings_;
     struct {
         std::int64_t bytes = 0, skipped = 0;  // so far, and models left out
-        std::string problem{};  // of the last attempt
-    } published_{}, next_published_{};  // since the run's line; with the line at hand
+        std::string problem{};                // of the last attempt
+    } published_{}, next_published_{};        // since the run's line; with the line at hand
     std::array<std::vector<double>, detail::consensus_tensor_members.size()> by_tensor_;
 };
 

@@ -12,7 +12,7 @@ namespace sotto {
 struct training_options {
     std::int64_t batch_size = 32;  // examples a rank reads for one step
     std::uint64_t seed = 0;        // of starting values and of the order of the data
-    bool shuffle = true;  // whether the order of the data is another one in each epoch
+    bool shuffle = true;           // whether the order of the data is another one in each epoch
 
     void describe(auto&& field) const {
         field("batch_size", batch_size);
@@ -82,9 +82,9 @@ struct evaluation_options {
 /// evaluate_on{test})`, or `evaluate_on{test, {.every = 5, .own = true}}`.
 template <class Data>
 struct evaluate_on {
-    const Data& data;  // to evaluate on
+    const Data& data;        // to evaluate on
     std::int64_t every = 1;  // epochs from one evaluation to the next
-    bool own = false;  // whether ranks' own models are evaluated, too
+    bool own = false;        // whether ranks' own models are evaluated, too
 
     /// Every so many epochs.
     explicit evaluate_on(const Data& examples, std::int64_t epochs = 1)

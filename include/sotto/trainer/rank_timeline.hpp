@@ -13,15 +13,15 @@ namespace sotto {
 /// What a rank does one after the other in a step.
 struct part_of_time {
     const char* name;  // of what it does
-    double seconds;  // that it takes
+    double seconds;    // that it takes
 };
 
 /// A step of one rank: when it began to read its batch, and how long it then did what.
 struct timed_step {
     std::int64_t number = 0;  // of the step, as the trainer counts
-    double began = 0.0;  // seconds of the clock that its timeline is by
+    double began = 0.0;       // seconds of the clock that its timeline is by
     double load = 0.0, compute = 0.0, compress = 0.0, wait = 0.0, apply = 0.0;  // seconds
-    double bytes_sent = 0.0;  // by this rank
+    double bytes_sent = 0.0;                                                    // by this rank
 
     /// When the last tensor had left.
     double sent() const noexcept { return began + load + compute + compress; }

@@ -15,8 +15,8 @@ namespace sotto::reporting {
 /// by one of the functions below, which round its ends or its ticks.
 struct axis {
     double low = 0.0, high = 1.0;  // its ends
-    bool logarithmic = false;  // else it is linear
-    std::vector<double> ticks{};  // values, ascending
+    bool logarithmic = false;      // else it is linear
+    std::vector<double> ticks{};   // values, ascending
     /// What stands at a tick.
     std::function<std::string(double)> label{};
 

@@ -24,7 +24,7 @@ namespace sotto::reporting {
 
 /// What is measured of how far ranks are apart, as it is drawn.
 struct distance_line {
-    const char* name;  // for people
+    const char* name;                    // for people
     measured_mean consensus_means::*of;  // what
 };
 /// All that is drawn.
@@ -86,9 +86,9 @@ inline std::string distance_chart(const run_log& run) {
 
 /// What some steps in a row took each.
 struct taken {
-    std::int64_t last_step = 0;  // the last of them
+    std::int64_t last_step = 0;              // the last of them
     double seconds = 0.0, bytes_sent = 0.0;  // of the run up to the last of them
-    double each = 0.0;  // of what is drawn, a step
+    double each = 0.0;                       // of what is drawn, a step
 };
 
 /// Over the steps, from zero; nothing where nothing is known.

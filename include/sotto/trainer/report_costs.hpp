@@ -20,8 +20,8 @@ namespace sotto::reporting {
 
 /// One part of a step's time, as it is drawn.
 struct part_of_step {
-    const char* name;  // for people
-    const char* colour;  // of the page's style
+    const char* name;            // for people
+    const char* colour;          // of the page's style
     double run_costs::*seconds;  // the part
 };
 
@@ -38,7 +38,7 @@ inline constexpr part_of_step part_of_teachers{"teachers", "f3", &run_costs::lis
 /// A rank's mean step.
 struct mean_step {
     std::string name;  // of the rank
-    run_costs costs;  // per step
+    run_costs costs;   // per step
 };
 
 /// A row for each run, and where several ranks' logs are known for each of those, up to a number.

@@ -87,8 +87,8 @@ struct measure {
     std::string title;  // for people
     /// Its value.
     std::optional<double> (*of_epoch)(const run_epoch&);
-    bool of_steps;  // else of epochs alone
-    bool share;  // whether it is a share, from 0 to 1
+    bool of_steps;                                  // else of epochs alone
+    bool share;                                     // whether it is a share, from 0 to 1
     over_ranks own_evaluations::*of_own = nullptr;  // the same of ranks' own models
 };
 
@@ -125,7 +125,7 @@ inline std::vector<double> values_of(std::span<const run_log> runs, const measur
 /// The last dot of what was drawn, and whether the run went on from there to what cannot be drawn.
 struct drawn_end {
     std::optional<dot> last{};  // nothing where none was drawn
-    bool runs_away = false;  // whether it did
+    bool runs_away = false;     // whether it did
 };
 
 /// One run's curve, broken where it would go back, as where steps were done again, and where a

@@ -20,7 +20,7 @@ namespace sotto::reporting {
 ///   cost    O(ranks + links); nothing is drawn of more than 512 ranks or 2,048 lines
 class mixing_circle {
 public:
-    static constexpr int ranks_max = 512;  // of a graph that is drawn
+    static constexpr int ranks_max = 512;           // of a graph that is drawn
     static constexpr std::size_t lines_max = 2048;  // of a graph that is drawn
 
     /// Refers to the graph.

@@ -21,8 +21,8 @@ namespace sotto::reporting {
 /// A stretch of a row in time, and what it says where the pointer rests on it.
 struct drawn_span {
     double begin = 0.0, end = 0.0;  // seconds since the round began
-    std::size_t colour = 0;  // of the palette
-    std::string says{};  // for people
+    std::size_t colour = 0;         // of the palette
+    std::string says{};             // for people
 };
 
 /// What a span says that is put together.
@@ -54,7 +54,7 @@ inline std::vector<drawn_span> visible(const std::vector<drawn_span>& spans, dou
 ///   cost    O(tensors log tensors); at most 14 rows of some hundred spans
 class round_chart {
 public:
-    static constexpr double width = 860.0;  // of the drawing
+    static constexpr double width = 860.0;          // of the drawing
     static constexpr std::size_t tensors_max = 12;  // with a row of their own, at most
 
     /// Of one round.

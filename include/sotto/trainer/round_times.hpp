@@ -20,7 +20,7 @@ struct round_times {
         friend bool operator==(const of_tensor&, const of_tensor&) = default;
     };
 
-    std::int64_t step = 0;  // of the round, as the trainer counts
+    std::int64_t step = 0;             // of the round, as the trainer counts
     double agreed = 0.0, ended = 0.0;  // as round_report has them
     double apply = 0.0;                // in the optimizer, before the vote and after it
     std::vector<of_tensor> tensors{};  // by index
@@ -64,8 +64,8 @@ struct worker_span {
     static constexpr std::size_t no_tensor = std::numeric_limits<std::size_t>::max();
 
     work_of_round what = work_of_round::compute;  // of these
-    std::size_t tensor = no_tensor;  // which, by its index
-    double begin = 0.0, end = 0.0;  // seconds
+    std::size_t tensor = no_tensor;               // which, by its index
+    double begin = 0.0, end = 0.0;                // seconds
 };
 
 namespace detail {

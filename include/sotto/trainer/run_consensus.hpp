@@ -14,7 +14,7 @@ namespace sotto {
 
 /// The mean of what was measured, of which there may be nothing.
 struct measured_mean {
-    double sum = 0.0;  // of those that are finite
+    double sum = 0.0;        // of those that are finite
     std::int64_t count = 0;  // of these
 
     /// Takes a value in; one that is not finite is none.
@@ -40,7 +40,7 @@ struct measured_mean {
 /// consensus_report.
 struct consensus_means {
     measured_mean distance, estimate, target, critical;  // as consensus_report has them
-    measured_mean rounds;  // of mixing a step, where ranks mix
+    measured_mean rounds;                                // of mixing a step, where ranks mix
 
     /// Takes a step in.
     void add(const consensus_report& found) noexcept {

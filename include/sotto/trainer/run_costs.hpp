@@ -7,7 +7,7 @@ namespace sotto {
 /// What some steps cost one rank: seconds, and bytes as round_report counts them. In doubles, which
 /// no sum overflows; whole numbers up to 2^53 are exact.
 struct run_costs {
-    double examples = 0.0;  // of this rank
+    double examples = 0.0;                                                      // of this rank
     double load = 0.0, compute = 0.0, compress = 0.0, wait = 0.0, apply = 0.0;  // seconds
     double exchange = 0.0, hidden = 0.0;  // while those passed: see round_report
     double listening = 0.0;               // of compute: what teachers say

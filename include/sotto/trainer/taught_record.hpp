@@ -24,7 +24,7 @@ inline constexpr std::array reasons_to_leave_out{
 
 /// Steps in a row for which a teacher was left out.
 struct left_out_steps {
-    left_out why = left_out::absent;  // the reason
+    left_out why = left_out::absent;   // the reason
     std::int64_t first = 0, last = 0;  // steps
 
     friend bool operator==(const left_out_steps&, const left_out_steps&) = default;
@@ -41,7 +41,7 @@ struct left_out_count {
 struct teacher_record {
     static constexpr std::size_t stretches_max = 32;  // of steps that are kept
 
-    int group = 0;  // its group
+    int group = 0;                 // its group
     std::size_t place = 0;         // among all, in the order in which they came
     std::int64_t newest = -1;      // step of its newest model; -1: there was none
     std::int64_t first_heard = 0;  // in this step; 0: never

@@ -65,7 +65,7 @@ class trainer {
                   "round(task, parameters)");
 
 public:
-    /// Blocks until all ranks made theirs and agree, unless by the strategy they may come at any time.
+    /// Blocks until all ranks made theirs and agree; not where ranks may come at any time.
     trainer(Model& model, const Strategy& strategy, Transport& transport,
             training_options options = {})
         : model_(model),
@@ -229,8 +229,8 @@ public:
     }
 
     std::span<const float> parameters() const noexcept { return parameters_; }  // this rank's
-    const layout& tensors() const noexcept { return model_.layout(); }  // the model's
-    const std::string& description() const noexcept { return description_; }  // a line an option
+    const layout& tensors() const noexcept { return model_.layout(); }          // the model's
+    const std::string& description() const noexcept { return description_; }    // a line an option
     std::int64_t step() const noexcept { return step_; }  // completed, over all calls of `fit`
     auto& state() noexcept { return state_; }
 

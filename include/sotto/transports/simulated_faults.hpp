@@ -31,11 +31,11 @@ struct network_fault {
     };
 
     kind what = kind::pause;  // which of them
-    duration at{};  // since the beginning of the run
-    int rank = 0;  // whose, or from whom
-    int peer = 0;      // of those that concern a connection
-    duration lasts{};  // of delay, partition and pause
-    duration extra{};  // of delay
+    duration at{};            // since the beginning of the run
+    int rank = 0;             // whose, or from whom
+    int peer = 0;             // of those that concern a connection
+    duration lasts{};         // of delay, partition and pause
+    duration extra{};         // of delay
 
     /// Bytes from one rank to another take longer by `extra` for a while.
     static network_fault delay(int from, int to, duration at, duration lasts, duration extra) {

@@ -24,9 +24,9 @@ struct simulated_event {
     enum class kind : std::uint8_t { sent, arrived, dropped, harmed, lost, worked, began, ended };
 
     kind what = kind::sent;  // which of them
-    time_point when{};  // in simulated time
-    int rank = 0;  // whose, or from whom
-    int peer = 0;  // to whom
+    time_point when{};       // in simulated time
+    int rank = 0;            // whose, or from whom
+    int peer = 0;            // to whom
     /// Bytes of `sent`, `arrived` and `dropped`; of `worked` nanoseconds, of `harmed` which fault,
     /// of `began` which process of this rank. Others have none.
     std::int64_t size = 0;

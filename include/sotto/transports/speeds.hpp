@@ -61,7 +61,7 @@ struct exponential {
 ///   math    Pareto: P(factor > x) = x^-shape for x > 1. The mean is shape / (shape - 1), infinite
 ///           for shape <= 1
 struct heavy_tailed {
-    double shape = 2.5;  // the smaller, the more pieces take long
+    double shape = 2.5;   // the smaller, the more pieces take long
     double most = 100.0;  // no factor is above it
 
     void require_possible(int) const {
@@ -76,8 +76,8 @@ struct heavy_tailed {
 
 /// One rank is slower than all others by a factor.
 struct one_slow {
-    int rank = 0;  // that is slow
-    double factor = 5.0;  // by which it is slower
+    int rank = 0;                  // that is slow
+    double factor = 5.0;           // by which it is slower
     slowness others = constant{};  // how slow all are besides
 
     void require_possible(int ranks) const {

@@ -26,10 +26,10 @@ struct tag {
 /// The channels that sotto's own users of a transport take; a program's own messages take 16 and
 /// above.
 namespace channels {
-inline constexpr std::uint32_t set_up = 0;  // what ranks compare and agree on at first
-inline constexpr std::uint32_t sums = 1;      // of gradients that are added up on the way
-inline constexpr std::uint32_t messages = 2;  // of gradients that everybody gathers
-inline constexpr std::uint32_t epochs = 3;  // what ranks agree on when an epoch begins
+inline constexpr std::uint32_t set_up = 0;      // what ranks compare and agree on at first
+inline constexpr std::uint32_t sums = 1;        // of gradients that are added up on the way
+inline constexpr std::uint32_t messages = 2;    // of gradients that everybody gathers
+inline constexpr std::uint32_t epochs = 3;      // what ranks agree on when an epoch begins
 inline constexpr std::uint32_t evaluation = 4;  // of data that are shared out
 inline constexpr std::uint32_t checkpoint = 5;  // what ranks remember, for one of them to write
 inline constexpr std::uint32_t pushes = 6;      // of gradients to a server
@@ -44,21 +44,21 @@ inline constexpr int any_rank = -1;
 /// A transfer that is under way. A handle of 8 bytes; spent once `poll` or `wait` has reported its
 /// completion.
 struct request {
-    std::uint32_t slot = 0;  // of the endpoint's table
+    std::uint32_t slot = 0;        // of the endpoint's table
     std::uint32_t generation = 0;  // which transfer of that slot
 };
 
 /// How a transfer ended: who sent, and how many bytes.
 struct completion {
-    int source = 0;  // who sent
+    int source = 0;          // who sent
     std::int64_t bytes = 0;  // of the message
 };
 
 /// What went through one endpoint since it was made.
 struct traffic {
-    std::int64_t bytes_sent = 0;  // of messages, without what frames add
-    std::int64_t bytes_received = 0;  // of messages, without what frames add
-    std::int64_t messages_sent = 0;  // that were sent
+    std::int64_t bytes_sent = 0;         // of messages, without what frames add
+    std::int64_t bytes_received = 0;     // of messages, without what frames add
+    std::int64_t messages_sent = 0;      // that were sent
     std::int64_t messages_received = 0;  // that came
 };
 

@@ -74,8 +74,8 @@ private:
 ///   cost    write about 1.2 ns a gap; read about 2.6 ns a gap, and 0.6 us for the lengths and the
 ///           table; 9 KB of stack
 struct class_code {
-    gap_classes classes;  // which numbers are a class
-    prefix_code code;  // of the classes
+    gap_classes classes;    // which numbers are a class
+    prefix_code code;       // of the classes
     std::int64_t bits = 0;  // all of them, exactly
 
     /// The best code for gaps that occur so often, and the bits that it takes.
@@ -105,7 +105,7 @@ struct class_code {
     /// How a gap is read, see gap_reading.
     struct gaps {
         const std::uint16_t* table;  // classes and lengths by the next bits
-        std::uint64_t mask;  // of the bits that the table is asked by
+        std::uint64_t mask;          // of the bits that the table is asked by
 
         /// See gap_reading.
         SOTTO_INLINE std::uint64_t fast(std::uint64_t& held, int& ready) const noexcept {

@@ -20,7 +20,7 @@ namespace sotto::wire::inline SOTTO_UNIT {
 class gap_survey {
 public:
     static constexpr std::size_t classes_max = 304;  // classes that gaps below 2^40 can have
-    static constexpr int shifts = 5;  // of Rice's code, for which bits are counted
+    static constexpr int shifts = 5;                 // of Rice's code, for which bits are counted
 
     ///   no   classes are left out
     ///   yes  classes are counted

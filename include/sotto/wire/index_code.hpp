@@ -30,7 +30,7 @@ enum class index_mode : std::uint8_t { run = 0, rice = 1, classes = 2, bitmap = 
 /// What encode_indices chose, and the bits it took before the last byte was filled.
 struct coded_indices {
     index_mode mode = index_mode::run;  // the code
-    std::int64_t bits = 0;  // exactly
+    std::int64_t bits = 0;              // exactly
 };
 
 inline namespace SOTTO_UNIT {

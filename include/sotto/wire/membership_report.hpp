@@ -19,7 +19,7 @@ namespace sotto::wire {
 struct membership_report {
     /// Where a ballot stands.
     struct poll {
-        std::uint64_t ballot = 0;  // its number
+        std::uint64_t ballot = 0;     // its number
         std::uint64_t completed = 0;  // polls
         bool verdict = false;         // of the last one
         friend bool operator==(const poll&, const poll&) = default;
@@ -27,7 +27,7 @@ struct membership_report {
 
     std::uint32_t first = 0;  // the first rank that failed
     std::uint8_t code = 0;    // as an errc
-    std::string cause;  // for people
+    std::string cause;        // for people
     std::vector<std::uint32_t> failed;  // ascending; `first` is one of them, if there are any
     std::vector<poll> polls;            // ascending by ballot
     friend bool operator==(const membership_report&, const membership_report&) = default;

@@ -20,11 +20,11 @@ enum class model_kind : std::uint32_t { whole, change };
 
 /// What is said of a model before its parts.
 struct model_header {
-    model_kind kind = model_kind::whole;  // what the parts are
-    std::uint32_t parts = 0;   // messages that follow
-    std::uint64_t number = 0;  // models that were sent before this one
-    std::uint64_t step = 0;    // of those who train it
-    double label_loss = 0.0;   // lately; not finite where that is not known
+    model_kind kind = model_kind::whole;       // what the parts are
+    std::uint32_t parts = 0;                   // messages that follow
+    std::uint64_t number = 0;                  // models that were sent before this one
+    std::uint64_t step = 0;                    // of those who train it
+    double label_loss = 0.0;                   // lately; not finite where that is not known
     std::array<std::byte, 16> architecture{};  // a digest, see checkpoint::architecture
 };
 

@@ -25,7 +25,7 @@ struct quantised_shape {
 
 /// What a quantised block says: value i is code / (2^(bits-1) - 1) * the scale of its bucket.
 struct quantised_block {
-    std::span<const float> scales{};  // one for each bucket
+    std::span<const float> scales{};        // one for each bucket
     std::span<const std::uint8_t> codes{};  // as kernels::dequantise takes them
 };
 

@@ -24,10 +24,10 @@ namespace sotto::wire::inline SOTTO_UNIT {
 ///   wire    6 bits shift (0..40), then per gap: quotient zeros, a one, the remainder
 ///   source  Rice and Plaunt 1971; Golomb 1966
 struct rice_code {
-    static constexpr int shift_max = 40;  // that the wire has room for
+    static constexpr int shift_max = 40;   // that the wire has room for
     static constexpr int header_bits = 6;  // for the shift
 
-    int shift = 0;  // raw bits of a gap
+    int shift = 0;          // raw bits of a gap
     std::int64_t bits = 0;  // all of them, exactly
 
     /// The cheapest shift for k >= 1 indices. The cost is convex in the shift (each halving of the
@@ -66,7 +66,7 @@ struct rice_code {
 
     /// How a gap is read, see gap_reading.
     struct gaps {
-        int shift;  // raw bits of a gap
+        int shift;           // raw bits of a gap
         std::uint64_t mask;  // of these bits
 
         /// See gap_reading.

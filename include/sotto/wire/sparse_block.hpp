@@ -21,14 +21,14 @@ namespace sotto::wire {
 template <std::unsigned_integral Index>
 struct sparse_entries {
     std::span<const Index> indices;  // below n
-    std::span<const float> values;  // one for each
+    std::span<const float> values;   // one for each
 };
 
 /// What the head of a sparse block says.
 struct sparse_head {
-    std::int64_t entries = 0;  // that follow
+    std::int64_t entries = 0;                  // that follow
     value_format format = value_format::fp32;  // of each value
-    std::int64_t bytes = 0;  // of the head itself
+    std::int64_t bytes = 0;                    // of the head itself
 };
 
 inline namespace SOTTO_UNIT {

@@ -18,7 +18,7 @@ namespace sotto::wire {
 
 /// A block, and the size of its tensor.
 struct sized_block {
-    byte_view in;  // the whole block
+    byte_view in;        // the whole block
     std::int64_t n = 0;  // elements of its tensor
 };
 

@@ -13,7 +13,7 @@ namespace sotto::wire {
 /// A number and how many bytes it took.
 struct varint {
     std::uint64_t value = 0;  // the number
-    std::int64_t bytes = 0;  // read for it
+    std::int64_t bytes = 0;   // read for it
 };
 
 inline namespace SOTTO_UNIT {
