@@ -62,9 +62,9 @@ public:
         }
     }
 
-    /// The largest sums, ascending by place; valid until the next run is added.
+    /// The largest sums of the last division, ascending by place.
     kernels::sparse_values kept() const noexcept { return {kept_places_, kept_values_}; }
-    /// What is left of the others, ascending by place; valid as long.
+    /// What it left of the others, ascending by place.
     kernels::sparse_values left() const noexcept { return {left_places_, left_values_}; }
 
 private:

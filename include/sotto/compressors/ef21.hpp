@@ -123,7 +123,7 @@ public:
     std::span<const float> own_estimate(const tensor& t) const noexcept {
         return own_.committed(t);
     }
-    /// H of a tensor: what the optimizer saw after the last round.
+    /// `h` of a tensor: what the optimizer saw after the last round.
     std::span<const float> estimate(const tensor& t) const noexcept { return all_.committed(t); }
 
 private:

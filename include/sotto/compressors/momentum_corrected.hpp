@@ -134,7 +134,7 @@ public:
         }
     }
 
-    /// U of a tensor after the last round.
+    /// `u` of a tensor after the last round.
     std::span<const float> velocity(const tensor& t) const noexcept {
         return velocity_.committed(t);
     }

@@ -91,7 +91,7 @@ struct delay_compensation_adaptive {
                 for (float& s : squares_[static_cast<std::size_t>(worker)]) s = 0.0f;
         }
 
-        /// S, of all workers or of this one, brought up to the last gradient.
+        /// `s`, of all workers or of this one, brought up to the last gradient.
         std::span<const float> mean_square(int worker = 0) noexcept {
             settle_all(static_cast<std::size_t>(worker));
             return squares_[static_cast<std::size_t>(worker)];

@@ -165,7 +165,7 @@ struct gossip {
     Optimizer optimizer{};    // takes each rank's step
     Topology topology{};      // who mixes with whom
     Control control{};        // how often
-    Compressor compressor{};  // of what is sent; by_copies
+    Compressor compressor{};  // of what is sent, where a method mixes by_copies
     Mixing mixing{};          // how steps and mixing go together
     Rest options{};           // the rest: gossip_options, or surviving
 

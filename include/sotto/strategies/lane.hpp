@@ -213,7 +213,7 @@ public:
         if (!entry_by_entry_) require_finite(sum);
     }
 
-    /// Takes the optimizer's step of this tensor, and leaves zeros in the sum.
+    /// Takes the optimizer's step of this tensor; the sum may be written over.
     template <class Optimizer>
     void apply(Optimizer& optimizer, bool sparsely, std::span<float> parameters,
                std::span<float> sum) {

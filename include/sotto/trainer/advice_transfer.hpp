@@ -20,7 +20,7 @@ struct network_link {
     double latency_seconds = 100e-6;  // of a message, one way
 };
 
-/// Throws invalid_option, with `who` asks, unless the link can be one.
+/// Throws invalid_option, naming `who` asks, unless the link can be one.
 inline void check_link(const char* who, const network_link& link) {
     const auto refuse = [&](const char* what, double value, const char* allowed) {
         throw invalid_option(std::string(who) + ": " + what + " is " + std::to_string(value) +

@@ -157,7 +157,7 @@ public:
     /// One step, as add takes it.
     struct step {
         std::int64_t number = 0;                                  // as the trainer counts
-        double epoch = 0.0;                                       // passes over the data, before it
+        double epoch = 0.0;                                       // passes over the data completed
         double seconds = 0.0;                                     // since its `fit` began
         double loss = 0.0;                                        // of its batch
         run_costs costs{};                                        // what it cost

@@ -53,7 +53,7 @@ public:
     }
     in_process(const in_process&) = delete;
     in_process& operator=(const in_process&) = delete;
-    /// Leaves: the others may go on without it.
+    /// Withdraws: see transport.
     ~in_process() { withdraw(); }
 
     int rank() const noexcept { return rank_; }

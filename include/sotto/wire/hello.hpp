@@ -23,7 +23,7 @@ enum class connection_purpose : std::uint8_t {
 
 /// Where a rank listens: an IPv6 address, or an IPv4 one mapped into it.
 struct listening_place {
-    std::array<std::byte, 16> address{};  // all zeros: it does not listen
+    std::array<std::byte, 16> address{};  // most significant byte first
     std::uint16_t port = 0;               // in the host's order
     friend bool operator==(const listening_place&, const listening_place&) = default;
 };

@@ -15,7 +15,7 @@ namespace sotto::wire {
 
 /// What is said of a model: all of it, or how it has changed since it was last sent.
 ///   whole   its parameters and buffers
-///   change  entries to be added to what was sent before
+///   change  what is to be added to what was sent before
 enum class model_kind : std::uint32_t { whole, change };
 
 /// What is said of a model before its parts.

@@ -180,7 +180,7 @@ inline configuration_summary summary_of(std::string_view configuration) noexcept
             configuration.substr(0, configuration_bytes_max)};
 }
 
-/// Appends the digest and the text, its length before it.
+/// Appends the digest and then the text.
 inline void append_configuration(const configuration_summary& of, bytes& out) {
     const std::size_t at = out.size();
     out.resize(at + 8);

@@ -24,7 +24,7 @@ namespace sotto::wire::inline SOTTO_UNIT {
 ///   wire    6 bits shift (0..40), then per gap: quotient zeros, a one, the remainder
 ///   source  Rice and Plaunt 1971; Golomb 1966
 struct rice_code {
-    static constexpr int shift_max = 40;   // that the wire has room for
+    static constexpr int shift_max = 40;   // at most, on the wire
     static constexpr int header_bits = 6;  // for the shift
 
     int shift = 0;          // raw bits of a gap
