@@ -186,7 +186,10 @@ END {
         }
         out[i] = raw
         if (!in_raw && raw ~ /^ *#/) {
-            while (source[i] ~ /\\$/ && i < NR) out[i + 1] = source[++i]
+            while (source[i] ~ /\\$/ && i < NR) {
+                ++i
+                out[i] = source[i]
+            }
             continue
         }
         if (!in_raw && (raw ~ /^ *namespace .*::inline SOTTO_UNIT/)) {
