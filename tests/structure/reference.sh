@@ -13,9 +13,13 @@ case $version in
         ;;
 esac
 
+# Links of pages are looked for in the folder at hand first.
+folder=$(cd "$(dirname "$0")" && pwd)
 rm -rf "$2"
+mkdir -p "$2"
+cd "$2" || exit 1
 if ! "$3" "$1"; then
     echo "doxygen has complaints; an entity without words is to be given some, see CONTRIBUTING.md"
     exit 1
 fi
-exec "$4" -B "$(dirname "$0")/reference.py" "$2/xml"
+exec "$4" -B "$folder/reference.py" "$2/xml"
