@@ -9,11 +9,13 @@
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/xxhash.hpp"
 
+/// Files that a run goes on from after a crash, and models for others to read.
 namespace sotto::checkpoint {
 
 /// XXH3-128 of some bytes, most significant byte first. It finds accidents, not forgeries.
 using digest = std::array<std::byte, 16>;
 
+/// As 32 digits of base 16, in lower case.
 inline std::string hex(const digest& value) {
     constexpr char digits[] = "0123456789abcdef";
     std::string text;
@@ -39,13 +41,16 @@ inline std::optional<digest> digest_of_hex(std::string_view text) noexcept {
 /// The digest of bytes that come piece by piece: the same as of all of them at once.
 class digester {
 public:
+    /// Of no bytes yet.
     digester() noexcept { XXH3_128bits_reset(&state_); }
 
+    /// Takes the next bytes in.
     digester& update(byte_view piece) noexcept {
         if (!piece.empty()) XXH3_128bits_update(&state_, piece.data(), piece.size());
         return *this;
     }
 
+    /// The digest of all bytes so far; more may follow.
     digest value() const noexcept {
         XXH128_canonical_t canonical;
         XXH128_canonicalFromHash(&canonical, XXH3_128bits_digest(&state_));
@@ -58,6 +63,7 @@ private:
     XXH3_state_t state_;
 };
 
+/// The digest of bytes that are all there.
 inline digest digest_of(byte_view all) noexcept {
     return digester().update(all).value();
 }

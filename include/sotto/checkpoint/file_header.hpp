@@ -14,6 +14,21 @@
 namespace sotto::checkpoint {
 
 /// The element types of the safetensors format.
+///   boolean  a byte, 0 or 1
+///   u8       unsigned, 8 bits
+///   i8       with a sign, 8 bits
+///   f8_e5m2  floating point, 5 bits of exponent and 2 of fraction
+///   f8_e4m3  floating point, 4 bits of exponent and 3 of fraction
+///   i16      with a sign, 16 bits
+///   u16      unsigned, 16 bits
+///   f16      IEEE 754 half precision
+///   bf16     the upper half of an f32
+///   i32      with a sign, 32 bits
+///   u32      unsigned, 32 bits
+///   f32      a float
+///   i64      with a sign, 64 bits
+///   u64      unsigned, 64 bits
+///   f64      a double
 enum class dtype : std::uint8_t {
     boolean,
     u8,
@@ -54,12 +69,15 @@ inline constexpr std::array<dtype_facts, 15> dtypes{{{"BOOL", 1},
                                                      {"F64", 8}}};
 }  // namespace detail
 
+/// As the format spells it: "F32", "BF16", ...
 inline std::string_view name_of(dtype type) noexcept {
     return detail::dtypes[static_cast<std::size_t>(type)].name;
 }
+/// Bytes of one element.
 inline std::int64_t bytes_of_element(dtype type) noexcept {
     return detail::dtypes[static_cast<std::size_t>(type)].bytes;
 }
+/// The type that the format spells so; nothing for other texts.
 inline std::optional<dtype> dtype_named(std::string_view name) noexcept {
     for (std::size_t i = 0; i < detail::dtypes.size(); ++i)
         if (detail::dtypes[i].name == name) return static_cast<dtype>(i);
@@ -68,13 +86,14 @@ inline std::optional<dtype> dtype_named(std::string_view name) noexcept {
 
 /// A tensor of a file: its elements are bytes begin..end-1 of the data, row-major, little endian.
 struct tensor_entry {
-    std::string name;
-    dtype type = dtype::f32;
-    std::vector<std::int64_t> shape;
-    std::int64_t begin = 0;
-    std::int64_t end = 0;
-    std::int64_t at = 0;  // byte of the file where its name stands
+    std::string name;                 // unique in its file
+    dtype type = dtype::f32;          // of its elements
+    std::vector<std::int64_t> shape;  // extents, the slowest first
+    std::int64_t begin = 0;           // its first byte in the data
+    std::int64_t end = 0;             // one past its last byte in the data
+    std::int64_t at = 0;              // byte of the file where its name stands
 
+    /// Bytes of its elements.
     std::int64_t size_bytes() const noexcept { return end - begin; }
 };
 
@@ -86,18 +105,23 @@ struct tensor_entry {
 ///           of 8 bytes
 ///   source  the safetensors format, github.com/huggingface/safetensors, README
 struct file_header {
+    /// of the number that says how long the header is
     static constexpr std::int64_t length_bytes = 8;
+    /// of a header's JSON at most
     static constexpr std::int64_t json_bytes_max = std::int64_t{1} << 24;
-    static constexpr std::int64_t rank_max = 16;
-    static constexpr std::int64_t metadata_max = 4096;
+    static constexpr std::int64_t rank_max = 16;        // extents of a tensor at most
+    static constexpr std::int64_t metadata_max = 4096;  // entries of "__metadata__" at most
 
-    std::vector<tensor_entry> tensors;  // in the order of their data
-    std::vector<std::pair<std::string, std::string>> metadata;
-    std::int64_t data_begin = 0;  // bytes of the file before its data
+    std::vector<tensor_entry> tensors;                          // in the order of their data
+    std::vector<std::pair<std::string, std::string>> metadata;  // in the order of the file
+    std::int64_t data_begin = 0;                                // bytes of the file before its data
 
+    /// Bytes of the data.
     std::int64_t data_bytes() const noexcept { return tensors.empty() ? 0 : tensors.back().end; }
+    /// Bytes of the whole file that this header belongs to.
     std::int64_t file_bytes() const noexcept { return data_begin + data_bytes(); }
 
+    /// The text under this name; null if there is none.
     const std::string* metadata_named(std::string_view name) const noexcept {
         for (const auto& [key, value] : metadata)
             if (key == name) return &value;
@@ -109,6 +133,7 @@ struct file_header {
 ///   cost    the names are sorted once; a look-up is a binary search
 class entry_index {
 public:
+    /// Keeps a reference to the header.
     explicit entry_index(const file_header& header)
         : header_(&header), order_(header.tensors.size()) {
         std::iota(order_.begin(), order_.end(), std::size_t{0});

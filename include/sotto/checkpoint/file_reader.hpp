@@ -31,11 +31,13 @@ namespace sotto::checkpoint {
 /// expected and what was found.
 class damaged : public error {
 public:
+    /// The file, the section that is damaged, and how.
     damaged(const std::filesystem::path& file, std::string section, const std::string& what)
         : error(errc::malformed, std::string("'") + file.string() + "' is damaged: section '" +
                                      section + "': " + what),
           section_(std::move(section)) {}
 
+    /// Which section it is.
     const std::string& section() const noexcept { return section_; }
 
 private:
@@ -51,6 +53,7 @@ private:
 template <file_system Files>
 class file_reader {
 public:
+    /// Opens the file, reads all of it and compares digests.
     file_reader(Files& files, std::filesystem::path path) : files_(files), path_(std::move(path)) {
         std::error_code why;
         file_ = files_.open(path_, why);
@@ -67,13 +70,17 @@ public:
 
     file_reader(const file_reader&) = delete;
     file_reader& operator=(const file_reader&) = delete;
+    /// Closes the file.
     ~file_reader() {
         std::error_code ignored;
         files_.close(file_, ignored);
     }
 
+    /// What the file says of itself.
     const file_header& header() const noexcept { return header_; }
+    /// Which file it is.
     const std::filesystem::path& path() const noexcept { return path_; }
+    /// Bytes of the whole file, which was read once.
     std::int64_t bytes_read() const noexcept { return header_.file_bytes(); }
 
     /// The number of a tensor by its name.

@@ -34,6 +34,8 @@ namespace sotto::checkpoint {
 template <file_system Files>
 class file_writer {
 public:
+    /// Locks the folder, which is made if it is not there, and begins the file of this step. `keep`
+    /// of the newest checkpoints stay in the end; those of the steps in `damaged` do not.
     file_writer(Files& files, std::filesystem::path folder, std::int64_t step, std::int64_t keep,
                 std::vector<std::int64_t> damaged = {})
         : files_(files),
@@ -67,6 +69,7 @@ public:
 
     file_writer(const file_writer&) = delete;
     file_writer& operator=(const file_writer&) = delete;
+    /// Where `finish` was not called or failed, what was begun is removed.
     ~file_writer() { give_up(); }
 
     /// The first piece.
@@ -75,6 +78,7 @@ public:
         write(header);
     }
 
+    /// The next piece.
     void write(byte_view piece) {
         digest_.update(piece);
         put(piece);
@@ -104,9 +108,13 @@ public:
         return ok();
     }
 
+    /// Whether nothing has failed so far.
     bool ok() const noexcept { return problem_.empty(); }
+    /// What failed first, in a sentence; empty if nothing did.
     const std::string& problem() const noexcept { return problem_; }
+    /// What the file is called once it is whole.
     const std::filesystem::path& path() const noexcept { return path_; }
+    /// Bytes that were written so far.
     std::int64_t bytes_written() const noexcept { return bytes_; }
 
 private:

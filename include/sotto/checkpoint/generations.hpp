@@ -19,8 +19,11 @@ namespace sotto::checkpoint {
 // file is ever written over or renamed once it is complete: a newer one appears beside it, and the
 // oldest goes only after that.
 
+/// What every checkpoint's name begins with.
 inline constexpr std::string_view file_prefix = "checkpoint-";
+/// What every checkpoint's name ends with.
 inline constexpr std::string_view file_suffix = ".safetensors";
+/// What the name of a file that is not whole yet ends with, behind that.
 inline constexpr std::string_view unfinished_suffix = ".unfinished";
 
 /// "checkpoint-000000001200.safetensors": names sort as steps do.
@@ -34,8 +37,8 @@ inline std::string file_name(std::int64_t step) {
 
 /// A checkpoint that was not used, and why.
 struct refused_file {
-    std::int64_t step = 0;
-    std::string why;
+    std::int64_t step = 0;  // of its name
+    std::string why;        // what is wrong with it, in a sentence
 };
 
 /// The step of a checkpoint's name; nothing for other names.

@@ -18,8 +18,10 @@ namespace sotto::checkpoint {
 // be in FOLDER/group-0: neither counts, removes or locks what is the other's. FOLDER/group-0/writer
 // is empty: whoever publishes all along has it locked.
 
+/// What the name of a group's folder begins with.
 inline constexpr std::string_view group_prefix = "group-";
 
+/// Where everything of one group lies.
 inline std::filesystem::path group_folder(const std::filesystem::path& folder, int group) {
     return folder / std::string(group_prefix).append(std::to_string(group));
 }

@@ -78,6 +78,7 @@ inline void append_utf8(std::string& text, std::uint32_t code) {
 ///           with a sign, fraction, exponent or leading zero, or above 2^63 - 1
 class json_cursor {
 public:
+    /// Reads the text, which must outlive it; `base` is the byte of the file at which it begins.
     json_cursor(std::string_view text, std::int64_t base) : text_(text), base_(base) {}
 
     /// Skips white space; whether `c` is next, which is then taken.
@@ -88,6 +89,7 @@ public:
         return true;
     }
 
+    /// Whether nothing but white space is left, which is skipped.
     bool at_end() noexcept {
         skip();
         return at_ == text_.size();
@@ -99,11 +101,13 @@ public:
         return base_ + static_cast<std::int64_t>(at_);
     }
 
+    /// The fault that something else stands here than was `expected`.
     fault unexpected(const char* expected) const noexcept {
         return {base_ + static_cast<std::int64_t>(at_), expected,
                 at_ < text_.size() ? static_cast<unsigned char>(text_[at_]) : fault::end};
     }
 
+    /// A string without its quotes and escapes, as UTF-8.
     result<std::string> string(const char* expected) {
         if (!take('"')) return unexpected(expected);
         std::string value;
@@ -129,6 +133,7 @@ public:
         return value;
     }
 
+    /// A count: digits alone.
     result<std::int64_t> count(const char* expected) {
         skip();
         if (!digit()) return unexpected(expected);

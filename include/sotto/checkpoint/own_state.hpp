@@ -34,7 +34,7 @@ namespace sotto::checkpoint {
 template <file_system Files = posix_files>
 class own_state {
 public:
-    static constexpr const char* format = "sotto.state";
+    static constexpr const char* format = "sotto.state";  // what the metadata call such files
 
     /// `what`: whose state it is, for errors. `keep`: how many files.
     own_state(std::filesystem::path folder, std::string what, std::string configuration,
@@ -84,6 +84,7 @@ public:
         return done;
     }
 
+    /// What the last attempt to write failed by; empty if it did not.
     const std::string& problem() const noexcept { return problem_; }
 
 private:

@@ -35,7 +35,7 @@ namespace sotto::checkpoint {
 /// What a model consists of, so that one may stand for another: names and shapes of its parameters
 /// and of what it keeps besides, and whatever else its maker says of it.
 struct architecture {
-    layout parameters, buffers;
+    layout parameters, buffers;  // names, shapes and places
     std::string description{};  // of what names and shapes do not say: activations, classes
 
     /// Two that differ in anything have different ones.
@@ -55,8 +55,8 @@ struct architecture {
 
 /// How another group's model did, lately, on the data of the group that publishes.
 struct judgement {
-    int group = 0;
-    double label_loss = 0.0;
+    int group = 0;            // whose model it was
+    double label_loss = 0.0;  // its mean loss on the labels
 
     friend bool operator==(const judgement&, const judgement&) = default;
 };
@@ -66,7 +66,7 @@ struct published_facts {
     std::int64_t step = 0;    // of those who trained it
     double label_loss = 0.0;  // lately, on what it trains on; not finite where that is not known
     std::string group{};      // who they are
-    digest architecture{};
+    digest architecture{};    // of what can stand for it: `identity` of its `architecture`
     std::vector<judgement> judged{};  // of those whose models it has seen
     std::string deal{};  // how data were dealt to groups, as data::deal_of says; not known: empty
 };
@@ -124,8 +124,8 @@ std::string publish_model(Files& files, const std::filesystem::path& folder,
 
 /// What a reader found in a folder of published models.
 struct published_model {
-    published_facts facts;
-    std::vector<float> parameters, buffers;
+    published_facts facts;                   // what is known without the weights
+    std::vector<float> parameters, buffers;  // as `architecture` names them
 };
 
 namespace detail {

@@ -16,11 +16,14 @@ namespace sotto::checkpoint {
 //   digest                  XXH3-128 of all bytes before it, then of the header alone; the last one
 // A section is what comes before NAME. Its tensors lie together, and its digest is in the metadata.
 
+/// What the name of a section's digest ends with.
 inline constexpr std::string_view digest_name = "digest";
 
+/// The section of one rank's buffers.
 inline std::string buffers_section(int rank) {
     return "buffers/rank" + std::to_string(rank);
 }
+/// The section of what one rank holds by itself.
 inline std::string own_section(int rank) {
     return "state/rank" + std::to_string(rank);
 }

@@ -7,6 +7,7 @@
 #include "sotto/collectives/ring.hpp"
 #include "sotto/transports/transport.hpp"
 
+/// What all ranks do together: sums, gatherings, broadcasts and barriers over any transport.
 namespace sotto::collectives {
 
 namespace detail {
@@ -25,12 +26,14 @@ struct all_gather_plan : ring_plan {
 template <transport Transport, class Value = float>
 class all_gather_parts : public planned<Transport, detail::all_gather_plan, Value> {
 public:
+    /// For at most so many values.
     all_gather_parts(Transport& through, std::int64_t size_max)
         : planned<Transport, detail::all_gather_plan, Value>(
               through, detail::all_gather_plan(through.rank(), through.size()), size_max),
           rank_(through.rank()),
           world_(through.size()) {}
 
+    /// The values that this rank has before.
     range owned(std::int64_t n) const noexcept { return part_of(n, world_, rank_); }
 
 private:

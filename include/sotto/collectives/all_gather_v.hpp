@@ -19,6 +19,9 @@ namespace sotto::collectives {
 /// How gathered bytes travel: straight from everyone to everyone, or from neighbour to neighbour
 /// around a ring. Automatic: by the transport's own collective, where it has one; else by whichever
 /// suits their size.
+///   automatic  by the transport's own collective, where it has one; else as goes_around_ring says
+///   direct     from everyone to everyone
+///   ring       from neighbour to neighbour
 enum class route : std::uint8_t { automatic, direct, ring };
 
 /// Which of the two blocks of at most so many bytes take.
@@ -78,6 +81,7 @@ public:
         through.reserve(std::int64_t{streams} * (1 + sends));
     }
 
+    /// What a block may have at most.
     std::int64_t bytes_max() const noexcept { return bytes_max_; }
 
     /// `own` stays the caller's, unchanged, until the operation is complete.
@@ -117,6 +121,7 @@ public:
             if (native_) return native_->complete();
         return block_at(rank).is_here;
     }
+    /// The block of a rank whose block is there; valid until the next start.
     byte_view block_of(int rank) const noexcept {
         if constexpr (native_transport<Transport>)
             if (native_) return native_->block_of(rank);
@@ -232,7 +237,7 @@ private:
 /// Gathers by all_gather_v: for messages that cannot be summed as they are.
 struct all_gather {
     static constexpr bool sums = false;
-    route way = route::automatic;
+    route way = route::automatic;  // how they travel
 
     void describe(auto&& field) const { field("way", way); }
 

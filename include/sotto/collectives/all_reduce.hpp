@@ -15,6 +15,11 @@
 namespace sotto::collectives {
 
 /// How floats are added up over all ranks. The order of the sums depends on it.
+///   automatic           as choose_all_reduce says of each number of values
+///   ring                see ring_plan
+///   tree                see tree_plan
+///   halving_doubling    see halving_doubling_plan
+///   recursive_doubling  see recursive_doubling_plan
 enum class algorithm : std::uint8_t { automatic, ring, tree, halving_doubling, recursive_doubling };
 
 /// Which algorithm a sum takes: a table, not a measurement, so that a run repeats bit for bit on
@@ -49,6 +54,7 @@ class all_reduce_plan {
 public:
     static constexpr bool adds = true;
 
+    /// What this rank of so many does, of values in this format.
     constexpr all_reduce_plan(int rank, int world, algorithm which,
                               wire::value_format format) noexcept
         : world_(world),
@@ -107,6 +113,7 @@ private:
 template <transport Transport>
 class all_reduce : public planned<Transport, all_reduce_plan> {
 public:
+    /// For at most so many values, the same on all ranks; so are algorithm and format.
     explicit all_reduce(Transport& through, std::int64_t size_max,
                         algorithm which = algorithm::automatic,
                         wire::value_format format = wire::value_format::fp32)

@@ -15,6 +15,7 @@ namespace sotto::collectives {
 template <transport Transport>
 class barrier {
 public:
+    /// Borrows the transport.
     explicit barrier(Transport& through)
         : through_(&through), distance_(through.size()), transfers_(through, 2) {
         if constexpr (native_transport<Transport>) native_ = {through, through.native_barrier()};

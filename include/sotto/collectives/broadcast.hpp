@@ -32,6 +32,7 @@ class broadcast {
     using by_messages = planned<Transport, detail::broadcast_plan, Value>;
 
 public:
+    /// For at most so many values of this root.
     broadcast(Transport& through, std::int64_t size_max, int root = 0) : size_max_(size_max) {
         const detail::broadcast_plan plan(through.rank(), through.size(),
                                           checked(root, through.size()));
@@ -44,6 +45,7 @@ public:
         messages_.emplace(through, plan, size_max);
     }
 
+    /// Values that one broadcast may have.
     std::int64_t size_max() const noexcept { return size_max_; }
 
     void start(std::span<Value> values, tag label) {

@@ -9,6 +9,8 @@ namespace sotto::collectives {
 
 /// How entries of all ranks are exchanged while they are sparse: everybody's to everybody, or to
 /// the owners of stripes, whose largest sums go to everybody.
+///   gather          everybody's to everybody
+///   reduce_scatter  to the owners of stripes, see sparse_all_reduce
 enum class sparse_way : std::uint8_t { gather, reduce_scatter };
 
 namespace detail {

@@ -15,18 +15,25 @@ namespace sotto::collectives {
 template <transport Transport>
 class flight {
 public:
+    /// For so many transfers at once.
     flight(Transport& through, std::size_t capacity) : through_(&through), requests_(capacity) {}
+    /// Takes what is under way along.
     flight(flight&& other) noexcept { swap(other); }
+    /// Exchanges what is under way.
     flight& operator=(flight&& other) noexcept {
         swap(other);
         return *this;
     }
+    /// Withdraws the rank if any transfer is under way.
     ~flight() {
         if (count_ > 0) through_->withdraw();
     }
 
+    /// Whether nothing is under way.
     bool empty() const noexcept { return count_ == 0; }
+    /// Whether nothing more can be.
     bool full() const noexcept { return count_ == requests_.size(); }
+    /// Transfers under way.
     std::size_t size() const noexcept { return count_; }
 
     /// Requires !full().

@@ -12,13 +12,17 @@ namespace sotto::collectives {
 /// P ranks do what the plan says.
 class folded_ranks {
 public:
+    /// For this rank of so many.
     constexpr folded_ranks(int rank, int world) noexcept
         : rank_(rank),
           core_(static_cast<int>(std::bit_floor(static_cast<unsigned>(world)))),
           folds_(rank < core_ && rank + core_ < world) {}
 
+    /// This rank.
     constexpr int rank() const noexcept { return rank_; }
+    /// P.
     constexpr int core() const noexcept { return core_; }
+    /// Log2 P.
     constexpr int levels() const noexcept {
         return std::countr_zero(static_cast<unsigned>(core_));  // log2 P
     }

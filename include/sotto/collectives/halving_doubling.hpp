@@ -20,6 +20,7 @@ class halving_doubling_plan {
 public:
     static constexpr bool adds = true;
 
+    /// What this rank of so many does.
     constexpr halving_doubling_plan(int rank, int world) noexcept : ranks_(rank, world) {}
 
     constexpr void begin(std::int64_t n) noexcept { all_ = {0, n}; }
@@ -66,6 +67,7 @@ private:
     range all_;
 };
 
+/// Carries it out, see planned.
 template <transport Transport>
 using halving_doubling_all_reduce = planned<Transport, halving_doubling_plan>;
 

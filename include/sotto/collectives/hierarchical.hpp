@@ -38,7 +38,9 @@ struct hierarchical {
         const std::int64_t first = rank - rank % ranks_per_host;
         return {first, first + std::min<std::int64_t>(ranks_per_host, world - first)};
     }
+    /// The host of a rank, from 0 on.
     std::int64_t host_number(int rank) const noexcept { return rank / ranks_per_host; }
+    /// Hosts of a world of so many ranks.
     std::int64_t hosts(int world) const noexcept {
         return world / ranks_per_host + (world % ranks_per_host != 0);
     }
@@ -49,6 +51,7 @@ struct hierarchical {
 template <transport Transport>
 class hosts {
 public:
+    /// Makes both groups; collective over the world.
     hosts(Transport& world, const hierarchical& options)
         : inside_(world, members_inside(world, options), inside_label) {
         if (inside_.rank() == 0)
@@ -57,7 +60,9 @@ public:
     hosts(const hosts&) = delete;  // operations refer to the groups
     hosts& operator=(const hosts&) = delete;
 
+    /// The ranks of this host.
     group<Transport>& inside() noexcept { return inside_; }
+    /// Whether this rank is its host's first.
     bool leads() const noexcept { return leaders_.has_value(); }
     /// Requires leads().
     group<Transport>& leaders() noexcept { return *leaders_; }

@@ -49,19 +49,25 @@ template <class Transport, class Native>
 class native_loan {
 public:
     native_loan() = default;
+    /// Borrows the transport, to which the collective is given back.
     native_loan(Transport& through, Native* lent) : through_(&through), lent_(lent) {}
+    /// Takes the loan over.
     native_loan(native_loan&& other) noexcept { swap(other); }
+    /// Exchanges the loans.
     native_loan& operator=(native_loan&& other) noexcept {
         swap(other);
         return *this;
     }
+    /// Gives the collective back.
     ~native_loan() {
         if (!lent_) return;
         if (!lent_->complete()) through_->withdraw();
         through_->release(lent_);
     }
 
+    /// Whether there is one.
     explicit operator bool() const noexcept { return lent_ != nullptr; }
+    /// The collective, which must be there.
     Native* operator->() const noexcept { return lent_; }
 
 private:
@@ -76,24 +82,33 @@ private:
 
 /// What stands in its place where a transport has none.
 struct no_native {
+    /// There never is one.
     explicit operator bool() const noexcept { return false; }
 };
 
 /// What operations over a transport keep of its collectives.
 template <class Transport>
 struct natives_of {
+    /// Nothing.
     using barrier = no_native;
+    /// Nothing.
     using broadcast = no_native;
+    /// Nothing.
     using all_gather = no_native;
 };
 
+/// Of a transport that has some.
 template <native_transport Transport>
 struct natives_of<Transport> {
+    /// What is lent of one kind.
     template <class Pointer>
     using loan = native_loan<Transport, std::remove_pointer_t<Pointer>>;
 
+    /// Of native_barrier.
     using barrier = loan<decltype(std::declval<Transport&>().native_barrier())>;
+    /// Of native_broadcast.
     using broadcast = loan<decltype(std::declval<Transport&>().native_broadcast(0, 0))>;
+    /// Of native_all_gather.
     using all_gather = loan<decltype(std::declval<Transport&>().native_all_gather(0))>;
 };
 

@@ -139,6 +139,7 @@ public:
         return std::ranges::any_of(sources_, [](const link& from) { return !from.is_lost; });
     }
 
+    /// Whether all values are mixed; also before the first start.
     bool complete() const noexcept { return mixed_ == segments_; }
 
     bool advance() {

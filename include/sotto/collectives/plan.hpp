@@ -8,11 +8,14 @@ namespace sotto::collectives {
 
 /// The values begin..end-1 of an operation.
 struct range {
-    std::int64_t begin = 0;
-    std::int64_t end = 0;
+    std::int64_t begin = 0;  // the first
+    std::int64_t end = 0;    // one past the last
 
+    /// How many values these are.
     constexpr std::int64_t size() const noexcept { return end - begin; }
+    /// Whether these are none.
     constexpr bool empty() const noexcept { return begin == end; }
+    /// Whether some value is in both.
     constexpr bool overlaps(range other) const noexcept {
         return std::max(begin, other.begin) < std::min(end, other.end);
     }
@@ -28,18 +31,22 @@ constexpr range part_of(std::int64_t n, std::int64_t parts, std::int64_t index) 
 
 /// What is done with values that arrive. After `add_last` the sum is complete here, and is rounded
 /// to what the wire can carry: so its owner goes on with the same bits as those it sends it to.
+///   replace   they take the place of what was there
+///   add       they are added to what was there
+///   add_last  as add, and the sum is complete
 enum class arrival : std::uint8_t { replace, add, add_last };
 
+/// In place of a rank where nothing goes or comes.
 inline constexpr int nobody = -1;
 
 /// One step of a rank: values that go out and values that come in. They do not overlap, unless what
 /// comes in is added: then they go out as they were before.
 struct step {
-    int to = nobody;
-    range out;
-    int from = nobody;
-    range in;
-    arrival how = arrival::replace;
+    int to = nobody;                 // a rank, or nobody
+    range out;                       // values that go out
+    int from = nobody;               // a rank, or nobody
+    range in;                        // values that come in
+    arrival how = arrival::replace;  // what is done with these
 };
 
 /// Who sends what to whom: a pure function of the rank, the number of ranks and the number of

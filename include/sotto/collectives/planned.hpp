@@ -46,7 +46,7 @@ class planned {
 
 public:
     // 256 KiB of floats: several fit into a second-level cache, one fills the buffers of a socket.
-    static constexpr std::int64_t default_segment = 65536;
+    static constexpr std::int64_t default_segment = 65536;  // values of a segment
 
     /// size_max, format and segment are the same on all ranks. Only floats have other formats.
     planned(Transport& through, Plan what, std::int64_t size_max,
@@ -74,6 +74,7 @@ public:
         }
     }
 
+    /// Values that one operation may have.
     std::int64_t size_max() const noexcept { return size_max_; }
 
     void start(std::span<Value> values, tag label) {

@@ -20,6 +20,7 @@ class recursive_doubling_plan {
 public:
     static constexpr bool adds = true;
 
+    /// What this rank of so many does.
     constexpr recursive_doubling_plan(int rank, int world) noexcept : ranks_(rank, world) {}
 
     constexpr void begin(std::int64_t n) noexcept { all_ = {0, n}; }

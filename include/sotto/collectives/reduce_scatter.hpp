@@ -18,6 +18,7 @@ namespace sotto::collectives {
 template <transport Transport>
 class reduce_scatter : public planned<Transport, ring_plan> {
 public:
+    /// For at most so many values, the same on all ranks; so is the format.
     reduce_scatter(Transport& through, std::int64_t size_max,
                    wire::value_format format = wire::value_format::fp32)
         : planned<Transport, ring_plan>(
@@ -26,6 +27,7 @@ public:
           rank_(through.rank()),
           world_(through.size()) {}
 
+    /// The values whose sum this rank has afterwards.
     range owned(std::int64_t n) const noexcept { return part_of(n, world_, rank_); }
 
 private:

@@ -22,6 +22,7 @@ namespace sotto::collectives {
 ///   cost    adding O(entries); taking out one read of all `size` sums. 16 bytes a place, touched
 ///           where there are sums, and 16 bytes an entry
 class reselection {
+    /// For so many places, entries and kept sums a round.
 public:
     reselection(std::int64_t size, std::int64_t entries_max, std::int64_t most_max)
         : sums_(static_cast<std::size_t>(size)) {
@@ -61,7 +62,9 @@ public:
         }
     }
 
+    /// The largest sums of the last division, ascending by place.
     kernels::sparse_values kept() const noexcept { return {kept_places_, kept_values_}; }
+    /// What it left of the others, ascending by place.
     kernels::sparse_values left() const noexcept { return {left_places_, left_values_}; }
 
 private:

@@ -19,8 +19,12 @@ namespace sotto::collectives {
 class ring_plan {
 public:
     static constexpr bool adds = true;
+    ///   both            sums, and then everybody has them
+    ///   reduce_scatter  only the sums
+    ///   all_gather      only the way of the sums to everybody
     enum class phases : std::uint8_t { both, reduce_scatter, all_gather };
 
+    /// What this rank of so many does.
     constexpr ring_plan(int rank, int world, phases which = phases::both) noexcept
         : rank_(rank), world_(world), which_(which) {}
 
@@ -48,6 +52,7 @@ private:
     std::int64_t n_ = 0;
 };
 
+/// Carries it out, see planned.
 template <transport Transport>
 using ring_all_reduce = planned<Transport, ring_plan>;
 

@@ -56,6 +56,8 @@ namespace sotto::collectives {
 template <transport Transport>
 class sparse_all_reduce {
 public:
+    /// For n elements, so many entries of one rank and so many sums kept of all; the same on all
+    /// ranks.
     sparse_all_reduce(Transport& through, std::int64_t n, std::int64_t entries_max,
                       std::int64_t kept_max, wire::value_format format = wire::value_format::fp32)
         : through_(&through),

@@ -24,6 +24,7 @@ namespace sotto::collectives {
 ///   shape   n <= 2^32. w = 64 (256 bytes), less if there would be fewer than 64 groups
 class stripes {
 public:
+    /// Of n elements among so many ranks.
     constexpr stripes(std::int64_t n, int ranks) noexcept
         : n_(static_cast<std::uint64_t>(n)), ranks_(static_cast<std::uint32_t>(ranks)) {
         const std::uint64_t widest = n_ / (groups_min * ranks_);

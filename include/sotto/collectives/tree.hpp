@@ -19,8 +19,12 @@ namespace sotto::collectives {
 class tree_plan {
 public:
     static constexpr bool adds = true;
+    ///   both  up, then down
+    ///   up    sums to the root
+    ///   down  the root's values to all
     enum class ways : std::uint8_t { both, up, down };
 
+    /// What this rank of so many does.
     constexpr tree_plan(int rank, int world, ways which = ways::both, int root = 0) noexcept
         : place_((rank - root + world) % world), root_(root), world_(world), which_(which) {
         const unsigned lowest =
@@ -59,6 +63,7 @@ private:
     range all_;
 };
 
+/// Carries it out, see planned.
 template <transport Transport>
 using tree_all_reduce = planned<Transport, tree_plan>;
 

@@ -38,7 +38,7 @@ namespace sotto {
 ///           malformed
 ///   source  Sarfi et al. 2025, SparseLoCo, arXiv:2508.15706
 struct chunked_top_k {
-    std::int64_t chunk = 4096;
+    std::int64_t chunk = 4096;   // c: elements in a row that are chosen from together
     std::int64_t kept = 64;      // entries of each chunk
     bool dense_vectors = false;  // there are few: but each takes more than 200 of a matrix
 

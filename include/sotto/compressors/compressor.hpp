@@ -24,6 +24,7 @@ namespace sotto {
 template <class C>
 using state_of = decltype(std::declval<const C&>().bind(std::declval<const layout&>()));
 
+/// Options that become a state for a layout.
 template <class C>
 concept binds_to_layout = requires(const C& options, const layout& tensors) {
     options.bind(tensors);
@@ -136,14 +137,15 @@ concept summable = packs<C> && requires {
 
 /// Names a message in errors: `decode(...).value(message_of{t})`.
 struct message_of {
-    const tensor& of;
+    const tensor& of;  // the tensor that the message is for
+    /// The name, for errors.
     std::string operator()() const { return "the message for tensor '" + of.name + "'"; }
 };
 
 /// Index-value runs of one tensor, ascending by index.
 struct sparse_view {
-    std::span<const std::uint32_t> indices;
-    std::span<const float> values;
+    std::span<const std::uint32_t> indices;  // below the tensor's size
+    std::span<const float> values;           // as many, in the same order
 };
 
 /// Messages of tensors that are not summed are index-value runs, which are applied straight to the
@@ -221,6 +223,7 @@ bool gathers(const State& state, const tensor& t) {
         return true;
 }
 
+/// The state has entries_planned.
 template <class State>
 concept plans_entries = requires(const State& state, const tensor& t) {
     { state.entries_planned(t) } -> std::convertible_to<std::int64_t>;
@@ -335,6 +338,7 @@ std::optional<byte_view> floats_in(State& state, const tensor& t, byte_view mess
         return std::nullopt;
 }
 
+/// The state has after_sum.
 template <class State>
 concept has_after_sum = requires(State& state, const tensor& t, std::span<float> sum) {
     state.after_sum(t, sum);
@@ -399,6 +403,7 @@ void measured(State& state, const tensor& t, double sum_of_squares) {
         state.measured(t, sum_of_squares);
 }
 
+/// The state has weighs and encode_weighted of its own.
 template <class State>
 concept encodes_weighted = requires(State& state, const State& fixed, const tensor& t,
                                     std::span<const float> gradient, float weight, bytes& out) {

@@ -29,6 +29,7 @@ inline void check_epochs(const char* policy, double epochs) {
 
 /// The selector's density from the first step on.
 struct constant_density {
+    /// The target.
     double density(double, double target) const noexcept { return target; }
     void describe(auto&&) const {}
 };
@@ -38,14 +39,16 @@ struct constant_density {
 ///   source  Lin et al. 2018, arXiv:1712.01887, section 3.3: 4 epochs in all for CIFAR-10 and
 ///           ImageNet, 1 for PTB
 struct warm_up {
-    double epochs = 4.0;
+    double epochs = 4.0;  // of the warm-up; passes over the data
 
+    /// The share of entries to send then.
     double density(double epoch, double target) const noexcept {
         constexpr std::array stages{1.0 / 4, 1.0 / 16, 1.0 / 64, 1.0 / 256};
         if (!(epoch < epochs)) return target;
         const auto stage = static_cast<std::size_t>(epoch / epochs * stages.size());
         return std::max(stages[std::min(stage, stages.size() - 1)], target);
     }
+    /// Throws invalid_option: epochs below 0 or not finite.
     void check() const { detail::check_epochs("warm_up", epochs); }
     void describe(auto&& field) const { field("epochs", epochs); }
 };
@@ -53,12 +56,14 @@ struct warm_up {
 /// A geometric descent in whole epochs: in epoch e of E the density is target^((e + 1) / (E + 1)).
 ///   source  the default of the paper's published code
 struct exponential_warm_up {
-    double epochs = 5.0;
+    double epochs = 5.0;  // E; passes over the data
 
+    /// The share of entries to send then.
     double density(double epoch, double target) const noexcept {
         if (!(epoch < epochs)) return target;
         return std::max(std::pow(target, (std::floor(epoch) + 1.0) / (epochs + 1.0)), target);
     }
+    /// Throws invalid_option: epochs below 0 or not finite.
     void check() const { detail::check_epochs("exponential_warm_up", epochs); }
     void describe(auto&& field) const { field("epochs", epochs); }
 };

@@ -13,21 +13,24 @@ namespace sotto {
 /// `sparsified{sampled_top_k{}, momentum_corrected{.mask = false}, exponential_warm_up{}}`.
 ///   source  Lin et al. 2018, Deep Gradient Compression, arXiv:1712.01887
 struct dgc {
-    double density = 0.001;
-    double momentum = 0.9;
-    bool nesterov = false;
-    bool mask = true;
+    double density = 0.001;  // share of entries that are sent, in (0, 1]
+    double momentum = 0.9;   // m, in [0, 1)
+    bool nesterov = false;   // whether velocities look ahead
+    bool mask = true;        // whether velocities of what was sent become 0
     double mask_from_sparsity =
         0.0;  // masking at low sparsity takes momentum away: see momentum_corrected
-    double warm_up_epochs = 4.0;
-    double clip_norm = 0.0;  // 0: no clipping
-    clip_scope clip = clip_scope::per_tensor;
+    double warm_up_epochs = 4.0;               // passes over the data; 0: none
+    double clip_norm = 0.0;                    // 0: no clipping
+    clip_scope clip = clip_scope::per_tensor;  // whose norm is clipped
+    /// In messages; what rounding takes away stays in memory.
     wire::value_format values = wire::value_format::fp32;
-    bool dense_vectors = true;
+    bool dense_vectors = true;  // biases and normalisation whole
 
     static constexpr bool holds_momentum = true;
+    /// What these options stand for.
     using composition = sparsified<top_k, momentum_corrected, warm_up>;
 
+    /// The same, to be changed further.
     composition as_sparsified() const {
         return {top_k{density}, momentum_corrected{momentum, nesterov, mask, mask_from_sparsity},
                 warm_up{warm_up_epochs}, local_clipping{clip_norm, clip},

@@ -39,8 +39,8 @@ struct ef21 {
                   "would not follow the gradient by differences that an unbiased one, such as "
                   "qsgd or terngrad, magnifies, or that another memory holds back");
 
-    Inner inner{};
-    double momentum = 0.0;
+    Inner inner{};          // whose messages are of differences
+    double momentum = 0.0;  // m, in [0, 1)
 
     static constexpr bool remembers = true;
     class state;
@@ -123,6 +123,7 @@ public:
     std::span<const float> own_estimate(const tensor& t) const noexcept {
         return own_.committed(t);
     }
+    /// `h` of a tensor: what the optimizer saw after the last round.
     std::span<const float> estimate(const tensor& t) const noexcept { return all_.committed(t); }
 
 private:

@@ -38,7 +38,7 @@ struct error_feedback {
                   "bound, unless it is scaled_down{...}, and two memories would hold the same "
                   "gradient twice");
 
-    Inner inner{};
+    Inner inner{};       // the compressor that leaves something out
     double decay = 1.0;  // of what waits, a round
 
     static constexpr bool remembers = true;

@@ -17,6 +17,7 @@ enum class clip_scope : std::uint8_t {
     per_model,   // the whole gradient's, as in the paper: nothing leaves before the last tensor
 };
 
+/// As it is written in options: "per_tensor" or "per_model".
 constexpr std::string_view name_of(clip_scope scope) noexcept {
     return scope == clip_scope::per_tensor ? "per_tensor" : "per_model";
 }
@@ -29,13 +30,14 @@ constexpr std::string_view name_of(clip_scope scope) noexcept {
 ///   source  Lin et al. 2018, arXiv:1712.01887, section 3.2
 struct local_clipping {
     double norm = 0.0;  // the limit for the whole gradient of all workers; 0 turns clipping off
-    clip_scope scope = clip_scope::per_tensor;
+    clip_scope scope = clip_scope::per_tensor;  // whose norm that is
 
     void describe(auto&& field) const {
         field("norm", norm);
         field("scope", scope);
     }
 
+    /// Throws invalid_option: norm below 0 or not a number.
     void check() const {
         if (!(norm >= 0.0))
             throw invalid_option("local_clipping: norm is " + std::to_string(norm) +

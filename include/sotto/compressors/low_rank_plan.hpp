@@ -17,6 +17,7 @@ namespace sotto {
 ///           than the factor `least_saving`
 class low_rank_plan {
 public:
+    /// For factors of this rank at most.
     low_rank_plan(const layout& tensors, std::int64_t rank, double least_saving) {
         for (const tensor& t : tensors) {
             const std::int64_t rows = t.size > 0 && !t.is_vector() ? t.shape[0] : 0;
@@ -31,8 +32,10 @@ public:
         }
     }
 
+    /// Whether the tensor goes as factors.
     bool compresses(const tensor& t) const noexcept { return left_[t.index].size > 0; }
 
+    /// The sizes of a compressed tensor as a matrix, and its rank.
     kernels::low_rank_shape shape_of(const tensor& t) const noexcept {
         const auto extent = [&](const layout& of, std::size_t i) {
             return static_cast<std::size_t>(of[t.index].shape[i]);
@@ -45,9 +48,12 @@ public:
         return left_[t.index].size + right_[t.index].size;
     }
 
-    // By the tensors' names and indices; what is not compressed has no elements in them.
+    /// The tensors as matrices, rows x columns. By the tensors' names and indices, as the two that
+    /// follow; what is not compressed has no elements in them.
     const layout& matrices() const noexcept { return matrices_; }
+    /// Left factors, r x rows: turned, as they lie in memory.
     const layout& left() const noexcept { return left_; }
+    /// Right factors, r x columns.
     const layout& right() const noexcept { return right_; }
 
 private:

@@ -31,10 +31,10 @@ namespace sotto {
 ///   errors  bind throws invalid_option unless 0 <= momentum < 1 and 0 <= mask_from_sparsity <= 1
 ///   source  Lin et al. 2018, Deep Gradient Compression, arXiv:1712.01887, sections 3.1 and 3.2
 struct momentum_corrected {
-    double momentum = 0.9;
-    bool nesterov = false;
-    bool mask = true;
-    double mask_from_sparsity = 0.0;
+    double momentum = 0.9;            // m, in [0, 1)
+    bool nesterov = false;            // whether v takes the step ahead along u
+    bool mask = true;                 // whether u of an entry that is sent becomes 0
+    double mask_from_sparsity = 0.0;  // in [0, 1]; see math
 
     static constexpr bool holds_momentum = true;
     class state;
@@ -134,6 +134,7 @@ public:
         }
     }
 
+    /// `u` of a tensor after the last round.
     std::span<const float> velocity(const tensor& t) const noexcept {
         return velocity_.committed(t);
     }

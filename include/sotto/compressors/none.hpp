@@ -20,7 +20,7 @@ namespace sotto {
 template <wire::value_format Format>
 struct dense_values {
     static constexpr bool summable = true;
-    static constexpr wire::value_format format = Format;
+    static constexpr wire::value_format format = Format;  // of values on the wire
 
     class state;
     state bind(const layout& tensors) const { return state(tensors); }

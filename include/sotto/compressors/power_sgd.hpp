@@ -43,7 +43,7 @@ namespace sotto {
 ///           decode_add throws malformed
 ///   source  Vogels, Karimireddy, Jaggi 2019, PowerSGD, arXiv:1905.13727
 struct power_sgd {
-    std::int64_t rank = 2;
+    std::int64_t rank = 2;              // r
     double min_compression_rate = 2.0;  // by so much the factors must be smaller
     std::uint64_t seed = 0;             // the same on every rank
 

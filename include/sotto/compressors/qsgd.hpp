@@ -22,6 +22,7 @@ enum class bucket_norm : std::uint8_t {
     maximum,    // the largest magnitude: finer steps, and never more variance
 };
 
+/// As it is written in options: "euclidean" or "maximum".
 constexpr std::string_view name_of(bucket_norm norm) noexcept {
     return norm == bucket_norm::euclidean ? "euclidean" : "maximum";
 }
@@ -40,14 +41,14 @@ constexpr std::string_view name_of(bucket_norm norm) noexcept {
 ///           two from 256 to 2^20; encode throws non_finite; decode_add throws malformed
 ///   source  Alistarh et al. 2017, QSGD, arXiv:1610.02132
 struct qsgd {
-    std::int64_t bits = 4;
-    std::int64_t bucket = 512;
-    bucket_norm norm = bucket_norm::euclidean;
-    std::uint64_t seed = 0;
-    bool dense_vectors = true;
+    std::int64_t bits = 4;                      // of a code, its sign among them: 2, 4 or 8
+    std::int64_t bucket = 512;                  // d: values that share a norm
+    bucket_norm norm = bucket_norm::euclidean;  // s
+    std::uint64_t seed = 0;                     // of the draws; ranks split it
+    bool dense_vectors = true;                  // vectors as they are
 
     static constexpr bool unbiased = true;
-    static constexpr std::string_view name = "qsgd";
+    static constexpr std::string_view name = "qsgd";  // for errors
     using state = quantising_state<qsgd>;
     state bind(const layout& tensors) const { return {*this, tensors}; }
 
@@ -68,12 +69,15 @@ struct qsgd {
     }
 
     // For quantising_state.
+    /// Throws invalid_option unless bits is 2, 4 or 8.
     void check() const {
         if (bits != 2 && bits != 4 && bits != 8)
             throw invalid_option("qsgd: bits is " + std::to_string(bits) +
                                  "; it must be 2, 4 or 8");
     }
+    /// Bits of a code.
     int code_bits() const noexcept { return static_cast<int>(bits); }
+    /// As kernels::quantise_by_norm or kernels::quantise do.
     void quantise(std::uint64_t message_seed, std::span<const float> values,
                   std::span<float> scales, std::span<std::uint8_t> codes) const {
         switch (bits) {

@@ -30,6 +30,7 @@ namespace sotto {
 template <class Options>
 class quantising_state {
 public:
+    /// Made by `bind` of the options.
     quantising_state(const Options& options, const layout& tensors)
         : options_(checked(options)), vectors_(options.dense_vectors, tensors) {
         std::int64_t most = 0;

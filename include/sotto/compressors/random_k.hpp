@@ -22,7 +22,7 @@ namespace sotto {
 ///   errors  bind throws invalid_option unless 0 < density <= 1
 ///   source  Stich, Cordonnier, Jaggi 2018, Sparsified SGD with memory, arXiv:1809.07599
 struct random_k {
-    double density = 0.001;
+    double density = 0.001;  // share of entries that are drawn, in (0, 1]
     std::uint64_t seed = 0;  // the same on every rank
 
     static constexpr bool shared = true;

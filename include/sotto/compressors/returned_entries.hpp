@@ -17,12 +17,15 @@ namespace sotto {
 ///   cost    16 bytes a tensor; O(entries)
 class returned_entries {
 public:
+    /// For so many tensors.
     explicit returned_entries(const layout& tensors) : of_(tensors.tensors().size()) {}
 
+    /// Entries of a tensor, in place of those that were kept of it before.
     void keep(const tensor& t, const kernels::sparse_values& entries) noexcept {
         of_[static_cast<std::size_t>(t.index)] = entries;
     }
 
+    /// Adds all of them to what is committed, and forgets them.
     void add_to(const layout& tensors, versioned_buffer& memory) noexcept {
         for (const tensor& t : tensors) {
             const kernels::sparse_values& entries = of_[static_cast<std::size_t>(t.index)];
@@ -33,6 +36,7 @@ public:
         forget();
     }
 
+    /// Nothing came back.
     void forget() noexcept { std::fill(of_.begin(), of_.end(), kernels::sparse_values{}); }
 
 private:

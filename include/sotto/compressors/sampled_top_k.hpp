@@ -30,8 +30,8 @@ namespace sotto {
 ///           largest tensor
 ///   source  Lin et al. 2018, arXiv:1712.01887, section 5, and the constants of the authors' code
 struct sampled_top_k {
-    double density = 0.001;
-    double sample_share = 0.01;
+    double density = 0.001;      // share of entries that are sent, in (0, 1]
+    double sample_share = 0.01;  // of the magnitudes
 
     class selector_state;
     selector_state bind_selector(const layout& tensors) const;

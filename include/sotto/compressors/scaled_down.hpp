@@ -40,7 +40,7 @@ struct scaled_down {
                   "scaled_down: the compressor inside must remember nothing: what is scaled down "
                   "for a memory around it would be remembered twice");
 
-    Inner inner{};
+    Inner inner{};  // the compressor of what is left
 
     class state;
     state bind(const layout& tensors) const { return state(*this, tensors); }

@@ -25,7 +25,7 @@ namespace sotto {
 ///   source  Karimireddy, Rebjock, Stich, Jaggi 2019, Error feedback fixes SignSGD and other
 ///           gradient compression schemes, arXiv:1901.09847
 struct scaled_sign {
-    bool dense_vectors = true;
+    bool dense_vectors = true;  // vectors as they are
 
     class state;
     state bind(const layout& tensors) const;

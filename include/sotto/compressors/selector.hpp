@@ -48,6 +48,7 @@ concept selector = detail::has_density<S> &&
     { options.bind_selector(tensors).entries_max(t, k) } -> std::convertible_to<std::int64_t>;
 };
 
+/// The choice depends on the round alone, so that all ranks choose alike.
 template <class S>
 concept shared_selector = selector<S> && requires {
     requires S::shared;

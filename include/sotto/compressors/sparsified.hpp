@@ -30,7 +30,7 @@ struct sparse_message {
     // Of gathered entries: what rounding takes away stays in memory. Entries that are summed on the
     // way are rounded at every stop, where no memory could keep the rest: with a memory they go as
     // floats.
-    wire::value_format values = wire::value_format::fp32;
+    wire::value_format values = wire::value_format::fp32;  // of entries in messages
     bool dense_vectors =
         true;  // biases and normalisation whole: they are few, and no index is sent for them
 
@@ -87,11 +87,11 @@ struct sparsified {
         density_schedule<Schedule>,
         "sparsified: the third policy must be a density schedule: it needs density(epoch, target)");
 
-    Selector selector{};
-    Memory memory{};
-    Schedule schedule{};
-    local_clipping clipping{};
-    sparse_message message{};
+    Selector selector{};        // which entries are sent
+    Memory memory{};            // what becomes of the others
+    Schedule schedule{};        // how many are sent
+    local_clipping clipping{};  // of what comes in
+    sparse_message message{};   // how they are written
 
     static constexpr bool holds_momentum = Memory::holds_momentum;
     static constexpr bool summable = shared_selector<Selector>;
@@ -178,6 +178,7 @@ public:
               out);
     }
 
+    /// See compressor.
     using weighing = state;
 
     /// A step that selects in the pass that takes the gradient in weighs there too; and what is not
@@ -301,6 +302,7 @@ public:
 
     /// The share of entries that this round sends of each chosen tensor.
     double density() const noexcept { return density_; }
+    /// The memory's state.
     const auto& memory() const noexcept { return memory_; }
 
     /// The momentum that messages carry.

@@ -32,12 +32,12 @@ namespace sotto {
 ///   source  Wen et al. 2017, TernGrad, arXiv:1705.07878
 struct terngrad {
     double clip = 2.5;  // in standard deviations; infinity: values stay as they are
-    std::int64_t bucket = std::int64_t{1} << 20;
-    std::uint64_t seed = 0;
-    bool dense_vectors = true;
+    std::int64_t bucket = std::int64_t{1} << 20;  // values that share a scale
+    std::uint64_t seed = 0;                       // of the draws; ranks split it
+    bool dense_vectors = true;                    // vectors as they are
 
-    static constexpr bool unbiased = true;  // of the clipped gradient
-    static constexpr std::string_view name = "terngrad";
+    static constexpr bool unbiased = true;                // of the clipped gradient
+    static constexpr std::string_view name = "terngrad";  // for errors
     using state = quantising_state<terngrad>;
     state bind(const layout& tensors) const { return {*this, tensors}; }
 
@@ -56,12 +56,15 @@ struct terngrad {
     }
 
     // For quantising_state.
+    /// Throws invalid_option unless clip is above 0.
     void check() const {
         if (!(limit() > 0.0f))
             throw invalid_option("terngrad: clip is " + std::to_string(clip) +
                                  "; it must be above 0, or infinity for no clipping");
     }
+    /// Bits of a code.
     int code_bits() const noexcept { return 2; }
+    /// As kernels::ternarise does.
     void quantise(std::uint64_t message_seed, std::span<const float> values,
                   std::span<float> scales, std::span<std::uint8_t> codes) const {
         kernels::ternarise(

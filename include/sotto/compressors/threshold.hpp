@@ -14,7 +14,7 @@ namespace sotto {
 ///   errors  bind throws invalid_option unless the limit is positive
 ///   source  Strom 2015, Scalable distributed DNN training using commodity GPU cloud computing
 struct threshold {
-    double limit = 0.01;
+    double limit = 0.01;                    // least magnitude that is sent, above 0
     static constexpr double density = 1.0;  // as many as there are; schedules do not apply
 
     class selector_state;

@@ -17,7 +17,7 @@ namespace sotto {
 ///   cost    about one pass over the values; see kernels::select_top_k
 ///   errors  bind throws invalid_option unless 0 < density <= 1
 struct top_k {
-    double density = 0.001;
+    double density = 0.001;  // share of entries that are sent, in (0, 1]
 
     class selector_state;
     selector_state bind_selector(const layout& tensors) const;

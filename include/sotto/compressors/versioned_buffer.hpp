@@ -20,12 +20,14 @@ namespace sotto {
 class versioned_buffer {
 public:
     versioned_buffer() = default;
+    /// Zeros for all tensors of a layout.
     explicit versioned_buffer(const layout& tensors)
         : values_{large_vector<float>(static_cast<std::size_t>(tensors.size())),
                   large_vector<float>(static_cast<std::size_t>(tensors.size()))},
           current_(tensors.tensors().size()),
           written_(tensors.tensors().size()) {}
 
+    /// The values as after the last commit.
     std::span<const float> committed(const tensor& t) const noexcept {
         return t.of(std::span<const float>(values_[current_[slot(t)]]));
     }

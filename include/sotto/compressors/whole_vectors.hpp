@@ -17,6 +17,7 @@ namespace sotto {
 ///   wire    a wire::dense_block of fp32
 class whole_vectors {
 public:
+    /// For the vectors of a layout, or for nothing.
     whole_vectors(bool wanted, const layout& tensors) : wanted_(wanted) {
         std::int64_t largest = 0;
         for (const tensor& t : tensors)
@@ -24,8 +25,10 @@ public:
         decoded_.resize(static_cast<std::size_t>(largest));
     }
 
+    /// Whether a tensor goes so.
     bool has(const tensor& t) const noexcept { return wanted_ && t.is_vector(); }
 
+    /// The length of its message.
     std::int64_t message_bytes(const tensor& t) const noexcept {
         return wire::encoded_dense_bytes(t.size, wire::value_format::fp32);
     }

@@ -22,10 +22,10 @@ namespace sotto {
 ///   errors  invalid_option: low not in [0, high), and as consensus_control
 ///   source  Kong et al. 2021, arXiv:2102.04828, phase 2
 struct consensus_band {
-    double low = 0.5;
-    double high = 2.0;
-    double average = 0.9;
-    int rounds_max = 64;
+    double low = 0.5;      // of the band's lower end
+    double high = 2.0;     // of its upper end
+    double average = 0.9;  // what the running mean phi keeps a step
+    int rounds_max = 64;   // of mixing in a step, at most
 
     static constexpr bool needs_rate = true;
     class state;

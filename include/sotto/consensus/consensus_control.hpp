@@ -79,9 +79,9 @@ inline void check_control(const char* policy, double rho, double average, int ro
 ///           lambda is not known: rounds that are drawn anew, push-sum
 ///   source  Kong et al. 2021, Consensus control for decentralized deep learning, arXiv:2102.04828
 struct consensus_control {
-    double rho = 0.25;
-    double average = 0.9;
-    int rounds_max = 64;
+    double rho = 0.25;           // of the target
+    double average = 0.9;        // what the running mean phi keeps a step
+    int rounds_max = 64;         // of mixing in a step, at most
     bool scaled_by_gap = false;  // by 1 - lambda, the graph's spectral gap
 
     static constexpr bool needs_rate = true;

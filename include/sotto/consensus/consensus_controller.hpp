@@ -75,11 +75,14 @@ concept consensus_controller = requires(const C& options) {
     { state.wants_another(now) } -> std::same_as<bool>;
 };
 
+/// The state that options become.
 template <class C>
 using controller_state = decltype(std::declval<const C&>().bind());
 
+/// The members that a controller may leave out.
 namespace controlling {
 
+/// It may ask for the exact distance.
 template <class C>
 concept measures_exactly = requires {
     requires C::measures_exactly;
@@ -102,6 +105,7 @@ bool wants_one(State& state, const round_info& where, double learning_rate) {
         return true;
 }
 
+/// Rounds may give all ranks their exact mean.
 template <class C>
 concept takes_means = requires {
     requires C::takes_means;
@@ -115,6 +119,7 @@ constexpr bool needs_gap(const C& options) noexcept {
         return false;
 }
 
+/// It decides by the learning rate.
 template <class C>
 concept needs_rate = requires {
     requires C::needs_rate;

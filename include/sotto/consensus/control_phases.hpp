@@ -13,9 +13,9 @@ namespace sotto {
 ///   errors  invalid_option: an epoch below 0, or not a number; what the two refuse
 template <consensus_controller First, consensus_controller Then>
 struct control_phases {
-    First first{};
-    double epoch = 0.0;
-    Then then{};
+    First first{};       // up to the epoch
+    double epoch = 0.0;  // passes over the data after which the other follows
+    Then then{};         // from the epoch on
 
     static constexpr bool measures_exactly =
         controlling::measures_exactly<First> || controlling::measures_exactly<Then>;

@@ -96,7 +96,9 @@ public:
         distance_.add(distance);
     }
 
+    /// Whether there is noise, and curvature above it.
     bool is_known() const noexcept { return noise_.count() > 0 && curvature_.is_above_zero(); }
+    /// What is known so far; smoothness is not a number where is_known() is false.
     landscape known() const noexcept {
         return {.smoothness = is_known() ? curvature_.value() / distance_.value()
                                          : std::numeric_limits<double>::quiet_NaN(),

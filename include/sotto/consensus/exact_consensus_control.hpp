@@ -12,9 +12,9 @@ namespace sotto {
 ///   wire    three numbers and the parameters summed over all ranks for each round
 ///   errors  as consensus_control
 struct exact_consensus_control {
-    double rho = 0.25;
-    double average = 0.9;
-    int rounds_max = 64;
+    double rho = 0.25;     // of the target
+    double average = 0.9;  // what the running mean phi keeps a step
+    int rounds_max = 64;   // of mixing in a step, at most
 
     static constexpr bool measures_exactly = true;
     static constexpr bool estimates = false;

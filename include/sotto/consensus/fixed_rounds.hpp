@@ -23,11 +23,11 @@ struct no_control {
 /// The same number of rounds every step.
 ///   errors  invalid_option: rounds below 1
 struct fixed_rounds {
-    int rounds = 1;
+    int rounds = 1;  // of mixing, in every step
 
     static constexpr bool estimates = false;
     struct state {
-        int rounds;
+        int rounds;  // as in the options
         consensus_measure needs(const round_info&) const noexcept {
             return consensus_measure::nothing;
         }

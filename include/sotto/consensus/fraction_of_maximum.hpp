@@ -14,8 +14,8 @@ namespace sotto {
 /// The distance that an uncontrolled run had in a phase of training, once the phase had settled:
 /// the maximum that controllers keep below parts of.
 struct recorded_maximum {
-    double from_epoch = 0.0;
-    double distance = 0.0;
+    double from_epoch = 0.0;  // where the phase begins; passes over the data
+    double distance = 0.0;    // xi_max of the phase
 
     friend bool operator==(const recorded_maximum&, const recorded_maximum&) = default;
 };
@@ -28,9 +28,9 @@ struct recorded_maximum {
 ///   errors  invalid_option: fraction not above 0; no maxima, or not as said; rounds_max below 1
 ///   source  Kong et al. 2021, Consensus control for decentralized deep learning, arXiv:2102.04828
 struct fraction_of_maximum {
-    double fraction = 0.25;
-    std::vector<recorded_maximum> maxima{};
-    int rounds_max = 256;
+    double fraction = 0.25;                  // of the maximum
+    std::vector<recorded_maximum> maxima{};  // of the phases of training
+    int rounds_max = 256;                    // of mixing in a step, at most
 
     static constexpr bool measures_exactly = true;
     static constexpr bool estimates = false;

@@ -22,10 +22,10 @@ namespace sotto {
 ///   source  backup workers: Chen, Monga, Bengio, Jozefowicz 2016, Revisiting Distributed
 ///           Synchronous SGD, arXiv:1604.00981
 struct bulk_synchronous {
-    int backups = 0;
-    bool averaged = true;
+    int backups = 0;       // b: workers that a round may go without
+    bool averaged = true;  // whether a round moves by the mean of its gradients, or by their sum
 
-    static constexpr bool in_rounds = true;
+    static constexpr bool in_rounds = true;  // see bulk_consistency
 
     class state {
     public:

@@ -50,6 +50,7 @@ concept consistency = requires(const C& options, int workers) {
     { fixed.weight() } -> std::same_as<double>;
 };
 
+/// The state that options become.
 template <class C>
 using consistency_state = decltype(std::declval<const C&>().bind(1));
 

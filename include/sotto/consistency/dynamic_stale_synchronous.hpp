@@ -26,9 +26,9 @@ namespace sotto {
 ///   source  Zhao et al. 2019, Dynamic Stale Synchronous Parallel Distributed Training for Deep
 ///           Learning, ICDCS; arXiv:1908.11848
 struct dynamic_stale_synchronous {
-    int lowest = 2;
-    int highest = 6;
-    bool averaged = true;
+    int lowest = 2;        // rounds ahead that are always allowed
+    int highest = 6;       // rounds ahead that are never exceeded
+    bool averaged = true;  // as that of stale_synchronous
 
     class state {
     public:

@@ -21,8 +21,8 @@ namespace sotto {
 ///   source  Ho et al. 2013, More Effective Distributed ML via a Stale Synchronous Parallel
 ///           Parameter Server, NeurIPS
 struct stale_synchronous {
-    int bound = 3;
-    bool averaged = true;
+    int bound = 3;         // rounds ahead of the slowest
+    bool averaged = true;  // whether a gradient counts 1/n among n workers, or in full
 
     class state {
     public:

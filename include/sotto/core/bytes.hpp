@@ -8,8 +8,11 @@
 
 namespace sotto {
 
+/// Bytes that are owned, such as a message under way.
 using bytes = std::vector<std::byte>;
+/// Bytes of somebody else's, to read.
 using byte_view = std::span<const std::byte>;
+/// Bytes of somebody else's, to write.
 using mutable_byte_view = std::span<std::byte>;
 
 /// The memory of a span of plain values, as bytes.
@@ -19,6 +22,7 @@ noexcept {
     return std::as_bytes(values);
 }
 
+/// The same, to write to.
 template <class T>
     requires(std::is_trivially_copyable_v<T> && !std::is_const_v<T>)
 mutable_byte_view writable_bytes_of(std::span<T> values)

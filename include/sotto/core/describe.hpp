@@ -44,6 +44,7 @@ inline void append_number(std::string& text, auto value) {
 /// without `describe` appear by their type's name alone, enumerators by what `name_of` calls them.
 class description {
 public:
+    /// Adds an option, or all options of a value that says them.
     template <class T>
     description& add(std::string_view name, const T& value) {
         if constexpr (describable<T>) {
@@ -81,6 +82,7 @@ public:
         return *this;
     }
 
+    /// All lines so far.
     const std::string& text() const noexcept { return text_; }
 
 private:

@@ -38,11 +38,13 @@ public:
 };
 }  // namespace detail
 
+/// The category of all codes of sotto; its name is "sotto".
 inline const std::error_category& error_category() noexcept {
     static const detail::error_category instance;
     return instance;
 }
 
+/// So that an `errc` is a std::error_code.
 inline std::error_code make_error_code(errc code) noexcept {
     return {static_cast<int>(code), error_category()};
 }
@@ -50,7 +52,9 @@ inline std::error_code make_error_code(errc code) noexcept {
 /// The base of every exception that sotto throws. `what()` says what, where and what was expected.
 class error : public std::runtime_error {
 public:
+    /// A failure of this kind, told in this text.
     error(errc code, const std::string& text) : std::runtime_error(text), code_(code) {}
+    /// Which kind of failure it is, for programs.
     std::error_code code() const noexcept { return make_error_code(code_); }
 
 private:
@@ -60,6 +64,7 @@ private:
 /// An option, flag or argument that cannot work; names it, the value given and what is allowed.
 class invalid_option : public error {
 public:
+    /// Says which option, which value and what is allowed.
     explicit invalid_option(const std::string& text) : error(errc::invalid_option, text) {}
 };
 
@@ -67,12 +72,14 @@ public:
 /// ranks.
 class mismatch : public error {
 public:
+    /// Says which field, both values and both ranks.
     explicit mismatch(const std::string& text) : error(errc::mismatch, text) {}
 };
 
 /// A file that the system would not open, read or write; names it and the system's reason.
 class io_failure : public error {
 public:
+    /// Says which file, what was tried and the system's reason.
     explicit io_failure(const std::string& text) : error(errc::io, text) {}
 };
 
@@ -81,6 +88,8 @@ public:
 /// blame.
 class non_finite : public error {
 public:
+    /// The first element found that is not finite: of this rank's gradient, at this place of the
+    /// tensor.
     non_finite(int rank, std::string tensor, std::int64_t index)
         : error(errc::non_finite, "the gradient of rank " + std::to_string(rank) +
                                       " is not finite: tensor '" + tensor + "', element " +
@@ -89,8 +98,11 @@ public:
           tensor_(std::move(tensor)),
           index_(index) {}
 
+    /// Whose gradient it is.
     int rank() const noexcept { return rank_; }
+    /// The name of the tensor.
     const std::string& tensor() const noexcept { return tensor_; }
+    /// The element's place in the tensor.
     std::int64_t index() const noexcept { return index_; }
 
 private:
@@ -110,6 +122,7 @@ struct occasion {
 /// Parameters, optimizer and compressor memory stand as after the last completed round.
 class peer_failure : public error {
 public:
+    /// The rank, why it failed, and where the job stood when that was noticed.
     peer_failure(int rank, std::string cause, occasion when, errc code = errc::peer_failed)
         : error(code, "rank " + std::to_string(rank) + " failed: " + cause +
                           " (noticed in phase '" + when.phase + "', round " +
@@ -118,8 +131,11 @@ public:
           cause_(std::move(cause)),
           when_(when) {}
 
+    /// Which rank failed first.
     int rank() const noexcept { return rank_; }
+    /// Why it failed, as far as it is known.
     const std::string& cause() const noexcept { return cause_; }
+    /// Where the job stood when that was noticed.
     const occasion& when() const noexcept { return when_; }
 
 private:

@@ -17,12 +17,15 @@ namespace sotto {
 ///   errors  std::bad_alloc
 template <class Value>
 struct large_page_allocator {
+    /// What the memory is for, as allocators say it.
     using value_type = Value;
 
     large_page_allocator() = default;
+    /// All of them are alike.
     template <class Other>
     constexpr large_page_allocator(const large_page_allocator<Other>&) noexcept {}
 
+    /// Memory for so many values, which are not made; throws std::bad_alloc.
     [[nodiscard]] static Value* allocate(std::size_t count) {
         if (count > std::numeric_limits<std::size_t>::max() / sizeof(Value))
             throw std::bad_array_new_length();
@@ -34,6 +37,7 @@ struct large_page_allocator {
         return static_cast<Value*>(taken);
     }
 
+    /// Gives back what `allocate` gave for so many values.
     static void deallocate(Value* taken, std::size_t count) noexcept {
         ::operator delete(taken, alignment_of(count * sizeof(Value)));
     }

@@ -14,17 +14,20 @@ namespace sotto {
 
 /// What a tensor is for. Compressors and weight decay treat biases and normalisation apart from
 /// weights.
+///   bias           added to what weights make
+///   normalisation  scale and shift of a normalising layer
+///   weight         of a matrix or a convolution, or whatever is none of the others
 enum class tensor_kind : std::uint8_t { weight, bias, normalisation };
 
 /// One named tensor inside a contiguous span of floats: where it is and what shape it has, not its
 /// values.
 struct tensor {
-    std::string name;
-    std::vector<std::int64_t> shape;
-    tensor_kind kind = tensor_kind::weight;
-    std::int64_t index = 0;   // position in the layout
-    std::int64_t offset = 0;  // floats before it in the span
-    std::int64_t size = 0;    // floats in it: the product of its shape
+    std::string name;                        // unique in its layout
+    std::vector<std::int64_t> shape;         // extents, the slowest first
+    tensor_kind kind = tensor_kind::weight;  // treated as this by compressors and weight decay
+    std::int64_t index = 0;                  // position in the layout
+    std::int64_t offset = 0;                 // floats before it in the span
+    std::int64_t size = 0;                   // floats in it: the product of its shape
 
     /// Scalars and vectors: biases, normalisation. DGC sends these dense.
     bool is_vector() const noexcept { return shape.size() <= 1; }
@@ -42,8 +45,9 @@ struct tensor {
 ///           2^40 floats in all
 class layout {
 public:
-    static constexpr std::int64_t size_max = std::int64_t{1} << 40;
+    static constexpr std::int64_t size_max = std::int64_t{1} << 40;  // floats in a layout at most
 
+    /// Appends a tensor.
     layout& add(std::string name, std::vector<std::int64_t> shape,
                 tensor_kind kind = tensor_kind::weight) {
         if (name.empty()) throw invalid_option("layout: a tensor needs a name");
@@ -62,14 +66,20 @@ public:
         return *this;
     }
 
+    /// Floats in all.
     std::int64_t size() const noexcept { return size_; }
+    /// All tensors, in the order in which they were added.
     std::span<const tensor> tensors() const noexcept { return tensors_; }
+    /// The tensor of this index, below tensors().size().
     const tensor& operator[](std::int64_t index) const noexcept {
         return tensors_[static_cast<std::size_t>(index)];
     }
+    /// Where a loop over the tensors begins.
     auto begin() const noexcept { return tensors_.begin(); }
+    /// Where it ends.
     auto end() const noexcept { return tensors_.end(); }
 
+    /// The tensor of this name; null if there is none.
     const tensor* find(std::string_view name) const noexcept {
         for (const tensor& t : tensors_)
             if (t.name == name) return &t;

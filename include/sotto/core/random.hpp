@@ -17,8 +17,10 @@ namespace sotto {
 ///   source  Salmon, Moraes, Dror, Shaw 2011, Parallel random numbers: as easy as 1, 2, 3 (SC'11)
 class random_stream {
 public:
+    /// A word of 32 bits, as std::uniform_random_bit_generator wants it named.
     using result_type = std::uint32_t;
 
+    /// The stream of a seed, at its beginning.
     constexpr explicit random_stream(std::uint64_t seed = 0) noexcept : key_(seed) {}
 
     /// An independent stream. Splits with other names, or in another order, give other streams;
@@ -28,15 +30,19 @@ public:
         return random_stream(words[0] | std::uint64_t{words[1]} << 32);
     }
 
+    /// The same by a text: names that differ give other streams, but for a clash of 64-bit hashes.
     constexpr random_stream split(std::string_view name) const noexcept {
         std::uint64_t hash = 0xcbf29ce484222325u;  // FNV-1a; Philox then spreads the bits
         for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
         return split(hash);
     }
 
+    /// The least that a word can be.
     static constexpr result_type min() noexcept { return 0; }
+    /// The most that a word can be.
     static constexpr result_type max() noexcept { return std::numeric_limits<result_type>::max(); }
 
+    /// The next word, uniform in 0..2^32-1.
     constexpr result_type operator()() noexcept {
         const auto lane = static_cast<std::size_t>(position_ % 4);
         if (lane == 0) refill();
@@ -44,6 +50,7 @@ public:
         return words_[lane];
     }
 
+    /// Uniform in 0..2^64-1: two words, the lower one first.
     constexpr std::uint64_t bits64() noexcept {
         const std::uint64_t word = (*this)();
         return word | std::uint64_t{(*this)()} << 32;
@@ -77,9 +84,12 @@ public:
         }
     }
 
+    /// What tells this stream from others.
     constexpr std::uint64_t key() const noexcept { return key_; }
+    /// Words drawn so far.
     constexpr std::uint64_t position() const noexcept { return position_; }
 
+    /// Goes on behind so many words of the stream.
     constexpr void seek(std::uint64_t position) noexcept {
         position_ = position;
         if (position % 4 != 0) refill();

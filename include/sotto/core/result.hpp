@@ -22,6 +22,7 @@ struct fault {
     /// As `found`: nothing more.
     static constexpr std::int64_t end = std::numeric_limits<std::int64_t>::min();
 
+    /// The fault as a sentence, without what was parsed.
     std::string text() const {
         return "at byte " + std::to_string(offset) + " expected " +
                (expected_count < 0 ? std::string() : std::to_string(expected_count) + " ") +
@@ -32,9 +33,11 @@ struct fault {
 /// Bytes that do not follow their format. Nothing of them took effect.
 class malformed : public error {
 public:
+    /// `where` names what was parsed.
     malformed(const std::string& where, const fault& why)
         : error(errc::malformed, where + ": " + why.text()), why_(why) {}
 
+    /// Where in the bytes, what was expected, what was found.
     const fault& why() const noexcept { return why_; }
 
 private:
@@ -46,14 +49,22 @@ private:
 template <class T>
 class [[nodiscard]] result {
 public:
+    /// What was parsed.
     result(T value) : held_(std::in_place_index<0>, std::move(value)) {}
+    /// Why nothing was.
     result(fault why) : held_(std::in_place_index<1>, why) {}
 
+    /// Whether there is a value.
     explicit operator bool() const noexcept { return held_.index() == 0; }
+    /// The value, which must be there.
     T& operator*() & noexcept { return *std::get_if<0>(&held_); }
+    /// The value, which must be there.
     const T& operator*() const& noexcept { return *std::get_if<0>(&held_); }
+    /// A member of the value, which must be there.
     T* operator->() noexcept { return std::get_if<0>(&held_); }
+    /// A member of the value, which must be there.
     const T* operator->() const noexcept { return std::get_if<0>(&held_); }
+    /// Why there is no value, where there is none.
     const fault& why() const noexcept { return *std::get_if<1>(&held_); }
 
     /// The value, or throws malformed. `where` names what was parsed: text, or a function that

@@ -7,6 +7,7 @@ namespace sotto {
 /// Tells a destructor whether an exception that was thrown since this one was made ends the scope.
 class unwinding {
 public:
+    /// Whether it does; for destructors.
     bool begun() const noexcept { return std::uncaught_exceptions() > before_; }
 
 private:

@@ -23,6 +23,7 @@ enum class kept : std::uint8_t { alike, apart, own };
 /// every step, to be put back.
 class joined_name {
 public:
+    /// Both, one after the other.
     joined_name(std::string_view prefix, std::string_view name)
         : size_(prefix.size() + name.size()) {
         if (size_ > short_.size()) {
@@ -61,8 +62,11 @@ auto visitor_of_own(Field& field, std::string_view prefix) {
 
 /// A visitor that takes what every visitor takes, and does nothing with it: to ask what has visit.
 struct idle_visitor {
+    /// Nothing happens.
     void operator()(std::string_view, std::span<float>, kept = kept::alike) const noexcept {}
+    /// Nothing happens.
     void operator()(std::string_view, std::int64_t&, kept = kept::alike) const noexcept {}
+    /// Nothing happens.
     void operator()(std::string_view, double&, kept = kept::alike) const noexcept {}
 };
 

@@ -15,6 +15,7 @@
 #include "sotto/data/labelled_batch.hpp"
 #include "sotto/data/labelled_set.hpp"
 
+/// Data sets: read from files or made up, and who reads which part of them when.
 namespace sotto::data {
 
 /// How images vary in training.
@@ -54,6 +55,7 @@ class augmented {
 public:
     using batch_type = labelled_batch;
 
+    /// A set of images, and how they vary.
     explicit augmented(Set set, augmentation how = {}) : set_(std::move(set)), how_(how) {
         const example_shape shape = set_.shape();
         const std::int64_t side = std::min(shape.height, shape.width);
@@ -64,7 +66,9 @@ public:
     }
 
     std::int64_t size() const { return set_.size(); }
+    /// Of one image.
     example_shape shape() const { return set_.shape(); }
+    /// Of the set.
     std::int64_t classes() const { return set_.classes(); }
 
     void gather(std::span<const std::int64_t> indices, labelled_batch& batch) const {

@@ -13,17 +13,20 @@ namespace sotto::data {
 ///           row by row; nothing before, between or after the records
 class cifar10_records {
 public:
-    static constexpr std::int64_t channels = 3, height = 32, width = 32;
-    static constexpr std::int64_t image_bytes = channels * height * width;
-    static constexpr std::int64_t record_bytes = 1 + image_bytes;
-    static constexpr std::int64_t classes = 10;
+    static constexpr std::int64_t channels = 3, height = 32, width = 32;    // of every image
+    static constexpr std::int64_t image_bytes = channels * height * width;  // of one image
+    static constexpr std::int64_t record_bytes = 1 + image_bytes;           // label and image
+    static constexpr std::int64_t classes = 10;                             // labels are 0 to 9
 
+    /// Images of the file.
     std::int64_t size() const noexcept {
         return static_cast<std::int64_t>(file_.size()) / record_bytes;
     }
+    /// The label of image i, as the file has it.
     std::int32_t label(std::int64_t i) const noexcept {
         return std::to_integer<std::int32_t>(record(i)[0]);
     }
+    /// Image i: channels x height x width bytes.
     byte_view image(std::int64_t i) const noexcept { return record(i).subspan(1); }
 
 private:

@@ -101,9 +101,10 @@ inline labelled_set digits(std::int64_t count, random_stream random = random_str
     return {{1, detail::pen::side, detail::pen::side}, std::move(pixels), std::move(labels)};
 }
 
+/// Two sets of the same kind.
 struct train_and_test {
-    labelled_set train;
-    labelled_set test;
+    labelled_set train;  // to learn from
+    labelled_set test;   // to be judged by
 };
 
 /// Digits to learn from and other digits to be tested with.

@@ -13,6 +13,7 @@
 
 namespace sotto::data {
 
+/// Whether a file begins as gzip files do.
 inline bool is_gzip(byte_view file) noexcept {
     return file.size() >= 2 && file[0] == std::byte{0x1f} && file[1] == std::byte{0x8b};
 }
@@ -21,10 +22,12 @@ inline bool is_gzip(byte_view file) noexcept {
 ///   errors  faults as offsets into the packed file; std::bad_alloc if zlib gets no memory
 class gunzip {
 public:
+    /// Begins with a file, whose bytes stay the caller's.
     explicit gunzip(byte_view file) : file_(file) {
         // 16 more than the largest window: only the gzip format.
         if (inflateInit2(&stream_, 15 + 16) != Z_OK) throw std::bad_alloc();
     }
+    /// Gives zlib's memory back.
     ~gunzip() { inflateEnd(&stream_); }
     gunzip(const gunzip&) = delete;
     gunzip& operator=(const gunzip&) = delete;

@@ -11,18 +11,19 @@ namespace sotto::data {
 
 /// What the first bytes of an IDX file promise.
 struct idx_header {
-    std::array<std::int64_t, 4> extents{1, 1, 1, 1};
-    int rank = 0;
-    std::int64_t header_bytes = 0;
+    std::array<std::int64_t, 4> extents{1, 1, 1, 1};  // the slowest first; 1 from `rank` on
+    int rank = 0;                                     // extents that the file has, 1 to 4
+    std::int64_t header_bytes = 0;                    // before the values
     std::int64_t values = 0;  // the product of the extents: bytes behind the header
 
+    /// Bytes of the whole file.
     std::int64_t file_bytes() const noexcept { return header_bytes + values; }
 };
 
 /// An array of unsigned bytes, still in the file's memory.
 struct idx_array {
-    idx_header header;
-    byte_view values;
+    idx_header header;  // how many values, and how they lie
+    byte_view values;   // header.values bytes, row-major
 };
 
 /// Reads the header of an IDX file.

@@ -13,6 +13,7 @@ namespace sotto::data {
 class labelled_batch {
 public:
     labelled_batch() = default;
+    /// Room for so many examples of so many floats, and a label each.
     labelled_batch(std::int64_t size, std::int64_t width) { resize(size, width); }
 
     /// Makes room for `size` examples. What they hold is for the caller to write.
@@ -24,12 +25,18 @@ public:
         if (labels_.size() < labels_size_) labels_.resize(labels_size_);
     }
 
+    /// Examples.
     std::int64_t size() const noexcept { return static_cast<std::int64_t>(size_); }
+    /// Floats of an example.
     std::int64_t width() const noexcept { return static_cast<std::int64_t>(width_); }
 
+    /// All examples, one after another.
     std::span<const float> inputs() const noexcept { return {inputs_.data(), size_ * width_}; }
+    /// The same, to write.
     std::span<float> inputs() noexcept { return {inputs_.data(), size_ * width_}; }
+    /// All labels, those of an example together.
     std::span<const std::int32_t> labels() const noexcept { return {labels_.data(), labels_size_}; }
+    /// The same, to write.
     std::span<std::int32_t> labels() noexcept { return {labels_.data(), labels_size_}; }
 
 private:

@@ -18,9 +18,9 @@ namespace sotto::data {
 
 /// One example: planes of rows of values.
 struct example_shape {
-    std::int64_t channels = 1;
-    std::int64_t height = 1;
-    std::int64_t width = 1;
+    std::int64_t channels = 1;  // planes
+    std::int64_t height = 1;    // rows of a plane
+    std::int64_t width = 1;     // values of a row
 
     constexpr std::int64_t size() const noexcept { return channels * height * width; }
     friend constexpr bool operator==(const example_shape&, const example_shape&) = default;
@@ -28,8 +28,8 @@ struct example_shape {
 
 /// What a stored byte means: (byte - mean) * scale. The default spreads 0..255 over [0, 1].
 struct byte_scale {
-    float mean = 0.0f;
-    float scale = 1.0f / 255.0f;
+    float mean = 0.0f;            // the byte that becomes 0
+    float scale = 1.0f / 255.0f;  // what a step of one becomes
 };
 
 /// Examples with labels in memory, as floats or as bytes that become floats when they are read. A
@@ -45,15 +45,19 @@ class labelled_set {
 public:
     using batch_type = labelled_batch;
 
+    /// No examples.
     labelled_set() : labelled_set(example_shape{}, std::vector<float>{}, {}) {}
 
+    /// Examples as floats, one after another, and a label each.
     labelled_set(example_shape shape, std::vector<float> inputs, std::vector<std::int32_t> labels)
         : labelled_set(shape, memory{std::move(inputs), {}, std::move(labels), {}}) {}
 
+    /// Examples as bytes, all of which mean the same.
     labelled_set(example_shape shape, std::vector<std::uint8_t> inputs,
                  std::vector<std::int32_t> labels, byte_scale meaning = {})
         : labelled_set(shape, std::move(inputs), std::move(labels), std::span(&meaning, 1)) {}
 
+    /// Examples as bytes, which mean in each channel what its scale says.
     labelled_set(example_shape shape, std::vector<std::uint8_t> inputs,
                  std::vector<std::int32_t> labels, std::span<const byte_scale> of_channels)
         : labelled_set(
@@ -62,11 +66,13 @@ public:
                   {}, std::move(inputs), std::move(labels), tables(of_channels, shape.channels)}) {}
 
     std::int64_t size() const noexcept { return size_; }
+    /// Of one example.
     example_shape shape() const noexcept { return shape_; }
 
     /// One more than the largest label of the whole memory: parts of one set agree on it.
     std::int64_t classes() const noexcept { return classes_; }
 
+    /// The label of an example.
     std::int32_t label(std::int64_t index) const { return labels()[place(index)]; }
 
     /// The stored bytes of an example; empty when floats are stored.

@@ -19,9 +19,10 @@ namespace sotto::data {
 /// Which part of the data a rank reads: of an epoch's order, every count-th example from the
 /// index-th on. A count of 0 is no part at all.
 struct share {
-    std::int64_t index = 0;
-    std::int64_t count = 1;
+    std::int64_t index = 0;  // below count
+    std::int64_t count = 1;  // parts that there are; 0: this is none
 
+    /// Whether it is no part at all.
     constexpr bool empty() const noexcept { return count == 0; }
 
     friend constexpr bool operator==(const share&, const share&) = default;
@@ -30,10 +31,11 @@ struct share {
 /// Which examples some ranks read at all, where others train another model: of those that are not
 /// everybody's, every count-th from the index-th on.
 struct shard {
-    std::int64_t index = 0;
-    std::int64_t count = 1;
-    double common = 0.0;  // the part of the data that is everybody's
+    std::int64_t index = 0;  // below count
+    std::int64_t count = 1;  // shards that there are
+    double common = 0.0;     // the part of the data that is everybody's
 
+    /// Whether it has all examples.
     constexpr bool whole() const noexcept { return count == 1 || common == 1.0; }
 
     friend constexpr bool operator==(const shard&, const shard&) = default;
@@ -62,6 +64,7 @@ inline std::string deal_of(const shard& of, std::uint64_t seed, std::int64_t exa
 ///           0 to 1, a negative epoch
 class sampler {
 public:
+    /// Of so many examples, the part of a rank and, where others read others at all, its shard.
     sampler(std::int64_t size, share part, std::int64_t batch_size, random_stream random,
             bool shuffle = true, const shard& of = {}, random_stream dealing = random_stream{})
         : part_(part), batch_size_(batch_size), random_(random), shuffle_(shuffle) {
@@ -87,6 +90,7 @@ public:
         begin_epoch(0);
     }
 
+    /// Deals out the examples of this epoch, which is at least 0.
     void begin_epoch(std::int64_t epoch) {
         if (epoch < 0) refuse("epoch", epoch, "at least 0");
         if (examples_.empty())
@@ -101,6 +105,7 @@ public:
 
     /// Examples and batches of this share in one epoch; the last batch may be smaller.
     std::int64_t examples() const noexcept { return static_cast<std::int64_t>(own_.size()); }
+    /// Batches of this share in one epoch.
     std::int64_t batches() const noexcept {
         return examples() / batch_size_ + (examples() % batch_size_ != 0 ? 1 : 0);
     }

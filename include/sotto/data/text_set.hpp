@@ -44,6 +44,7 @@ public:
                       std::string_view name = "text")
         : text_set(text, data::vocabulary(text), windows, name) {}
 
+    /// By a vocabulary that was made before, as of the text trained on.
     text_set(std::string_view text, const data::vocabulary& known, text_windows windows = {},
              std::string_view name = "text")
         : memory_(std::make_shared<const memory>(
@@ -64,8 +65,11 @@ public:
     std::int64_t size() const noexcept {
         return (characters_ - windows_.length - 1) / windows_.stride + 1;
     }
+    /// Of this part of the text.
     std::int64_t characters() const noexcept { return characters_; }
+    /// Characters of an example.
     std::int64_t length() const noexcept { return windows_.length; }
+    /// Characters from one example's beginning to the next one's.
     std::int64_t stride() const noexcept { return windows_.stride; }
 
     /// That of the whole text: parts of one text agree on it.
@@ -125,9 +129,10 @@ private:
     text_windows windows_;
 };
 
+/// Two parts of one text.
 struct train_and_validation {
-    text_set train;
-    text_set validation;
+    text_set train;       // its beginning
+    text_set validation;  // the rest
 };
 
 /// The first part of a text to learn from, and the rest to be validated with.

@@ -19,6 +19,7 @@ namespace sotto::data {
 ///           invalid_option, a number outside 0..size()-1
 class vocabulary {
 public:
+    /// Of all characters that occur in the text.
     explicit vocabulary(std::string_view text) {
         ids_.fill(absent);
         for (const char c : text) ids_[index(c)] = 0;
@@ -29,8 +30,10 @@ public:
             }
     }
 
+    /// Characters that occur.
     std::int64_t size() const noexcept { return static_cast<std::int64_t>(size_); }
 
+    /// Whether a character occurs.
     bool contains(char c) const noexcept { return ids_[index(c)] != absent; }
 
     /// The numbers of a text's characters.

@@ -36,9 +36,11 @@ inline void check_steps(const char* where, std::int64_t steps) {
 /// Always the same.
 ///   source  Anil et al. 2018, arXiv:1804.03235: 1
 struct constant_weight {
-    double weight = 1.0;
+    double weight = 1.0;  // at least 0
 
+    /// The weight, at any step.
     double at(std::int64_t) const noexcept { return weight; }
+    /// Throws invalid_option unless it is finite and at least 0.
     void check() const { detail::check_weight("constant_weight: weight", weight); }
     void describe(auto&& field) const { field("weight", weight); }
 };
@@ -46,12 +48,14 @@ struct constant_weight {
 /// Grows from 0 in a line, while teachers know little.
 ///   math    weight x min(1, (t + 1) / steps)
 struct ramped_weight {
-    double weight = 1.0;
-    std::int64_t steps = 1000;
+    double weight = 1.0;        // at the end of the rise
+    std::int64_t steps = 1000;  // of the rise
 
+    /// The weight after so many steps with teachers.
     double at(std::int64_t step) const noexcept {
         return weight * std::min(1.0, static_cast<double>(step + 1) / static_cast<double>(steps));
     }
+    /// Throws invalid_option: a weight below 0 or not finite, steps below 1.
     void check() const {
         detail::check_weight("ramped_weight: weight", weight);
         detail::check_steps("ramped_weight: steps", steps);
@@ -67,12 +71,14 @@ struct ramped_weight {
 ///   source  that regularisation is to be reduced as training goes on: Sodhani et al. 2020, A
 ///           closer look at codistillation, arXiv:2010.02838
 struct decayed_weight {
-    double weight = 1.0;
+    double weight = 1.0;            // at the beginning
     std::int64_t half_life = 1000;  // steps
 
+    /// The weight after so many steps with teachers.
     double at(std::int64_t step) const noexcept {
         return weight * std::exp2(-static_cast<double>(step) / static_cast<double>(half_life));
     }
+    /// Throws invalid_option: a weight below 0 or not finite, a half-life below 1.
     void check() const {
         detail::check_weight("decayed_weight: weight", weight);
         detail::check_steps("decayed_weight: half_life", half_life);

@@ -16,7 +16,7 @@ namespace sotto {
 ///   source  Hinton et al. 2015, Distilling the knowledge in a neural network, arXiv:1503.02531,
 ///           T^2 as there; Anil et al. 2018, arXiv:1804.03235
 struct forward_kl {
-    double temperature = 1.0;
+    double temperature = 1.0;  // T: the higher, the more unlikely outputs count
 
     void add(std::span<const float> teacher, std::size_t outputs, double share,
              std::span<float> targets) const {

@@ -22,8 +22,8 @@ namespace sotto {
 ///   source  the divergence of Zhang et al. 2018, Deep mutual learning, arXiv:1706.00384, read from
 ///           the student's side
 struct reverse_kl {
-    double temperature = 1.0;
-    double floor = 1e-6;  // what a teacher rules out altogether would count infinitely
+    double temperature = 1.0;  // T: the higher, the more unlikely outputs count
+    double floor = 1e-6;       // what a teacher rules out altogether would count infinitely
 
     void add(std::span<const float> teacher, std::size_t outputs, double share,
              std::span<float> targets) const {

@@ -16,7 +16,7 @@ namespace sotto {
 ///   source  Anil et al. 2018, Large scale distributed neural network training through online
 ///           distillation, arXiv:1804.03235; T^2: Hinton et al. 2015, arXiv:1503.02531
 struct soft_cross_entropy {
-    double temperature = 1.0;
+    double temperature = 1.0;  // T: the higher, the more unlikely outputs count
 
     void add(std::span<const float> teacher, std::size_t outputs, double share,
              std::span<float> targets) const {

@@ -9,6 +9,8 @@
 #include "sotto/kernels/require.hpp"
 #include "sotto/kernels/vector.hpp"
 
+/// Loops over spans, each written once and compiled for several instruction sets, of which the best
+/// that the processor has is taken when it is called.
 namespace sotto::kernels::inline SOTTO_UNIT {
 
 namespace detail {

@@ -16,8 +16,8 @@ namespace sotto::kernels {
 
 /// Values, and what they count for in a sum.
 struct weighted_values {
-    float weight = 0.0f;
-    std::span<const float> values;
+    float weight = 0.0f;            // of each value
+    std::span<const float> values;  // as many as of the others
 };
 
 inline namespace SOTTO_UNIT {

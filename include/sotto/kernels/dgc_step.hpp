@@ -16,11 +16,11 @@ namespace sotto::kernels {
 /// The arrays of a step, all of one size. `next_*` may be the same memory as `velocity` and
 /// `accumulated`: then they are updated in place.
 struct dgc_buffers {
-    std::span<const float> gradient;
-    std::span<const float> velocity;
-    std::span<const float> accumulated;
-    std::span<float> next_velocity;
-    std::span<float> next_accumulated;
+    std::span<const float> gradient;     // g
+    std::span<const float> velocity;     // u
+    std::span<const float> accumulated;  // v
+    std::span<float> next_velocity;      // u after the step
+    std::span<float> next_accumulated;   // v after the step
     /// Whether `next_*` are better written past the caches: they are memory of their own, and much
     /// else is used before they are read. Saves fetching them, where both begin at the same place
     /// in a cache line.

@@ -164,6 +164,7 @@ inline void descend_compensated_at(float rate, const constant_compensation& by, 
         by, values, indices, to, before.data(),
         [&](std::size_t, std::uint32_t i, float g) { detail::descend_entry(rate, g, to[i]); });
 }
+/// The same, adaptive: `scale` and `s` as those of compensate_delay_at.
 inline void descend_compensated_at(float rate, const adaptive_compensation& by, float scale,
                                    std::span<float> w, std::span<const std::uint32_t> indices,
                                    std::span<const float> values, std::span<const float> before,

@@ -15,7 +15,7 @@ namespace sotto::kernels::inline SOTTO_UNIT {
 /// One step of an LSTM, for a batch of rows. Each row of `gates` holds four runs of `hidden`
 /// values: input, forget, candidate and output gate. The other spans are rows x hidden.
 struct lstm_step {
-    std::int64_t hidden = 0;
+    std::int64_t hidden = 0;             // values of a row
     std::span<const float> bias;         // 4 hidden; all rows'
     std::span<float> gates;              // in: W x + U h;  out: the gates i, f, g, o
     std::span<const float> cell_before;  // empty at the first step: zeros
@@ -26,7 +26,7 @@ struct lstm_step {
 
 /// The same step on the way back.
 struct lstm_step_back {
-    std::int64_t hidden = 0;
+    std::int64_t hidden = 0;              // values of a row
     std::span<const float> gates;         // as the step left them
     std::span<const float> cell_before;   // empty at the first step: zeros
     std::span<const float> squashed;      // tanh c

@@ -202,24 +202,28 @@ struct widen_lanes {
 // for bit the scalar ones, on every instruction set. Each reads and writes 6 bytes a value
 // together.
 
+/// To the nearest, ties to even, as float_to_fp16.
 inline void round_to_fp16(std::span<const float> from, std::span<std::uint16_t> to) {
     detail::require_size_of({"from", from.size()}, {{"to", to.size()}}, "round_to_fp16");
     detail::at_each_lane(detail::round_lanes<detail::fp16_lanes>{from.data(), to.data()},
                          from.size());
 }
 
+/// To the nearest, ties to even, as float_to_bf16.
 inline void round_to_bf16(std::span<const float> from, std::span<std::uint16_t> to) {
     detail::require_size_of({"from", from.size()}, {{"to", to.size()}}, "round_to_bf16");
     detail::at_each_lane(detail::round_lanes<detail::bf16_lanes>{from.data(), to.data()},
                          from.size());
 }
 
+/// As fp16_to_float.
 inline void widen_from_fp16(std::span<const std::uint16_t> from, std::span<float> to) {
     detail::require_size_of({"from", from.size()}, {{"to", to.size()}}, "widen_from_fp16");
     detail::at_each_lane(detail::widen_lanes<detail::fp16_lanes>{from.data(), to.data()},
                          from.size());
 }
 
+/// As bf16_to_float.
 inline void widen_from_bf16(std::span<const std::uint16_t> from, std::span<float> to) {
     detail::require_size_of({"from", from.size()}, {{"to", to.size()}}, "widen_from_bf16");
     detail::at_each_lane(detail::widen_lanes<detail::bf16_lanes>{from.data(), to.data()},

@@ -23,10 +23,15 @@ namespace sotto::kernels {
 
 /// What the vector kernels are compiled for, besides the unit's own instruction set. `baseline` is
 /// what every processor of the architecture has: SSE2 on x86-64, NEON on AArch64.
+///   baseline  what the unit is compiled for, at least
+///   sse4_2    with popcnt
+///   avx2      with fma, f16c, bmi, bmi2
+///   avx512    f, bw, dq and vl
 enum class instruction_set : std::uint8_t { baseline, sse4_2, avx2, avx512 };
 
 inline namespace SOTTO_UNIT {
 
+/// As SOTTO_ISA spells it.
 constexpr std::string_view name_of(instruction_set set) noexcept {
     constexpr std::string_view names[] = {"baseline", "sse4_2", "avx2", "avx512"};
     return names[static_cast<std::size_t>(set)];

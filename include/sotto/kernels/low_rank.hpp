@@ -16,10 +16,13 @@ namespace sotto::kernels {
 /// the other: `rank` of `rows` floats on the left, `rank` of `columns` floats on the right. The
 /// matrix is stored by rows.
 struct low_rank_shape {
-    std::size_t rows, columns, rank;
+    std::size_t rows, columns, rank;  // extents
 
+    /// Floats of the matrix.
     constexpr std::size_t size() const noexcept { return rows * columns; }
+    /// Floats of the left factor.
     constexpr std::size_t left_size() const noexcept { return rows * rank; }
+    /// Floats of the right factor.
     constexpr std::size_t right_size() const noexcept { return columns * rank; }
 };
 

@@ -13,8 +13,8 @@ namespace sotto::kernels {
 /// How a gradient enters velocity and accumulation. Inputs and outputs may be the same memory,
 /// element by element.
 struct momentum_step {
-    float momentum = 0.9f;
-    bool nesterov = false;
+    float momentum = 0.9f;        // what of the velocity is kept
+    bool nesterov = false;        // whether the accumulation takes the step ahead
     float gradient_scale = 1.0f;  // local clipping: min(1, limit / norm of the gradient)
 };
 

@@ -11,17 +11,17 @@ namespace sotto::kernels::inline SOTTO_UNIT {
 
 /// Two sums over the same values.
 struct two_sums {
-    float first = 0.0f;
-    float second = 0.0f;
+    float first = 0.0f;   // see the function
+    float second = 0.0f;  // see the function
 };
 
 /// What normalisation does to every value.
 ///   math    y = scale (x - mean) + shift, and with `rectified` the larger of that and 0
 struct normalisation {
-    float mean = 0.0f;
-    float scale = 1.0f;
-    float shift = 0.0f;
-    bool rectified = false;
+    float mean = 0.0f;       // taken away first
+    float scale = 1.0f;      // multiplied by then
+    float shift = 0.0f;      // added at last
+    bool rectified = false;  // whether what is below 0 becomes 0
 };
 
 namespace detail {

@@ -18,7 +18,7 @@ namespace sotto::kernels {
 
 /// What the values of a block are taken for: those without a sign bit and those with one.
 struct sign_means {
-    float positive, negative;
+    float positive, negative;  // means of values
 };
 
 inline namespace SOTTO_UNIT {

@@ -18,6 +18,7 @@
 
 namespace sotto::kernels {
 
+/// How a value between two codes becomes one of them.
 enum class rounding : std::uint8_t {
     nearest,     // ties to the even code
     stochastic,  // up or down at random, so that the mean of many is the value itself
@@ -26,8 +27,8 @@ enum class rounding : std::uint8_t {
 /// How values become codes.
 struct quantisation {
     std::size_t block = 1024;  // values that share a scale: a power of two from 256 to 2^20
-    rounding round = rounding::nearest;
-    std::uint64_t seed = 0;   // of stochastic rounding: another one for every message
+    rounding round = rounding::nearest;  // to which code a value goes
+    std::uint64_t seed = 0;              // of stochastic rounding: another one for every message
     std::uint64_t first = 0;  // which value of its message x[0] is: a multiple of `block`
 };
 

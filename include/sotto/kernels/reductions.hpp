@@ -152,6 +152,7 @@ inline bool is_finite(float value) noexcept {
     constexpr std::uint32_t exponent = 0x7F800000u;
     return (std::bit_cast<std::uint32_t>(value) & exponent) != exponent;
 }
+/// The same of a double.
 inline bool is_finite(double value) noexcept {
     constexpr std::uint64_t exponent = 0x7FF0000000000000u;
     return (std::bit_cast<std::uint64_t>(value) & exponent) != exponent;
@@ -189,6 +190,7 @@ inline float max_magnitude_in(std::span<const std::byte> x) noexcept {
     return std::bit_cast<float>(
         run_unfused<detail::max_bits>(best_instruction_set(), x.data(), x.size() / sizeof(float)));
 }
+/// Of floats as they lie in memory.
 inline float max_magnitude(std::span<const float> x) noexcept {
     return max_magnitude_in(std::as_bytes(x));
 }
@@ -208,6 +210,7 @@ inline std::int64_t first_non_finite_in(std::span<const std::byte> x) noexcept {
     }
     return -1;
 }
+/// Of floats as they lie in memory.
 inline std::int64_t first_non_finite(std::span<const float> x) noexcept {
     return first_non_finite_in(std::as_bytes(x));
 }

@@ -25,9 +25,10 @@ enum class nan_policy : std::uint8_t {
 /// Entries of a vector: where they are, ascending, and what they are.
 template <class Index>
 struct basic_selection {
-    std::span<const Index> indices;
-    std::span<const float> values;
+    std::span<const Index> indices;  // ascending
+    std::span<const float> values;   // one for each
 };
+/// Of a vector of up to 2^32 values.
 using selection = basic_selection<std::uint32_t>;
 
 inline namespace SOTTO_UNIT {
@@ -93,6 +94,7 @@ struct insides;
 template <class Index>
 class basic_top_k_scratch;
 
+/// For up to 2^32 values.
 template <std::same_as<std::uint32_t> Index>
 class basic_top_k_scratch<Index> {
 public:
@@ -118,6 +120,7 @@ private:
 
     detail::top_k_search search_;
 };
+/// For up to 2^32 values.
 using top_k_scratch = basic_top_k_scratch<std::uint32_t>;
 
 /// What the last call's threshold tells the next, where values change little from call to call.
@@ -223,9 +226,11 @@ selection select_above(std::span<const float> values, float limit,
     return {{search.places(), search.count()}, {search.values(), search.count()}};
 }
 
+/// For up to 2^40 values.
 template <std::same_as<std::uint64_t> Index>
 class basic_top_k_scratch<Index> {
 public:
+    /// Takes what selecting up to k of up to n values needs.
     void reserve(std::int64_t n, std::int64_t k) {
         detail::check_top_k(static_cast<std::size_t>(n), k, detail::wide_max,
                             "wide_top_k_scratch::reserve");
@@ -283,6 +288,7 @@ private:
     uninitialised<std::uint64_t> places_;
     uninitialised<float> values_;
 };
+/// For up to 2^40 values.
 using wide_top_k_scratch = basic_top_k_scratch<std::uint64_t>;
 
 }  // namespace SOTTO_UNIT

@@ -90,6 +90,7 @@ private:
     uninitialised<std::uint32_t> places_;
     uninitialised<float> values_;
 };
+/// For tensors of up to 2^32 values.
 using many_top_k_scratch = basic_many_top_k_scratch<std::uint32_t>;
 
 /// The k[t] entries of largest magnitude of each tensor t, as select_top_k finds them one by one.

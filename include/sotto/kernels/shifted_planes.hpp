@@ -14,10 +14,10 @@ namespace sotto::kernels::inline SOTTO_UNIT {
 /// shift: the patches that a convolution's filters see, without being written out.
 ///   shape   row k, column 8 g + i: planes[shifts[k] + places[g] + i], for i in 0..7
 struct shifted_planes {
-    const float* planes = nullptr;
-    const std::int32_t* shifts = nullptr;
+    const float* planes = nullptr;         // all floats
+    const std::int32_t* shifts = nullptr;  // one for each row
     std::int64_t depth = 0;  // rows
-    const std::int32_t* places = nullptr;
+    const std::int32_t* places = nullptr;  // one for every eight columns
     std::int64_t octets = 0;   // columns, by eights
     bool pairs_touch = false;  // places[g + 1] is places[g] + 8 for every even g
 };

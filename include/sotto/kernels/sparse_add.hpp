@@ -15,8 +15,8 @@ namespace sotto::kernels {
 /// Values at some places of a longer vector. The places are 32-bit numbers, as wherever values are
 /// selected: a tensor has at most 2^32, and a model of more has several.
 struct sparse_values {
-    std::span<const std::uint32_t> indices;
-    std::span<const float> values;
+    std::span<const std::uint32_t> indices;  // places
+    std::span<const float> values;           // one for each
 };
 
 inline namespace SOTTO_UNIT {

@@ -225,6 +225,7 @@ private:
     uninitialised<float> joined_, values_;
     uninitialised<std::uint32_t> places_;
 };
+/// For up to 2^32 values.
 using team_top_k_scratch = basic_team_top_k_scratch<std::uint32_t>;
 
 /// The same selection by several threads, which share the values.

@@ -21,6 +21,7 @@ namespace sotto::kernels::inline SOTTO_UNIT {
 ///   errors  invalid_option unless 1 <= threads <= 1024
 class thread_team {
 public:
+    /// So many, with the thread that gives them work.
     explicit thread_team(int threads) : size_(threads) {
         if (threads < 1 || threads > 1024)
             throw invalid_option("thread_team: threads is " + std::to_string(threads) +
@@ -35,10 +36,12 @@ public:
         }
     }
 
+    /// Ends all threads but that one.
     ~thread_team() { stop(); }
     thread_team(const thread_team&) = delete;
     thread_team& operator=(const thread_team&) = delete;
 
+    /// Threads that work, with the one that gives the work.
     int size() const noexcept { return size_; }
 
     /// Calls work(member) for each member from 0 on at the same time, 0 in the calling thread, and

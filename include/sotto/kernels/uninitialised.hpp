@@ -20,8 +20,10 @@ class uninitialised {
 
 public:
     uninitialised() = default;
+    /// Takes the room over.
     uninitialised(uninitialised&& other) noexcept
         : values_(std::move(other.values_)), size_(std::exchange(other.size_, 0)) {}
+    /// Takes the room over.
     uninitialised& operator=(uninitialised&& other) noexcept {
         values_ = std::move(other.values_);
         size_ = std::exchange(other.size_, 0);
@@ -31,11 +33,13 @@ public:
 
     /// As much room, and nothing in it.
     uninitialised(const uninitialised& other) { reserve(other.size_); }
+    /// As much room, at least, and nothing in it.
     uninitialised& operator=(const uninitialised& other) {
         reserve(other.size_);
         return *this;
     }
 
+    /// Room for so many values; what was in it is lost if it had less.
     void reserve(std::size_t size) {
         if (size <= size_) return;
         values_.reset();
@@ -44,12 +48,15 @@ public:
         size_ = size;
     }
 
+    /// Where the room begins; null if there is none.
     Value* data() noexcept {
         return values_.get();
     }
+    /// Where the room begins; null if there is none.
     const Value* data() const noexcept {
         return values_.get();
     }
+    /// Values that there is room for.
     std::size_t size() const noexcept {
         return size_;
     }

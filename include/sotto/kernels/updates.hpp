@@ -15,7 +15,7 @@ namespace sotto::kernels {
 
 /// What AdamW needs in a step; the corrections are 1 / (1 - beta^t).
 struct adamw_step {
-    float rate, decay, beta1, beta2, epsilon, correction1, correction2;
+    float rate, decay, beta1, beta2, epsilon, correction1, correction2;  // see optimizer adamw
 };
 
 inline namespace SOTTO_UNIT {

@@ -14,9 +14,10 @@ namespace sotto::kernels {
 
 /// The means of the bins that values fell into, rising strictly.
 struct value_bins {
-    std::array<float, 4> means{};
-    std::size_t count = 0;  // 0 to 4
+    std::array<float, 4> means{};  // of which the first `count` are used
+    std::size_t count = 0;         // 0 to 4
 
+    /// Those that are used.
     std::span<const float> used() const noexcept { return std::span(means).first(count); }
 };
 

@@ -10,10 +10,12 @@ namespace sotto::launch {
 
 /// How the process of a rank ended.
 struct ending {
-    int rank = 0;
+    int rank = 0;    // whose process it was
     int status = 0;  // as waitpid tells it
 
+    /// Whether it ended otherwise than by status 0.
     bool failed() const noexcept { return status != 0; }
+    /// Whether a signal ended it.
     bool by_signal() const noexcept { return WIFSIGNALED(status); }
 
     /// By its own decision, perhaps because of others: with a status or by std::abort.

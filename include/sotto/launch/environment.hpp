@@ -20,6 +20,7 @@
 #include "sotto/launch/interfaces.hpp"
 #include "sotto/launch/node_list.hpp"
 
+/// Where a process stands in a job, and processes that are started and watched as its ranks.
 namespace sotto::launch {
 
 /// What an environment variable holds; nothing if it is not set, or empty.
@@ -27,8 +28,8 @@ using variables = std::function<std::optional<std::string>(const char* name)>;
 
 /// What was found, and what a person should know about it.
 struct detection {
-    placement place;
-    std::vector<std::string> remarks{};
+    placement place;                     // which rank this is, and where the job meets
+    std::vector<std::string> remarks{};  // for a person to read, a sentence each
 };
 
 namespace detail {

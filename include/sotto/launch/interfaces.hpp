@@ -25,8 +25,8 @@ namespace sotto::launch {
 
 /// A network interface that is up, and one of its addresses.
 struct interface {
-    std::string name;
-    std::string address;
+    std::string name;     // as the system calls it, such as "eth0"
+    std::string address;  // IPv4 or IPv6, as text
 };
 
 namespace detail {

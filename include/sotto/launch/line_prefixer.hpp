@@ -14,8 +14,9 @@ namespace sotto::launch {
 ///   memory  one line
 class line_prefixer {
 public:
-    static constexpr std::size_t line_bytes_max = 1 << 16;
+    static constexpr std::size_t line_bytes_max = 1 << 16;  // of a line without its prefix
 
+    /// What to put before every line.
     explicit line_prefixer(std::string prefix) : prefix_(std::move(prefix)) {}
 
     /// Appends to `out` the lines that end within this piece.

@@ -16,12 +16,12 @@ namespace sotto::launch {
 
 /// A job whose ranks are all processes of this machine, of one command.
 struct local_processes {
-    int size = 1;
+    int size = 1;                        // ranks
     std::vector<std::string> command{};  // the program, as a shell finds it, and its arguments
-    patience grace{};
-    bool keep_going = false;  // when a rank fails the others are left alone
-    int out = STDOUT_FILENO;  // where the ranks' lines go
-    int err = STDERR_FILENO;  // and what they complain of
+    patience grace{};                    // how long ranks may go on once one failed
+    bool keep_going = false;             // when a rank fails the others are left alone
+    int out = STDOUT_FILENO;             // where the ranks' lines go
+    int err = STDERR_FILENO;             // and what they complain of
 };
 
 /// Runs a job to its end; returns the first failure, or nothing where all ranks ended with 0.

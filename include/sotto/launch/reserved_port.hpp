@@ -16,6 +16,7 @@ namespace sotto::launch {
 ///   errors  io_failure: the system has none left
 class reserved_port {
 public:
+    /// Takes a port.
     reserved_port() {
         socket_ = detail::descriptor(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
         if (!socket_) detail::refuse_by_system("the system has no socket left");
@@ -33,6 +34,7 @@ public:
         number_ = ntohs(at.sin_port);
     }
 
+    /// Which port it is.
     std::uint16_t number() const noexcept { return number_; }
 
 private:

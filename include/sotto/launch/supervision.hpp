@@ -28,10 +28,13 @@ struct patience {
 /// once: one may save what was learnt. A second one kills them.
 class supervision {
 public:
+    /// A job of so many ranks, all of which run.
     supervision(int size, const patience& given, bool keeps_going = false)
         : running_(size), patience_(given), keeps_going_(keeps_going) {}
 
+    /// Ranks that have not ended.
     int running() const noexcept { return running_; }
+    /// The failure that counts as the first, if there was one.
     const std::optional<ending>& first_failure() const noexcept { return first_; }
 
     /// These ended since the last time; the lowest that failed counts as the first.

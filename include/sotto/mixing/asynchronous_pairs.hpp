@@ -19,7 +19,7 @@ namespace sotto::mixing {
 ///   source  Lian et al. 2018, Asynchronous decentralized parallel stochastic gradient descent,
 ///           arXiv:1710.06952
 struct asynchronous_pairs {
-    std::uint64_t seed = 1;
+    std::uint64_t seed = 1;  // of the draws of neighbours
 
     static constexpr bool in_pairs = true;
     struct state {};

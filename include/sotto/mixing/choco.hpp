@@ -23,7 +23,7 @@ namespace sotto::mixing {
 ///   source  Koloskova et al. 2019, Decentralized stochastic optimization and gossip algorithms
 ///           with compressed communication, arXiv:1902.00340
 struct choco {
-    double step = 0.04;
+    double step = 0.04;  // how far parameters move towards copies, in (0, 1]
 
     static constexpr bool by_copies = true;
     struct state {};

@@ -47,46 +47,56 @@ concept mixing_method = requires(const M& options, const layout& tensors) {
     options.bind(tensors);
 };
 
+/// The state that options become.
 template <class M>
 using mixing_state = decltype(std::declval<const M&>().bind(std::declval<const layout&>()));
 
 /// The members that a method may leave out.
 namespace mixing {
 
+/// Parameters are mixed as they were before the step.
 template <class M>
 concept combines_first = requires {
     requires M::combines_first;
 };
+/// What each rank has is shared out, by columns.
 template <class M>
 concept by_shares = requires {
     requires M::by_shares;
 };
+/// Ranks mix with one other at a time.
 template <class M>
 concept in_pairs = requires {
     requires M::in_pairs;
 };
+/// Ranks keep copies of what neighbours know of them.
 template <class M>
 concept by_copies = requires {
     requires M::by_copies;
 };
+/// The optimizer must tell its learning rate.
 template <class M>
 concept needs_rate = requires {
     requires M::needs_rate;
 };
+/// The optimizer must be plain SGD or a schedule of it.
 template <class M>
 concept plain_steps = requires {
     requires M::plain_steps;
 };
+/// A step is corrected by where the one before it went.
 template <class M>
 concept corrects_last_step = requires {
     requires M::corrects_last_step;
 };
 
+/// A second vector is mixed beside the parameters.
 template <class State>
 concept has_companion = requires(State& state) {
     state.companion();
 };
 
+/// All ranks take their mean after some steps.
 template <class State>
 concept has_means = requires(const State& state) {
     state.wants_mean();
@@ -100,6 +110,7 @@ concept outlives_ranks =
     M::smallest_eigenvalue;
 };
 
+/// Makes of a gradient what the optimizer steps by.
 template <class State>
 concept directs = requires(State& state, const tensor& t, std::span<float> gradient) {
     state.direct(t, gradient);

@@ -22,9 +22,9 @@ namespace sotto::mixing {
 ///   errors  invalid_option: momentum or follow not in [0, 1)
 ///   source  Lin et al. 2021, Quasi-global momentum, arXiv:2102.04761
 struct quasi_global_momentum {
-    double momentum = 0.9;
-    double follow = 0.9;
-    bool nesterov = true;
+    double momentum = 0.9;  // of a step, from q
+    double follow = 0.9;    // what of q is kept a step
+    bool nesterov = true;   // whether a step is by g + momentum * m
 
     static constexpr bool needs_rate = true;
     static constexpr bool plain_steps = true;

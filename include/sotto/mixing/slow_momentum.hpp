@@ -45,10 +45,10 @@ struct slow_momentum {
                   "mixing::slow_momentum: the method inside takes means of its own, in other "
                   "steps: one slow momentum is enough");
 
-    Inner inner{};
-    std::int64_t every = 48;
-    double momentum = 0.7;
-    double factor = 1.0;
+    Inner inner{};            // the method between means
+    std::int64_t every = 48;  // steps from one mean to the next
+    double momentum = 0.7;    // of the slow momentum, u
+    double factor = 1.0;      // by what the slow step is multiplied
 
     static constexpr bool needs_rate = true;
     static constexpr bool combines_first = mixing::combines_first<Inner>;

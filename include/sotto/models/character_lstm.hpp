@@ -13,13 +13,15 @@
 #include "sotto/nn/rowwise.hpp"
 #include "sotto/nn/shape.hpp"
 
+/// Built-in models, each a predictor.
 namespace sotto::models {
 
+/// How large a character_lstm is, and what it reads at a time.
 struct character_lstm_options {
     std::int64_t width = 256;   // of a character's vector
     std::int64_t hidden = 256;  // of each layer's state
-    std::int64_t layers = 2;
-    std::int64_t length = 64;  // characters of an example
+    std::int64_t layers = 2;    // of LSTM, one on top of the other
+    std::int64_t length = 64;   // characters of an example
 };
 
 namespace detail {
@@ -40,6 +42,7 @@ inline auto character_lstm_layers(std::int64_t vocabulary, const character_lstm_
 template <class Loss = cross_entropy>
 class character_lstm : public sequential<decltype(detail::character_lstm_layers(1, {})), Loss> {
 public:
+    /// For a vocabulary of so many characters.
     explicit character_lstm(std::int64_t vocabulary, character_lstm_options options = {},
                             Loss criterion = {})
         : sequential<decltype(detail::character_lstm_layers(1, {})), Loss>(

@@ -22,15 +22,15 @@ namespace sotto {
 
 /// One training of a model: what it learnt, and what it keeps besides (running statistics).
 struct ensemble_member {
-    std::vector<float> parameters{};
-    std::vector<float> buffers{};
+    std::vector<float> parameters{};  // as the model's layout has them
+    std::vector<float> buffers{};     // as its buffer_layout has them; none of a model without
 };
 
 /// How good an ensemble is on some labels.
 struct ensemble_scores {
-    double log_loss = 0.0;  // mean of -log of what it gives to the labels
-    double accuracy = 0.0;  // the part of the labels that are likeliest to it; NaN without labels
-    std::int64_t labels = 0;
+    double log_loss = 0.0;    // mean of -log of what it gives to the labels
+    double accuracy = 0.0;    // the part of the labels that are likeliest to it; NaN without labels
+    std::int64_t labels = 0;  // that were asked about
 };
 
 /// Several trainings of one model, asked together: `ensemble both{model, {{a, {}}, {b, {}}}}`.
@@ -52,6 +52,7 @@ class ensemble {
 public:
     using batch_type = typename Model::batch_type;
 
+    /// Takes the members; the model lends what computes.
     ensemble(Model& model, std::vector<ensemble_member> members)
         : model_(model), members_(std::move(members)) {
         if (members_.empty())
@@ -65,6 +66,7 @@ public:
         }
     }
 
+    /// How many members there are.
     std::int64_t size() const noexcept { return static_cast<std::int64_t>(members_.size()); }
     std::int64_t outputs() const { return model_.outputs(); }
 
@@ -86,12 +88,14 @@ public:
         return all;
     }
 
+    /// How good it is on the labels of a batch.
     ensemble_scores evaluate(const batch_type& batch) {
         sums total;
         add(total, batch);
         return total.mean();
     }
 
+    /// How good it is on the labels of a whole data set, read so many examples at a time.
     template <dataset Data>
     ensemble_scores evaluate(const Data& data, std::int64_t batch_size = 256) {
         sums total;

@@ -41,6 +41,7 @@ inline auto lenet_layers(std::int64_t classes) {
 template <class Loss = cross_entropy>
 class lenet : public sequential<decltype(detail::lenet_layers(10)), Loss> {
 public:
+    /// For images of this shape and so many classes.
     explicit lenet(nn::shape input = {1, 28, 28}, std::int64_t classes = 10, Loss criterion = {})
         : sequential<decltype(detail::lenet_layers(10)), Loss>(input, detail::lenet_layers(classes),
                                                                std::move(criterion)) {}

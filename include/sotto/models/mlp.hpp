@@ -29,9 +29,11 @@ using mlp_layers = nn::chain<nn::repeated<nn::chain<nn::dense, nn::relu>>, nn::d
 template <class Loss = cross_entropy>
 class mlp : public sequential<detail::mlp_layers, Loss> {
 public:
+    /// Inputs, any number of hidden widths, outputs.
     mlp(std::initializer_list<std::int64_t> widths, Loss criterion = {})
         : mlp(std::span<const std::int64_t>(widths.begin(), widths.size()), std::move(criterion)) {}
 
+    /// The same, where their number is not known before.
     explicit mlp(std::span<const std::int64_t> widths, Loss criterion = {})
         : sequential<detail::mlp_layers, Loss>({inputs(widths), 1, 1}, layers(widths),
                                                std::move(criterion)) {}

@@ -51,10 +51,10 @@ inline auto residual_layers(std::int64_t blocks, std::int64_t width, std::int64_
 
 /// What a residual_cnn is made of.
 struct residual_cnn_options {
-    std::int64_t blocks = 3;  // in each of three stages
-    std::int64_t width = 16;  // channels of the first stage; each later one has twice as many
-    nn::shape input{3, 32, 32};
-    std::int64_t classes = 10;
+    std::int64_t blocks = 3;     // in each of three stages
+    std::int64_t width = 16;     // channels of the first stage; each later one has twice as many
+    nn::shape input{3, 32, 32};  // channels x height x width of an image
+    std::int64_t classes = 10;   // outputs of the last layer
 };
 
 /// A residual network for small images: `residual_cnn model{}` is the ResNet-20 of the paper, for
@@ -69,6 +69,7 @@ struct residual_cnn_options {
 template <class Loss = cross_entropy>
 class residual_cnn : public sequential<decltype(detail::residual_layers(1, 1, 1)), Loss> {
 public:
+    /// Bound to images of `options.input`.
     explicit residual_cnn(const residual_cnn_options& options = {}, Loss criterion = {})
         : sequential<decltype(detail::residual_layers(1, 1, 1)), Loss>(
               options.input,

@@ -52,6 +52,7 @@ class sequential {
 public:
     using batch_type = data::labelled_batch;
 
+    /// Layers bound to examples of shape `input`, a loss, and how many labels an example has.
     sequential(nn::shape input, const Layer& layers, Loss criterion = {},
                std::int64_t positions = 1)
         : input_(input),
@@ -72,9 +73,12 @@ public:
     }
 
     const sotto::layout& layout() const noexcept { return plan_.tensors(); }
+    /// The shape of one example.
     nn::shape input() const noexcept { return input_; }
     std::int64_t outputs() const noexcept { return training_.output().size() / positions_; }
+    /// Labels of an example: 1 unless it is a sequence.
     std::int64_t positions() const noexcept { return positions_; }
+    /// The loss and its options.
     const Loss& loss() const noexcept { return loss_; }
 
     /// Weights uniform within the bounds that their layers chose, from a stream split by the

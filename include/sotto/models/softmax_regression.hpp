@@ -16,6 +16,7 @@ namespace sotto::models {
 template <class Loss = cross_entropy>
 class softmax_regression : public sequential<nn::dense, Loss> {
 public:
+    /// So many values of an example, and so many outputs.
     softmax_regression(std::int64_t inputs, std::int64_t classes, Loss criterion = {})
         : sequential<nn::dense, Loss>({inputs, 1, 1},
                                       {.outputs = classes, .start = nn::start::glorot},

@@ -8,6 +8,7 @@
 #include "sotto/nn/pass.hpp"
 #include "sotto/nn/shape.hpp"
 
+/// Layers of networks, their memory and the passes through them.
 namespace sotto::nn {
 
 /// A function applied to every value alike. `Function` writes y from x and, with the derivative as
@@ -18,6 +19,7 @@ template <class Function>
 class activation {
 public:
     activation() = default;
+    /// Of inputs of this shape; without `needs_in_gradient` nothing is sent back.
     activation(shape input, bool needs_in_gradient)
         : shape_(input), needs_in_gradient_(needs_in_gradient) {}
 

@@ -18,8 +18,8 @@ namespace sotto::nn {
 ///           is not looked at
 ///   errors  bind throws invalid_option: window or stride below 1, a window larger than the input
 struct average_pool2d {
-    std::int64_t window = 2;
-    std::int64_t stride = 2;
+    std::int64_t window = 2;  // side of a window
+    std::int64_t stride = 2;  // from one window to the next
 
     class state;
     state bind(shape input, const blueprint& plan) const;

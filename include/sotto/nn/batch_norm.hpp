@@ -40,9 +40,9 @@ namespace sotto::nn {
 ///   errors  bind throws invalid_option: momentum outside [0, 1], epsilon not above 0
 ///   source  Ioffe and Szegedy 2015, Batch normalization, arXiv:1502.03167
 struct batch_norm {
-    bool rectified = false;
-    double momentum = 0.1;
-    double epsilon = 1e-5;
+    bool rectified = false;  // whether a relu follows
+    double momentum = 0.1;   // of a training pass, see math
+    double epsilon = 1e-5;   // added to variances
 
     class state;
     state bind(shape input, blueprint& plan) const;

@@ -34,14 +34,16 @@ inline bool use_one_blas_thread() {
 /// Row-major floats that belong to somebody else, possibly to be read as their transpose.
 template <class T>
 struct matrix {
-    T* values = nullptr;
-    std::int64_t rows = 0;  // of the matrix as it is read
-    std::int64_t columns = 0;
-    bool transposed = false;  // memory holds columns x rows
+    T* values = nullptr;       // the first one
+    std::int64_t rows = 0;     // of the matrix as it is read
+    std::int64_t columns = 0;  // of the matrix as it is read
+    bool transposed = false;   // memory holds columns x rows
 
+    /// A view of values in rows, one after another.
     matrix(std::span<T> all, std::int64_t row_count, std::int64_t column_count)
         : values(all.data()), rows(row_count), columns(column_count) {}
 
+    /// The same values with rows and columns exchanged.
     matrix transpose() const {
         matrix other = *this;
         std::swap(other.rows, other.columns);

@@ -18,14 +18,15 @@ namespace sotto::nn {
 
 /// How large weights are at first: uniform in [-a, a), so that signals keep their size from layer
 /// to layer.
-///   math    he: a = sqrt(6 / fan_in), before a relu, which halves the mean square
-///           lecun: a = sqrt(3 / fan_in), before a max-pool and relu, which together keep it, or
-///           before tanh
-///           glorot: a = sqrt(6 / (fan_in + fan_out)), a compromise with the way back
+///   he      a = sqrt(6 / fan_in), before a relu, which halves the mean square
+///   lecun   a = sqrt(3 / fan_in), before a max-pool and relu, which together keep it, or before
+///           tanh
+///   glorot  a = sqrt(6 / (fan_in + fan_out)), a compromise with the way back
 ///   source  He et al. 2015, arXiv:1502.01852;  LeCun, Bottou, Orr, Mueller 1998, Efficient
 ///           BackProp;  Glorot and Bengio 2010 (AISTATS)
 enum class start : std::uint8_t { he, lecun, glorot };
 
+/// As it is written in options: "he", "lecun" or "glorot".
 constexpr std::string_view name_of(start how) noexcept {
     switch (how) {
         case start::he: return "he";
@@ -46,6 +47,8 @@ public:
         return layers_.emplace_back(kind, 1).first + "1";
     }
 
+    /// Adds "LAYER.weight" of these extents, whose bound follows from the values that go in and
+    /// come out.
     tensor add_weight(const std::string& layer, std::vector<std::int64_t> extents, start how,
                       std::int64_t fan_in, std::int64_t fan_out) {
         return add(
@@ -53,6 +56,7 @@ public:
             {.limit = bound(how, static_cast<double>(fan_in), static_cast<double>(fan_out))});
     }
 
+    /// Adds "LAYER.bias", 0 at first.
     tensor add_bias(const std::string& layer, std::int64_t size) {
         return add(layer + ".bias", {size}, tensor_kind::bias, {});
     }
@@ -82,7 +86,9 @@ public:
         return buffers_.tensors().back();
     }
 
+    /// All parameters so far.
     const sotto::layout& tensors() const noexcept { return layout_; }
+    /// All buffers so far.
     const sotto::layout& buffers() const noexcept { return buffers_; }
 
     /// Layers before the first parameter need not know how their input moves the loss.
@@ -102,6 +108,7 @@ public:
             std::fill_n(parameters.data() + part.offset, part.count, part.value);
     }
 
+    /// Gives all buffers their starting values.
     void reset(std::span<float> buffers) const {
         for (const tensor& t : buffers_)
             std::ranges::fill(t.of(buffers), buffer_starts_[static_cast<std::size_t>(t.index)]);

@@ -17,6 +17,7 @@ namespace sotto::nn {
 template <class... States>
 class chain_state {
 public:
+    /// Of layers that are bound one behind the other.
     explicit chain_state(std::tuple<States...> states) : states_(std::move(states)) {}
 
     shape output() const noexcept { return std::get<sizeof...(States) - 1>(states_).output(); }
@@ -73,8 +74,9 @@ struct chain {
                   "chain needs layers: bind(shape, blueprint&) -> state with output, forward, "
                   "activations, backward");
 
-    std::tuple<Layers...> layers;
+    std::tuple<Layers...> layers;  // the first one first
 
+    /// The layers, the first one first.
     explicit chain(Layers... each) : layers(std::move(each)...) {}
 
     using state = chain_state<typename Layers::state...>;

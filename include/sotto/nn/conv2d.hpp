@@ -35,12 +35,12 @@ namespace sotto::nn {
 ///   errors  bind throws invalid_option: an option below its least value, padding >= kernel, a
 ///           kernel that does not fit into the padded input
 struct conv2d {
-    std::int64_t channels = 1;
-    std::int64_t kernel = 3;
-    std::int64_t stride = 1;
-    std::int64_t padding = 0;
-    nn::start start = nn::start::he;
-    bool bias = true;  // a batch_norm behind makes one superfluous
+    std::int64_t channels = 1;        // of the output
+    std::int64_t kernel = 3;          // side of a filter
+    std::int64_t stride = 1;          // from one patch to the next
+    std::int64_t padding = 0;         // zeros around the image, on each side
+    nn::start start = nn::start::he;  // of the weight
+    bool bias = true;                 // a batch_norm behind makes one superfluous
 
     class state;
     state bind(shape input, blueprint& plan) const;

@@ -16,8 +16,8 @@ namespace sotto::nn {
 ///   cost    2 n outputs operations an example forward, twice that backward
 ///   errors  bind throws invalid_option: outputs below 1
 struct dense {
-    std::int64_t outputs = 1;
-    nn::start start = nn::start::he;
+    std::int64_t outputs = 1;         // of an example
+    nn::start start = nn::start::he;  // of the weight
 
     class state;
     state bind(shape input, blueprint& plan) const;

@@ -29,8 +29,8 @@ namespace sotto::nn {
 ///           DropConnect (ICML); evaluation by the mean weights, not by the paper's sampling
 /// The draws are a function of the pass's random stream and the layer's name alone.
 struct drop_connect {
-    dense inner{};
-    double rate = 0.5;
+    dense inner{};      // the layer whose weights are left out
+    double rate = 0.5;  // the probability of leaving a weight out
 
     class state;
     state bind(shape input, blueprint& plan) const;

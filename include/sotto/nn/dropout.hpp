@@ -44,7 +44,7 @@ inline void check_rate(const std::string& where, double rate) {
 ///           the kept values enlarged while training instead of the weights reduced afterwards
 /// The draws are a function of the pass's random stream and the layer's name alone.
 struct dropout {
-    double rate = 0.5;
+    double rate = 0.5;  // the probability of leaving a value out
 
     class state;
     state bind(shape input, blueprint& plan) const;

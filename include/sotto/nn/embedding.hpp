@@ -29,8 +29,8 @@ namespace sotto::nn {
 ///           forward throws invalid_option: a token that is not a whole number from 0 to
 ///           vocabulary - 1
 struct embedding {
-    std::int64_t vocabulary = 1;
-    std::int64_t width = 1;
+    std::int64_t vocabulary = 1;  // tokens that there are
+    std::int64_t width = 1;       // floats of a vector
 
     class state;
     state bind(shape input, blueprint& plan) const;

@@ -22,6 +22,7 @@ namespace sotto::nn {
 template <class State, class Gate>
 class highway_state {
 public:
+    /// Of a layer and a gate for the same input; without `needs_in_gradient` nothing is sent back.
     highway_state(State layers, Gate gate, bool needs_in_gradient)
         : layers_(std::move(layers)),
           gate_(std::move(gate)),
@@ -94,9 +95,9 @@ struct highway {
                   "highway needs a layer and a gate that is one: bind(shape, blueprint&) -> state "
                   "with output, forward, activations, backward");
 
-    Layer layers;
-    Gate gate;
-    double gate_bias = -2.0;
+    Layer layers;             // h, keeps the shape
+    Gate gate;                // keeps the shape as well
+    double gate_bias = -2.0;  // where the biases that the gate ends with start
 
     using state = highway_state<typename Layer::state, typename Gate::state>;
 

@@ -34,9 +34,9 @@ namespace sotto::nn {
 ///           Schmidhuber and Cummins 2000, Learning to forget;  its bias: Jozefowicz, Zaremba and
 ///           Sutskever 2015, An empirical exploration of recurrent network architectures
 struct lstm {
-    std::int64_t hidden = 1;
-    std::int64_t layers = 1;
-    nn::start start = nn::start::glorot;
+    std::int64_t hidden = 1;              // values of a state
+    std::int64_t layers = 1;              // one on top of the other
+    nn::start start = nn::start::glorot;  // of the weights
 
     class state;
     state bind(shape input, blueprint& plan) const;

@@ -18,6 +18,7 @@ struct pass {
 
     pass() = default;
 
+    /// A pass that trains, without buffers or draws.
     template <std::convertible_to<std::span<const float>> Parameters>
     pass(const Parameters& at) : parameters(at) {}
 };

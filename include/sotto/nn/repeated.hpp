@@ -17,6 +17,7 @@ namespace sotto::nn {
 template <class State>
 class repeated_state {
 public:
+    /// Of layers that are bound one behind the other, or of none.
     repeated_state(shape input, std::vector<State> states)
         : input_(input), states_(std::move(states)) {}
 
@@ -59,7 +60,7 @@ struct repeated {
                   "repeated needs a layer: bind(shape, blueprint&) -> state with output, forward, "
                   "activations, backward");
 
-    std::vector<Layer> layers;
+    std::vector<Layer> layers;  // the first one first
 
     using state = repeated_state<typename Layer::state>;
 

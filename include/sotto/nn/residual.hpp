@@ -20,6 +20,8 @@ namespace sotto::nn {
 template <class State, class Shortcut>
 class residual_state {
 public:
+    /// Of a layer and a shortcut for the same input; without `needs_in_gradient` nothing is sent
+    /// back.
     residual_state(State layers, Shortcut shortcut, bool rectified, bool needs_in_gradient)
         : layers_(std::move(layers)),
           shortcut_(std::move(shortcut)),
@@ -96,9 +98,9 @@ struct residual {
                   "residual's shortcut must be a layer: bind(shape, blueprint&) -> state with "
                   "output, forward, activations, backward");
 
-    Layer layers;
-    Shortcut shortcut{};
-    bool rectified = false;
+    Layer layers;            // f
+    Shortcut shortcut{};     // what is added to it
+    bool rectified = false;  // whether a relu follows
 
     using state = residual_state<typename Layer::state, typename Shortcut::state>;
 

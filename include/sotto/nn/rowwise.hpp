@@ -16,6 +16,7 @@ namespace sotto::nn {
 template <class State>
 class rowwise_state {
 public:
+    /// So many planes, each an example of this state.
     rowwise_state(std::int64_t rows, State each) : rows_(rows), each_(std::move(each)) {}
 
     shape output() const noexcept { return {rows_, 1, each_.output().size()}; }
@@ -49,8 +50,9 @@ struct rowwise {
                   "rowwise needs a layer: bind(shape, blueprint&) -> state with output, forward, "
                   "activations, backward");
 
-    Layer each;
+    Layer each;  // for one position
 
+    /// The layer for one position.
     explicit rowwise(Layer inner) : each(std::move(inner)) {}
 
     using state = rowwise_state<typename Layer::state>;

@@ -13,16 +13,19 @@ namespace sotto::nn {
 /// One example between two layers: planes of rows of floats. A plain vector is `shape{n}`, n planes
 /// of 1 x 1.
 struct shape {
-    std::int64_t channels = 1;
-    std::int64_t height = 1;
-    std::int64_t width = 1;
+    std::int64_t channels = 1;  // planes
+    std::int64_t height = 1;    // rows of a plane
+    std::int64_t width = 1;     // floats of a row
 
+    /// Floats of an example.
     constexpr std::int64_t size() const noexcept { return channels * height * width; }
+    /// Floats of a plane.
     constexpr std::int64_t plane() const noexcept { return height * width; }
 
     friend constexpr bool operator==(const shape&, const shape&) = default;
 };
 
+/// "channels x height x width", for messages.
 inline std::string to_string(const shape& s) {
     return std::to_string(s.channels) + " x " + std::to_string(s.height) + " x " +
            std::to_string(s.width);
@@ -55,10 +58,10 @@ inline void check_shape(std::string_view where, const shape& s) {
 
 /// One side of a window that slides over an image; `name` is the option that says how long it is.
 struct sliding_window {
-    const char* name = "window";
-    std::int64_t size = 1;
-    std::int64_t stride = 1;
-    std::int64_t padding = 0;
+    const char* name = "window";  // the option's name
+    std::int64_t size = 1;        // length along the side
+    std::int64_t stride = 1;      // from one place to the next
+    std::int64_t padding = 0;     // zeros on each end of the side
 };
 
 /// How often a window fits along one side.

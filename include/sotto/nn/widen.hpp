@@ -24,8 +24,8 @@ namespace sotto::nn {
 ///   source  He, Zhang, Ren, Sun 2016, Deep residual learning, arXiv:1512.03385, section 3.3,
 ///           option A
 struct widen {
-    std::int64_t channels = 1;
-    std::int64_t stride = 1;
+    std::int64_t channels = 1;  // of the output, at least the input's
+    std::int64_t stride = 1;    // from one pixel that stays to the next
 
     class state;
     state bind(shape input, const blueprint& plan) const;

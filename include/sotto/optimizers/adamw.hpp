@@ -21,11 +21,11 @@ namespace sotto {
 ///   cost    8 bytes a weight
 ///   source  Loshchilov and Hutter 2019, Decoupled weight decay regularization, arXiv:1711.05101
 struct adamw {
-    double learning_rate = 0.001;
-    double beta1 = 0.9;
-    double beta2 = 0.999;
-    double epsilon = 1e-8;
-    double weight_decay = 0.01;
+    double learning_rate = 0.001;  // rate
+    double beta1 = 0.9;            // b1: what of the mean gradient is kept a step
+    double beta2 = 0.999;          // b2: what of the mean square is kept a step
+    double epsilon = 1e-8;         // added to the root of the mean square
+    double weight_decay = 0.01;    // decay; pulls on weights alone
 
     class state;
     state bind(const layout& tensors) const;

@@ -15,7 +15,7 @@ namespace sotto {
 
 /// The limit of `clipped`.
 struct by_norm {
-    double norm = 1.0;
+    double norm = 1.0;  // the length that a gradient has at most
     void describe(auto&& field) const { field("norm", norm); }
 };
 
@@ -32,8 +32,8 @@ struct clipped {
         "clipped: the first policy must be an optimizer: it needs bind(layout) with "
         "begin_step(step_info, gradient) and update(tensor, parameters, gradient) noexcept");
 
-    Optimizer inner{};
-    by_norm limit{};
+    Optimizer inner{};  // the optimizer that sees what is clipped
+    by_norm limit{};    // how long gradients may be
 
     class state;
     state bind(const layout& tensors) const { return {*this, tensors}; }

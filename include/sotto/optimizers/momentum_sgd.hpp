@@ -18,10 +18,10 @@ namespace sotto {
 ///   source  Sutskever et al. 2013, On the importance of initialization and momentum in deep
 ///           learning
 struct momentum_sgd {
-    double learning_rate = 0.1;
-    double momentum = 0.9;
-    bool nesterov = false;
-    double weight_decay = 0.0;
+    double learning_rate = 0.1;  // rate
+    double momentum = 0.9;       // m: what of the velocity is kept a step
+    bool nesterov = false;       // whether a step looks ahead along the velocity
+    double weight_decay = 0.0;   // decay; pulls on weights alone
 
     class state;
     state bind(const layout& tensors) const;

@@ -14,7 +14,7 @@ namespace sotto {
 
 /// What an optimizer is told when a step begins.
 struct step_info {
-    round_info where;
+    round_info where;          // which step it is
     double rate_factor = 1.0;  // what learning-rate schedules have made of the learning rate
 };
 
@@ -64,11 +64,13 @@ concept optimizer = requires(const O& options, const layout& tensors) {
     noexcept;
 };
 
+/// The update is linear in the gradient and remembers none of it: see optimizer.
 template <class O>
 concept linear_optimizer = optimizer<O> && requires {
     requires O::linear;
 };
 
+/// The members that an optimizer may leave out.
 namespace optimizing {
 
 template <class State>
@@ -85,6 +87,7 @@ concept steps_by_tensor = requires {
     requires State::steps_by_tensor;
 };
 
+/// Whether the state has update_entries.
 template <class State>
 concept updates_entries = requires(State& state, const tensor& t, std::span<float> parameters,
                                    std::span<const std::uint32_t> indices,
@@ -93,6 +96,7 @@ concept updates_entries = requires(State& state, const tensor& t, std::span<floa
     noexcept;
 };
 
+/// Whether the state has update_part.
 template <class State>
 concept updates_parts = requires(State& state, const tensor& t, std::int64_t first,
                                  std::span<float> parameters, std::span<const float> gradient) {

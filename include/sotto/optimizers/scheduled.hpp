@@ -25,8 +25,8 @@ struct scheduled {
                   "scheduled: the second policy must be a learning-rate schedule: it needs "
                   "factor(round_info)");
 
-    Optimizer inner{};
-    Schedule schedule{};
+    Optimizer inner{};    // whose learning rate is multiplied
+    Schedule schedule{};  // by what
 
     static constexpr bool linear = linear_optimizer<Optimizer>;
     class state;

@@ -16,16 +16,19 @@ concept rate_schedule = requires(const S& schedule, const round_info& where) {
     { schedule.factor(where) } -> std::convertible_to<double>;
 };
 
+/// The learning rate stays as it is.
 struct constant_rate {
+    /// 1, at any time.
     double factor(const round_info&) const noexcept { return 1.0; }
     void describe(auto&&) const {}
 };
 
 /// Multiplied by `factor_per_step` after every `every_epochs` epochs.
 struct step_decay {
-    double every_epochs = 30.0;
-    double factor_per_step = 0.1;
+    double every_epochs = 30.0;    // epochs from one change to the next
+    double factor_per_step = 0.1;  // what the rate is then multiplied by
 
+    /// What the learning rate is multiplied by there.
     double factor(const round_info& where) const noexcept {
         return std::pow(factor_per_step, std::floor(where.epoch / every_epochs));
     }
@@ -38,9 +41,10 @@ struct step_decay {
 /// Half a cosine from 1 down to `final_factor` over `epochs`, and flat from there.
 ///   source  Loshchilov and Hutter 2017, SGDR, arXiv:1608.03983
 struct cosine {
-    double epochs = 10.0;
-    double final_factor = 0.0;
+    double epochs = 10.0;       // until it is flat; passes over the data
+    double final_factor = 0.0;  // what is left of the rate then
 
+    /// What the learning rate is multiplied by there.
     double factor(const round_info& where) const noexcept {
         const double progress = where.epoch < epochs ? where.epoch / epochs : 1.0;
         return final_factor +
@@ -55,9 +59,10 @@ struct cosine {
 /// Rises linearly from `initial_factor` to 1 over the first `epochs`.
 ///   source  Goyal et al. 2017, Accurate, large minibatch SGD, arXiv:1706.02677
 struct rate_warm_up {
-    double epochs = 5.0;
-    double initial_factor = 0.1;
+    double epochs = 5.0;          // of the rise; passes over the data
+    double initial_factor = 0.1;  // share of the rate at the beginning
 
+    /// What the learning rate is multiplied by there.
     double factor(const round_info& where) const noexcept {
         if (!(where.epoch < epochs)) return 1.0;
         return initial_factor + (1.0 - initial_factor) * where.epoch / epochs;
@@ -70,6 +75,7 @@ struct rate_warm_up {
 
 /// N workers take N times the step: the rate was given for one worker.  (Goyal et al. 2017)
 struct linear_scaling {
+    /// The number of ranks.
     double factor(const round_info& where) const noexcept { return where.world_size; }
     void describe(auto&&) const {}
 };

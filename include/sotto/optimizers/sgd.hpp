@@ -49,9 +49,9 @@ inline float decay_of(const tensor& t, double decay) noexcept {
 struct sgd {
     static constexpr double as_exchanged = -1.0;  // the compressor's momentum, 0 without one
 
-    double learning_rate = 0.1;
-    double weight_decay = 0.0;
-    double decay_momentum = as_exchanged;
+    double learning_rate = 0.1;            // rate
+    double weight_decay = 0.0;             // decay; pulls on weights alone
+    double decay_momentum = as_exchanged;  // m of the decay's buffer: else in [0, 1)
 
     static constexpr bool linear = true;
     class state;

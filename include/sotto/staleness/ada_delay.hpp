@@ -14,12 +14,12 @@ namespace sotto {
 ///   errors  bind throws invalid_option unless c is finite and at least 0
 ///   source  Sra, Yu, Li, Smola 2016, AdaDelay, AISTATS; arXiv:1508.05003
 struct ada_delay {
-    double c = 0.1;
+    double c = 0.1;  // how much a step shrinks
 
     static constexpr bool adaptive_rate = true;
 
     struct state {
-        double c = 0.0;
+        double c = 0.0;  // as in the options
         double begin(const late_gradient& what) const noexcept {
             return 1.0 / (1.0 + what.learning_rate * c *
                                     std::sqrt(static_cast<double>(what.step + what.staleness)));

@@ -39,8 +39,8 @@ inline void check_compensation(const char* policy, double lambda, double bound) 
 ///   source  Zheng et al. 2017, Asynchronous Stochastic Gradient Descent with Delay Compensation,
 ///           arXiv:1609.08326
 struct delay_compensation {
-    double lambda = 0.04;
-    double bound = 0.0;  // of the correction, as a share of the gradient; 0: none
+    double lambda = 0.04;  // weighs the correction, see shape; 0: plain ASGD
+    double bound = 0.0;    // of the correction, as a share of the gradient; 0: none
 
     static constexpr bool compares = true;
 

@@ -31,11 +31,11 @@ namespace sotto {
 ///           above 0
 ///   source  Zheng et al. 2017, arXiv:1609.08326
 struct delay_compensation_adaptive {
-    double lambda = 2.0;
-    double decay = 0.95;  // m; 0 forgets all but the last gradient
-    double epsilon = 1e-7;
-    double bound = 0.0;  // of the correction, as a share of the gradient; 0: none
-    bool per_worker = false;
+    double lambda = 2.0;      // weighs the correction; 0: plain ASGD
+    double decay = 0.95;      // m; 0 forgets all but the last gradient
+    double epsilon = 1e-7;    // keeps the root of small mean squares away from 0
+    double bound = 0.0;       // of the correction, as a share of the gradient; 0: none
+    bool per_worker = false;  // whether each worker has an s of its own
 
     static constexpr bool compares = true;
 
@@ -91,6 +91,7 @@ struct delay_compensation_adaptive {
                 for (float& s : squares_[static_cast<std::size_t>(worker)]) s = 0.0f;
         }
 
+        /// `s`, of all workers or of this one, brought up to the last gradient.
         std::span<const float> mean_square(int worker = 0) noexcept {
             settle_all(static_cast<std::size_t>(worker));
             return squares_[static_cast<std::size_t>(worker)];

@@ -17,8 +17,8 @@ namespace sotto {
 ///           take M steps a round
 ///   source  Zheng et al. 2017, arXiv:1609.08326, appendix
 struct delay_compensation_of_rounds {
-    double lambda = 0.04;
-    double bound = 0.0;
+    double lambda = 0.04;  // as that of delay_compensation
+    double bound = 0.0;    // of the correction, as a share of the gradient; 0: none
 
     static constexpr bool compares = true;
     static constexpr bool synchronous_only = true;

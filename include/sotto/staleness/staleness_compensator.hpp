@@ -144,6 +144,7 @@ inline constexpr bool works_by_entries = !requires(
     state.compensate_at(t, values, indices, then, then);
 };
 
+/// Whether the state has descend_at.
 template <class State>
 inline constexpr bool descends_at = requires(State& state, const tensor& t, std::span<float> now,
                                              std::span<const std::uint32_t> indices,
@@ -152,6 +153,7 @@ inline constexpr bool descends_at = requires(State& state, const tensor& t, std:
     noexcept;
 };
 
+/// Whether the state has moved.
 template <class State>
 inline constexpr bool watches_moves = requires(State& state, const tensor& t,
                                                std::span<const float> change) {

@@ -72,9 +72,9 @@ struct all_reduce {
         "plain "
         "sgd (or a schedule of it): momentum, AdamW or clipping would be applied a second time");
 
-    Optimizer optimizer{};
-    Compressor compressor{};
-    Collective collective{};
+    Optimizer optimizer{};             // takes the step
+    Compressor compressor{};           // makes messages of gradients
+    Collective collective{};           // exchanges them
     std::int64_t group_bytes = 16384;  // of small tensors that are summed together; 0: each alone
 
     static constexpr bool synchronous = true;

@@ -92,6 +92,7 @@ public:
         optimizing::visit(optimizer_, field);
     }
 
+    /// The compressor's state.
     const compressor_state& compressor() const noexcept { return compressor_; }
 
 private:

@@ -14,25 +14,33 @@
 namespace sotto {
 
 /// What a server is told or does that decides what comes of it.
+///   begins    a worker begins
+///   gradient  a gradient was taken
+///   dropped   a gradient came too late and was not
+///   done      a worker has done all its rounds
+///   went      a worker is gone
+///   answers   the server has looked who may have parameters
 enum class arrival_kind : std::uint8_t { begins, gradient, dropped, done, went, answers };
 
+/// What logs call them, in the order of arrival_kind.
 inline constexpr std::array<std::string_view, 6> arrival_names{"begins", "gradient", "dropped",
                                                                "done",   "went",     "answers"};
 
 /// One of them. `worker` is what it came from; `answers` is that the server has looked who may have
 /// parameters, and gave them to those.
 struct arrival {
-    arrival_kind kind = arrival_kind::gradient;
-    std::int64_t at = 0;  // nanoseconds since the first
-    int worker = 0;
+    arrival_kind kind = arrival_kind::gradient;  // what it was
+    std::int64_t at = 0;                         // nanoseconds since the first
+    int worker = 0;                              // from 0 on
     // Of a gradient, also one that was dropped:
     std::int64_t round = 0;  // of the worker
     std::int64_t read = 0;   // version that it was computed at
     std::int64_t version =
         0;  // of the server after it: that it led to, unless a round is collected
-    std::uint64_t digest = 0;  // of its bytes
-    std::vector<int> answered{};
+    std::uint64_t digest = 0;     // of its bytes
+    std::vector<int> answered{};  // workers that were given parameters
 
+    /// Whether a gradient came, taken or not.
     bool is_gradient() const noexcept {
         return kind == arrival_kind::gradient || kind == arrival_kind::dropped;
     }

@@ -28,11 +28,12 @@ namespace sotto {
 
 /// What an order of arrivals is of: where any of it differs, it cannot be followed.
 struct arrivals_of {
-    int server = 0;
-    int workers = 0;
+    int server = 0;               // its rank
+    int workers = 0;              // that it has
     std::uint64_t version = 0;    // of the server, when the first came
     std::string configuration{};  // a line for each option and tensor
 
+    /// The head of the file.
     std::string text() const {
         std::string out = "sotto arrivals 1\nserver = " + std::to_string(server) +
                           "\nworkers = " + std::to_string(workers) +
@@ -93,6 +94,7 @@ inline std::string told(const arrival& a) {
 ///   errors  the constructor throws io_failure, naming the file and the system's reason
 class arrival_recorder {
 public:
+    /// Writes the file anew; throws io_failure if it cannot be opened.
     arrival_recorder(std::filesystem::path path, const remarks& says)
         : path_(std::move(path)), says_(says), file_(std::fopen(path_.c_str(), "wb")) {
         if (!file_)
@@ -100,6 +102,7 @@ public:
                              "' cannot be opened for the order of arrivals: " + reason());
     }
 
+    /// Writes what the order is of.
     void begin(const arrivals_of& what) {
         write(what.text());
         flush();
@@ -112,10 +115,12 @@ public:
         a.version = static_cast<std::int64_t>(version);
         add(std::move(a), now);
     }
+    /// A worker is gone.
     void went(int worker, time_point now) {
         add({.kind = arrival_kind::went, .worker = worker}, now);
     }
     /// Where nothing came since the last time, nobody may go who might not then.
+    /// The workers that were given parameters.
     void answered(std::span<const int> workers, time_point now) {
         if (!std::exchange(has_come_, false) && workers.empty()) return;
         add({.kind = arrival_kind::answers, .answered = {workers.begin(), workers.end()}}, now);
@@ -159,6 +164,7 @@ private:
 ///           a worker that went, arrivals after the order's end
 class arrival_order {
 public:
+    /// Reads the head of the file; throws io_failure if it cannot be opened.
     explicit arrival_order(std::filesystem::path path, int workers)
         : path_(std::move(path)),
           file_(std::fopen(path_.c_str(), "rb")),
@@ -183,6 +189,7 @@ public:
 
     /// What is to come next; null where the order is over.
     const arrival* next() const noexcept { return next_ ? &*next_ : nullptr; }
+    /// Goes on to the next arrival; throws malformed, or mismatch for one that cannot be followed.
     void advance() {
         next_.reset();
         if (!read_line()) return;
@@ -194,6 +201,7 @@ public:
         if (next_->kind == arrival_kind::went)
             refuse("an order in which nobody went", detail::told(*next_));
     }
+    /// When the next one came, as the recorder had it.
     time_point time() const noexcept { return time_point(duration(next_->at)); }
 
     /// A push that came.
@@ -233,6 +241,7 @@ public:
                    "version " + std::to_string(version) + (dropped ? ", dropped" : ""));
         advance();
     }
+    /// These workers were given parameters; throws mismatch if the order has others.
     void answered(std::span<const int> workers) {
         if (!std::equal(workers.begin(), workers.end(), next_->answered.begin(),
                         next_->answered.end()))
@@ -251,6 +260,7 @@ public:
                 refuse(end, "worker " + std::to_string(worker) + ", which waits for an answer");
         }
     }
+    /// Throws mismatch: a worker is gone, which no order has.
     [[noreturn]] void refuse_went(int worker) const {
         refuse(next_ ? told(*next_) : "nothing more",
                detail::told({.kind = arrival_kind::went, .worker = worker}));

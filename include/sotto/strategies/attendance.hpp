@@ -29,6 +29,7 @@ public:
           all_(static_cast<std::size_t>(workers)),
           is_alone_(servers == 1) {}
 
+    /// Whether the worker is there.
     bool has(int worker) const noexcept { return all_[index(worker)].is_present; }
     /// Whether it has asked for parameters and was not told that it may have them.
     bool waits(int worker) const noexcept { return all_[index(worker)].waits; }

@@ -19,8 +19,9 @@ namespace sotto {
 ///           once
 class changed_entries {
 public:
-    static constexpr std::size_t steps_max = 4096;
+    static constexpr std::size_t steps_max = 4096;  // kept at once, at most
 
+    /// Of so many parameters, none of which has changed.
     explicit changed_entries(std::size_t n) : ring_(n / 8), marks_(n / 64 + 1) {}
 
     /// What n parameters take here.

@@ -44,10 +44,10 @@ namespace sotto {
 ///   source  Anil et al. 2018, arXiv:1804.03235
 template <checkpoint::file_system Files = checkpoint::posix_files>
 struct checkpoint_exchange {
-    std::filesystem::path folder{};
-    std::int64_t keep = 2;
-    bool in_background = true;  // else training waits for the disk
-    Files files{};
+    std::filesystem::path folder{};  // where groups meet
+    std::int64_t keep = 2;           // models of a group that stay there
+    bool in_background = true;       // else training waits for the disk
+    Files files{};                   // by which the disk is reached
 
     static constexpr bool by_each_rank = true;
 

@@ -26,9 +26,10 @@ struct codistillation_groups {
     std::int64_t burn_in = 0;  // steps before the first that is taught
     double common = 0.0;       // the part of the data that all groups read; 0: disjoint shards
     int only = -1;             // the group that this job is alone; -1: it is all of them
-    lessons_from lessons = lessons_from::all;
-    std::uint64_t seed = 0;  // of lessons_from::random; the same for all groups
+    lessons_from lessons = lessons_from::all;  // who learns from whom
+    std::uint64_t seed = 0;                    // of lessons_from::random; the same for all groups
 
+    /// Throws invalid_option for a world of so many ranks where groups cannot be formed.
     void check(int ranks) const {
         const auto refuse = [](const char* name, std::int64_t value, const std::string& expected) {
             throw invalid_option("codistillation_groups: " + std::string(name) + " is " +
@@ -98,14 +99,15 @@ struct codistillation {
                   "find teachers by itself: the third policy must be checkpoint_exchange{} or "
                   "another one that says `by_each_rank = true`");
 
+    /// The type of `groups`.
     using group_options = codistillation_groups;
 
-    GroupStrategy strategy{};
-    Loss loss{};
-    Exchange exchange{};
-    codistillation_groups groups{};
-    Weight weight{};
-    teacher_rules teachers{};
+    GroupStrategy strategy{};        // by which a group trains
+    Loss loss{};                     // that pulls students to teachers
+    Exchange exchange{};             // how groups hear of each other
+    codistillation_groups groups{};  // which groups there are
+    Weight weight{};                 // of the pull, in time
+    teacher_rules teachers{};        // which of them are heard
 
     static constexpr bool needs_logits = true;
     static constexpr bool synchronous = GroupStrategy::synchronous;

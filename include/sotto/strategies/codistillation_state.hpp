@@ -82,6 +82,7 @@ public:
         const auto [least, most] = std::ranges::minmax(all);
         return {least, most};
     }
+    /// Which group this is, of how many.
     model_groups groups() const noexcept { return groups_; }
 
     data::share share() const { return strategy_.share(); }

@@ -35,8 +35,10 @@ class common_control {
 public:
     /// Whether a checkpoint has all that it remembers.
     static constexpr bool can_be_saved = controlling::can_be_saved<controller_state<options_type>>;
+    /// Whether the controller may ask for exact distances.
     static constexpr bool measures_exactly = controlling::measures_exactly<options_type>;
 
+    /// Borrows the transport and the peers.
     common_control(const Options& options, Transport& through, peers& with)
         : through_(&through), peers_(&with), state_(options.control.bind()), sums_(through, 3) {
         if constexpr (survives && !std::is_same_v<options_type, no_control> &&
@@ -49,6 +51,7 @@ public:
         pace_ = 1.0 / static_cast<double>(std::max<std::int64_t>(rounds, 1));
     }
 
+    /// Before the rounds of a step.
     void begin_step(const round_info& where, const auto& optimizer) {
         asked_ = where;
         if constexpr (survives) asked_ = peers_->begin_step(where, pace_);

@@ -19,6 +19,7 @@ namespace sotto {
 template <transport Transport>
 class common_epochs {
 public:
+    /// Borrows the transport.
     explicit common_epochs(Transport& through)
         : through_(&through), plans_(static_cast<std::size_t>(through.size())) {}
 
@@ -49,6 +50,7 @@ public:
 
     /// What all ranks together read in the round under way, or these of them.
     std::int64_t examples_of_round() const noexcept { return examples_of_round(plans_); }
+    /// The same of some ranks alone.
     std::int64_t examples_of_round(std::size_t first, std::size_t count) const noexcept {
         return examples_of_round(std::span(plans_).subspan(first, count));
     }

@@ -9,6 +9,7 @@ namespace sotto {
 /// How far ranks that mix with neighbours are apart, as one of them sees it in a step. What was not
 /// measured is not a number; what is told by tensor is valid until the next round.
 struct consensus_report {
+    /// In place of what was not measured.
     static constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
 
     std::int64_t rounds = -1;    // of mixing; -1: no rank mixes with neighbours

@@ -39,6 +39,7 @@ class copy_exchange {
     using state = state_of<Compressor>;
 
 public:
+    /// Of one rank, by the links of a matrix that stays.
     copy_exchange(const layout& tensors, const state& compressor,
                   const topologies::mixing_matrix& matrix, Transport& through)
         : through_(&through),
@@ -82,6 +83,7 @@ public:
         return moved;
     }
 
+    /// Whether all messages of the round have come.
     bool advance() { return messages_.advance(); }
 
     /// When all is here: whether all of it can be decoded.
@@ -111,6 +113,7 @@ public:
         if (is_checked_) take_in(compressor);
         is_settled_ = false;
     }
+    /// Copies are again as after the last step.
     void rollback() noexcept {
         is_checked_ = false;
         if (!std::exchange(is_settled_, false)) return;
@@ -118,6 +121,7 @@ public:
         apart_.swap(apart_before_);
     }
 
+    /// Of this rank's last message.
     std::int64_t message_bytes(const tensor& t) const noexcept {
         return std::ssize(messages_.own(t));
     }

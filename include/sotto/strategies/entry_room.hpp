@@ -15,6 +15,7 @@ struct entry_room {
     std::int64_t answered = 0;      // of an answer by what has changed
     std::int64_t answer_bytes = 0;  // of it
 
+    /// Of a compressor and the server's tensors.
     template <class Decoder>
     static entry_room of(const Decoder& decoder, const layout& tensors) {
         entry_room most;

@@ -21,6 +21,7 @@ class entry_route {
     using sparse_way = collectives::sparse_way;
 
 public:
+    /// Whether sparse_reduce_scatter was asked for.
     static constexpr bool scatters = std::is_same_v<Collective, collectives::sparse_reduce_scatter>;
     /// Whether entries may take another way than everybody's message to everybody.
     static constexpr bool chooses =
@@ -30,6 +31,7 @@ public:
         chooses && takes_back<Compressor> && !compressing::has_after_sum<state>;
 
     entry_route() = default;
+    /// Of one tensor among so many ranks.
     entry_route(const tensor& t, const state& compressor, int world,
                 collectives::sparse_reduce_scatter asked = {})
         : size_(t.size), world_(world), asked_(asked) {
@@ -50,6 +52,7 @@ public:
 
     /// Whether there can be rounds in which it is.
     bool may_be_dense() const noexcept { return is_dense(entries_max_); }
+    /// Whether it is in this round.
     bool is_dense_now(const state& compressor, const tensor& t) const {
         return is_dense(entries_now(compressor, t));
     }
@@ -62,6 +65,7 @@ public:
         else
             return entries_max_;
     }
+    /// The sums that are to be kept.
     std::int64_t kept_now(const state& compressor, const tensor& t) const {
         return asked_.kept_of(entries_now(compressor, t), size_);
     }

@@ -33,9 +33,9 @@ namespace sotto {
 ///           arXiv:1503.02531
 template <checkpoint::file_system Files = checkpoint::posix_files>
 struct finished_models {
-    std::filesystem::path folder{};
-    int count = 1;  // teachers
-    Files files{};
+    std::filesystem::path folder{};  // where the models are
+    int count = 1;                   // teachers
+    Files files{};                   // by which the disk is reached
 
     static constexpr bool finished = true;
     static constexpr bool by_each_rank = true;

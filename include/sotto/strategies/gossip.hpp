@@ -143,6 +143,7 @@ struct gossip {
                   "gossip: pairs that mix when they like have no rounds in common, so the third "
                   "policy must be no_control{}");
 
+    /// Whether ranks may die and come again.
     static constexpr bool survives = std::is_same_v<Rest, surviving>;
 
     static_assert(survives || std::is_same_v<Rest, gossip_options>,
@@ -161,12 +162,12 @@ struct gossip {
         "gossip: exact_mean{} takes the mean of all ranks: it goes neither with surviving{}, where "
         "some may be gone, nor with mixing::choco, whose copies know nothing of it");
 
-    Optimizer optimizer{};
-    Topology topology{};
-    Control control{};
-    Compressor compressor{};
-    Mixing mixing{};
-    Rest options{};
+    Optimizer optimizer{};    // takes each rank's step
+    Topology topology{};      // who mixes with whom
+    Control control{};        // how often
+    Compressor compressor{};  // of what is sent, where a method mixes by_copies
+    Mixing mixing{};          // how steps and mixing go together
+    Rest options{};           // the rest: gossip_options, or surviving
 
     static constexpr bool synchronous = false;
     static constexpr bool in_step = !mixing::in_pairs<Mixing> && !survives;

@@ -33,6 +33,7 @@ class gossip_links {
     static constexpr bool by_shares = mixing::by_shares<method>;
 
 public:
+    /// Binds the topology for so many ranks.
     gossip_links(const Options& options, int size)
         : size_(size),
           name_(topologies::name_for_logs(options.topology)),
@@ -45,6 +46,7 @@ public:
         if constexpr (survives) each_matrix(require_both_ways);
     }
 
+    /// The topology in numbers.
     const topologies::mixing_summary& summary() const noexcept { return summary_; }
     /// After so many rounds matrices repeat; 0: each is drawn anew.
     std::int64_t period() const noexcept { return summary_.period; }

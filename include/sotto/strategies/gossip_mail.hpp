@@ -24,6 +24,7 @@ namespace sotto {
 template <transport Transport>
 class gossip_mail {
 public:
+    /// Borrows the transport.
     explicit gossip_mail(Transport& through) : through_(&through), inbox_(through, 1) {}
     gossip_mail(const gossip_mail&) = delete;
     gossip_mail& operator=(const gossip_mail&) = delete;
@@ -33,6 +34,7 @@ public:
             through_->withdraw();
     }
 
+    /// Sends a word; lost if that rank is gone.
     void say(int to, const wire::gossip_word& word) {
         letter& l = free_letter();
         wire::write_gossip_word(word, l.content.data());

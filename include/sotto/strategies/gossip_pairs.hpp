@@ -107,6 +107,7 @@ public:
 
     /// Offers of others that were answered, and of its own.
     std::int64_t answered() const noexcept { return answered_count_; }
+    /// Offers of its own.
     std::int64_t offered() const noexcept { return offered_count_; }
     /// Who may mix with whom, for logs.
     topologies::mixing_graph graph() {

@@ -14,6 +14,7 @@ namespace sotto {
 /// is waited for may wait itself, and this rank hears of it when that one gives up.
 class gossip_patience {
 public:
+    /// For a neighbour; twice that for others.
     explicit gossip_patience(duration patience) noexcept : patience_(patience) {}
 
     /// `progress`: a number that changes when what is waited for comes nearer.

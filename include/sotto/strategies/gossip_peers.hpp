@@ -57,6 +57,7 @@ namespace sotto {
 template <tolerant_transport Transport>
 class gossip_peers {
 public:
+    /// Borrows the transport.
     gossip_peers(Transport& through, duration patience)
         : through_(&through),
           says_(remarks::of(through)),
@@ -73,6 +74,7 @@ public:
     gossip_peers(const gossip_peers&) = delete;
     gossip_peers& operator=(const gossip_peers&) = delete;
 
+    /// What all ranks must be configured as.
     void introduce(const std::string& configuration) {
         configuration_ = wire::frame_digest(std::as_bytes(std::span(configuration)), 0);
     }
@@ -150,6 +152,7 @@ public:
             return std::nullopt;
         return !verdicts_.last().skips_next;
     }
+    /// The step took place.
     void end_step() noexcept {
         ++step_;
         ++rounds_;
@@ -158,7 +161,7 @@ public:
 
     /// Which round of mixing this is.
     wire::gossip_place next_round() const noexcept { return {step_, place_.round + 1}; }
-    wire::gossip_place place() const noexcept { return place_; }
+    wire::gossip_place place() const noexcept { return place_; }  // the round that it is in
 
     /// The next round of the step, by this matrix.
     void begin_round(const topologies::mixing_matrix& matrix) {
@@ -180,6 +183,7 @@ public:
 
     /// Whether it is known of all neighbours whether they take part in the round.
     bool knows_all() const noexcept { return !first_unknown(); }
+    /// Whether that rank mixes in the round under way.
     bool takes_part(int rank) const noexcept {
         const peer& p = of(rank);
         return p.is_awaited && p.mixes() && p.said == place_ && p.awaits;

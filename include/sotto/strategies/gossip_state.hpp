@@ -162,6 +162,7 @@ public:
 
     /// Rounds of mixing, and who mixes with whom.
     auto& rounds() noexcept { return mixing_; }
+    /// For whoever looks on.
     const auto& rounds() const noexcept { return mixing_; }
     /// By push-sum: this rank's weight, 1 at first, and what its parameters weigh in the mean.
     double weight() const noexcept requires by_shares { return weight_; }

@@ -23,11 +23,13 @@ namespace sotto {
 ///   source  a copy for each worker: Zheng et al. 2017, arXiv:1609.08326
 class kept_versions {
 public:
+    /// Of so many parameters, all 0; nobody has read any.
     kept_versions(int workers, std::size_t parameters)
         : kept_(1), read_by_(static_cast<std::size_t>(workers), nobody) {
         kept_[0].values.resize(parameters);
     }
 
+    /// The parameters as they are.
     std::span<const float> now() const noexcept { return kept_[now_].values; }
     /// To be changed only before anybody has read.
     std::span<float> unread() noexcept { return kept_[now_].values; }
@@ -55,6 +57,7 @@ public:
         }
         return kept_[next_].values;
     }
+    /// What was written becomes the parameters; a worker's version is released first.
     void step(int worker = -1) noexcept {
         if (worker >= 0) release(worker);
         now_ = next_;
@@ -74,6 +77,7 @@ public:
         return at == nobody ? std::span<const float>() : std::span<const float>(kept_[at].values);
     }
 
+    /// Nobody needs what this worker has read.
     void release(int worker) noexcept {
         std::size_t& at = read_by_[static_cast<std::size_t>(worker)];
         if (at != nobody) --kept_[at].readers;

@@ -12,7 +12,7 @@ namespace sotto {
 
 /// How somebody's logits do on a batch's labels, by the loss that the student learns by.
 struct label_knowledge {
-    double loss = 0.0;
+    double loss = 0.0;    // mean over the labels
     double chance = 0.0;  // of who knows nothing and says so: all logits alike
     double unsure = 0.0;  // of the same logits, halved; where the loss is below chance, the loss
 

@@ -163,6 +163,7 @@ public:
         return 0;
     }
 
+    /// Does what can be done without blocking; true once the exchange is complete.
     bool advance(state& compressor) {
         switch (way_) {
             case way::nothing: return true;
@@ -212,6 +213,7 @@ public:
         if (!entry_by_entry_) require_finite(sum);
     }
 
+    /// Takes the optimizer's step of this tensor; the sum may be written over.
     template <class Optimizer>
     void apply(Optimizer& optimizer, bool sparsely, std::span<float> parameters,
                std::span<float> sum) {

@@ -54,9 +54,9 @@ struct local_updates {
                   "local_updates: the second policy must be a strategy whose ranks meet in every "
                   "round, such as all_reduce{sgd{.learning_rate = 1.0}}");
 
-    Optimizer optimizer{};
-    Outer outer{};
-    local_steps local{};
+    Optimizer optimizer{};  // of each rank's own steps
+    Outer outer{};          // the strategy by which all meet
+    local_steps local{};    // when they meet
 
     static constexpr bool synchronous = false;
     static constexpr bool in_step = true;

@@ -135,6 +135,7 @@ public:
         own("last_epoch", last_.epoch);
     }
 
+    /// The outer strategy's state.
     outer_state& outer() noexcept { return outer_; }
     /// Meetings until now.
     std::int64_t meetings() const noexcept { return meetings_; }

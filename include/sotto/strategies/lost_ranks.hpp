@@ -16,6 +16,7 @@ class lost_ranks {
 public:
     /// A call of `fit` begins.
     void begin(time_point now) noexcept { began_ = now; }
+    /// A rank went, in this step.
     void add(int rank, std::string cause, std::uint64_t step, time_point now) {
         all_.push_back({.rank = rank,
                         .cause = std::move(cause),
@@ -28,6 +29,7 @@ public:
             if (loss.rank == rank && loss.again_step < 0)
                 loss.again_step = static_cast<std::int64_t>(step);
     }
+    /// All of them, in order.
     std::span<const rank_loss> all() const noexcept { return all_; }
 
 private:

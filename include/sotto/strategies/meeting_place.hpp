@@ -12,11 +12,11 @@ namespace sotto {
 /// What an exchange of models is bound to, on the one rank that speaks for its group.
 template <transport Transport>
 struct meeting_place {
-    model_groups groups;
+    model_groups groups;        // which one this is
     std::vector<int> teachers;  // groups whose models are wanted here, at some time or other
     std::vector<int> students;  // groups that want this one's
-    const layout& tensors;
-    Transport& world;
+    const layout& tensors;      // of the model
+    Transport& world;           // over which groups meet
     std::vector<int> leaders;  // the ranks that speak for each group; none where groups are jobs of
                                // their own
 };

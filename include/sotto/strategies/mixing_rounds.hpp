@@ -81,7 +81,9 @@ public:
         }
     }
 
+    /// The topology in numbers.
     const topologies::mixing_summary& summary() const noexcept { return links_.summary(); }
+    /// Of a round, by its number since the beginning.
     const topologies::mixing_matrix& matrix(std::int64_t round) { return links_.matrix(round); }
     /// Rounds that are done, from the beginning on.
     std::uint64_t done() const noexcept { return done_; }
@@ -135,6 +137,7 @@ public:
         if (!by_copies && !is_mean_ && is_started_) exchange_.release(from);
     }
 
+    /// All values are what is to be mixed.
     void release_all() {
         is_released_ = true;
         if (is_mean_) {
@@ -151,6 +154,7 @@ public:
         }
     }
 
+    /// Whether the round is complete.
     bool advance() {
         bool all = is_released_;
         if constexpr (survives) {
@@ -170,6 +174,7 @@ public:
         return all;
     }
 
+    /// After a round that is complete.
     void end() {
         ++done_;
         if (is_mean_) {
@@ -213,11 +218,13 @@ public:
     /// Of each tensor, sent to one neighbour in this step.
     std::span<const std::int64_t> bytes() const noexcept { return bytes_; }
 
+    /// The step took place: what it remembers stays.
     void commit() noexcept {
         if constexpr (by_copies) copies_->commit(compressor_);
         compressing::commit(compressor_);
         done_before_.reset();
     }
+    /// It did not: what it remembers is as before.
     void rollback() noexcept {
         if constexpr (by_copies) copies_->rollback();
         compressing::rollback(compressor_);

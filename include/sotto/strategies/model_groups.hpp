@@ -23,6 +23,7 @@ enum class lessons_from {
     random  // in each interval another one, that all have one student
 };
 
+/// As it is written in options: "all", "ring", "pairs" or "random".
 inline const char* name_of(lessons_from whom) noexcept {
     constexpr const char* names[] = {"all", "ring", "pairs", "random"};
     return names[static_cast<int>(whom)];
@@ -40,13 +41,16 @@ public:
                                  std::to_string(groups.count) + "; expected an even number");
     }
 
+    /// Groups that teach this one then.
     std::vector<int> teachers(std::int64_t interval) const { return at(interval, 1); }
+    /// Groups that this one teaches then.
     std::vector<int> students(std::int64_t interval) const { return at(interval, -1); }
 
     /// Those of any interval.
     std::vector<int> teachers() const {
         return whom_ == lessons_from::random ? others() : teachers(0);
     }
+    /// The same of those that it teaches.
     std::vector<int> students() const {
         return whom_ == lessons_from::random ? others() : students(0);
     }

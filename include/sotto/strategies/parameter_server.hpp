@@ -20,8 +20,8 @@ namespace sotto {
 
 /// Which ranks serve: 0 to servers - 1. They also work, unless they are dedicated.
 struct serving {
-    int servers = 1;
-    bool dedicated = false;
+    int servers = 1;         // ranks that serve
+    bool dedicated = false;  // whether these do nothing else
     /// Workers may die, leave and come again, and servers come again, while the others go on; where
     /// the transport can. A worker then waits `patience` seconds for a server, or up to half of the
     /// transport's timeout longer where nothing else happens. What it was pushing when the server
@@ -31,19 +31,19 @@ struct serving {
     /// worker that is started again goes on in the call of `fit` under way with what its program
     /// gives to its first call: in a later call, leave the earlier ones out of that program.
     bool survives = false;
-    double patience = 60.0;
+    double patience = 60.0;  // seconds; see survives
     /// Where each server saves what it holds, in a folder of its own and every so many of its
     /// steps, and begins where there is something; empty: nowhere, and one that comes again begins
     /// anew.
     std::filesystem::path checkpoints{};
-    std::int64_t every = 1000;
+    std::int64_t every = 1000;  // steps of a server from one checkpoint to the next
     /// A file in which each server writes in what order it was told what and whom it answered, and
     /// one whose order it follows: the same run then ends in the same parameters, bit for bit. See
     /// arrival_order. Empty: neither. A file that is there is written anew; where a server may come
     /// again, each process of it has a file: PATH, PATH.2 and so on, each from the version at which
     /// the server then stood. One file, or another server's, cannot be both: see shared_arrivals.
     std::filesystem::path record_arrivals{};
-    std::filesystem::path replay_arrivals{};
+    std::filesystem::path replay_arrivals{};  // see record_arrivals
 
     void describe(auto&& field) const {
         field("servers", servers);
@@ -117,11 +117,11 @@ struct parameter_server {
         "must be plain sgd (or a schedule of it): momentum, AdamW or clipping would be applied a "
         "second time");
 
-    Optimizer optimizer{};
-    Consistency consistency{};
-    Compensator compensator{};
-    Compressor compressor{};
-    serving servers{};
+    Optimizer optimizer{};      // takes the servers' steps
+    Consistency consistency{};  // how far workers may drift
+    Compensator compensator{};  // what becomes of late gradients
+    Compressor compressor{};    // of what is pushed
+    serving servers{};          // which ranks serve
 
     static constexpr bool synchronous = false;
 

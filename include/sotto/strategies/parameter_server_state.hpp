@@ -133,11 +133,13 @@ public:
         });
     }
 
+    /// The state that packs what this rank pushes.
     const auto& compressor() const noexcept { return compressor_; }
     /// Null where this rank does not serve.
     const shard_server<Options>* server() const noexcept {
         return serving_ ? &serving_->server() : nullptr;
     }
+    /// Which ranks serve and which work.
     const server_roles& roles() const noexcept { return roles_; }
     /// What this rank's server takes, and what it has seen until now; nothing where it is none.
     std::optional<server_memory> memory_of_server() const {

@@ -17,29 +17,35 @@ namespace sotto {
 /// Without input or output.
 class peer_table {
 public:
+    /// What is known of one rank.
     struct peer {
-        bool is_here = true;
-        bool is_neighbour = false;
-        bool has_answered = false;  // this call's hello
-        bool asks_where = false;    // and is not answered yet
-        bool is_alike = true;       // configured as this rank
-        bool has_trained = false;
-        bool takes_part = false;
-        bool is_done = false;
-        bool is_awaited = false;  // in the round under way
-        bool awaits = false;      // this rank in the round that it begins
-        std::uint64_t fit = 0, since = 0;
-        wire::gossip_place at{};    // as far as is known
-        wire::gossip_place said{};  // that it begins
-        topologies::live_links links{};
+        bool is_here = true;               // else it went
+        bool is_neighbour = false;         // by some round's links
+        bool has_answered = false;         // this call's hello
+        bool asks_where = false;           // and is not answered yet
+        bool is_alike = true;              // configured as this rank
+        bool has_trained = false;          // its parameters are worth fetching
+        bool takes_part = false;           // in rounds of mixing
+        bool is_done = false;              // with its steps of this call
+        bool is_awaited = false;           // in the round under way
+        bool awaits = false;               // this rank in the round that it begins
+        std::uint64_t fit = 0, since = 0;  // calls that it has begun; its first step
+        wire::gossip_place at{};           // as far as is known
+        wire::gossip_place said{};         // that it begins
+        topologies::live_links links{};    // with which it begins that round
 
+        /// Whether it can take part in a round.
         bool mixes() const noexcept { return is_here && takes_part && !is_done; }
     };
 
+    /// Of so many ranks; `own` is this one.
     peer_table(int size, int own) : peers_(static_cast<std::size_t>(size)), own_(own) {}
 
+    /// Ranks.
     int size() const noexcept { return static_cast<int>(peers_.size()); }
+    /// What is known of a rank.
     peer& of(int rank) noexcept { return peers_[static_cast<std::size_t>(rank)]; }
+    /// What is known of a rank.
     const peer& of(int rank) const noexcept { return peers_[static_cast<std::size_t>(rank)]; }
 
     /// All, this rank among them.
@@ -51,6 +57,7 @@ public:
         for (int rank = 0; rank < size(); ++rank)
             if (rank != own_ && of(rank).is_here) visit(rank);
     }
+    /// Whether it holds for each of these.
     bool for_all_here(auto holds) const {
         bool all = true;
         for_each_here([&](int rank) { all = all && holds(of(rank)); });

@@ -17,14 +17,19 @@ inline constexpr bool survives_losses = requires(const Options& o) {
 
 /// For gossip that ends when a rank is lost.
 struct no_peers {};
+/// What one rank of gossip keeps of the others: nothing where none may be lost.
 template <class Options, class Transport>
 struct peers_of_gossip {
+    /// Nothing.
     using type = no_peers;
+    /// Nothing.
     static type made_for(const Options&, Transport&) { return {}; }
 };
+/// The others as one rank sees them, where ranks may be lost.
 template <class Options, class Transport>
     requires survives_losses<Options>
 struct peers_of_gossip<Options, Transport> {
+    /// What it keeps.
     using type = gossip_peers<Transport>;
     ///   errors  invalid_option: patience not above 0
     static type made_for(const Options& options, Transport& through) {

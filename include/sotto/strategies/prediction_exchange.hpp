@@ -48,6 +48,7 @@ struct prediction_exchange {
 template <transport Transport>
 class prediction_exchange_state {
 public:
+    /// Of one rank, at its meeting place.
     explicit prediction_exchange_state(const meeting_place<Transport>& place)
         : place_(place),
           heard_(place.teachers.size()),

@@ -27,6 +27,7 @@ public:
         ends_.reserve(tensors);
     }
 
+    /// Before the first tensor of a push.
     void begin() noexcept {
         size_ = 0;
         ends_.clear();
@@ -60,12 +61,14 @@ public:
     /// The next tensor has none: its gradient comes whole.
     void skip() { ends_.push_back(size_); }
 
+    /// Entries that were read.
     std::size_t size() const noexcept { return size_; }
 
     /// Of the k-th tensor.
     std::span<const std::uint32_t> indices(std::size_t k) const noexcept {
         return std::span(indices_).subspan(begin_of(k), ends_[k] - begin_of(k));
     }
+    /// The values of tensor k's entries, to be changed.
     std::span<float> values(std::size_t k) noexcept {
         return std::span(values_).subspan(begin_of(k), ends_[k] - begin_of(k));
     }

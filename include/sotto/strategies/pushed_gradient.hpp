@@ -31,11 +31,16 @@ public:
           compressor_(compressing::bind_decoder(options, tensors_)),
           values_(static_cast<std::size_t>(tensors.size())) {}
 
+    /// The state that decodes.
     state_of<Compressor>& compressor() noexcept { return compressor_; }
+    /// The state that decodes.
     const state_of<Compressor>& compressor() const noexcept { return compressor_; }
+    /// The rank of a worker.
     int rank_of(int worker) const noexcept { return first_rank_ + worker; }
 
+    /// The gradient, of the whole layout.
     std::span<const float> all() const noexcept { return values_; }
+    /// Of one tensor.
     std::span<float> of(const tensor& t) noexcept { return t.of(std::span<float>(values_)); }
 
     /// Messages of this push are to come.
@@ -52,6 +57,7 @@ public:
         std::size_t i = 0;
         for (const tensor& t : tensors_) add(worker, t, messages[i++], is_first);
     }
+    /// Adds a worker's message; the first one overwrites. Throws non_finite.
     void add(int worker, const tensor& t, byte_view message, bool is_first) {
         const auto sum = of(t);
         if (is_first) std::fill(sum.begin(), sum.end(), 0.0f);

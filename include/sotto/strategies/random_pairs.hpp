@@ -49,10 +49,10 @@ class random_pairs_state;
 ///   source  Kolehmainen et al. 2025, NoLoCo: No-all-reduce low communication training,
 ///           arXiv:2506.10911
 struct random_pairs {
-    double momentum = 0.5;
-    double rate = 0.7;
-    double pull = 0.7;
-    std::uint64_t seed = 1;
+    double momentum = 0.5;   // of the outer step
+    double rate = 0.7;       // of the outer step
+    double pull = 0.7;       // to where the pair began
+    std::uint64_t seed = 1;  // of the draws of pairs
 
     static constexpr bool synchronous = false;
     static constexpr bool in_step = true;
@@ -83,8 +83,8 @@ struct compressed_pairs {
         "compressed_pairs: the first policy must be a compressor whose messages are whole by "
         "themselves, such as error_feedback{chunked_top_k{}}: a rank gets only those of its pair");
 
-    Compressor compressor{};
-    random_pairs pairs{};
+    Compressor compressor{};  // of the way that each has come
+    random_pairs pairs{};     // how pairs step
 
     static constexpr bool synchronous = false;
     static constexpr bool in_step = true;
@@ -104,6 +104,7 @@ compressed_pairs(C) -> compressed_pairs<C>;
 template <class C>
 compressed_pairs(C, random_pairs) -> compressed_pairs<C>;
 
+/// One rank's side of random_pairs.
 template <class Transport, class Compressor>
 class random_pairs_state {
     static constexpr bool compresses = !std::is_same_v<Compressor, none>;

@@ -7,7 +7,7 @@ namespace sotto {
 
 /// A rank that went while others trained on, or of which nothing came any more when they had ended.
 struct rank_loss {
-    int rank = 0;
+    int rank = 0;         // that was lost
     std::string cause{};  // why it went
     /// It served, and came again without these rounds of this rank, which it had acknowledged
     /// before: no parameters hold what they gave, and nobody remembers it.

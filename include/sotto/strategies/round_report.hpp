@@ -54,11 +54,11 @@ struct round_report {
     consensus_report consensus{};  // where ranks mix with neighbours
     taught_report taught{};        // where other models teach
 
-    std::int64_t dense_bytes = 0;    // the gradient as 4-byte floats
-    std::int64_t message_bytes = 0;  // what this rank's gradient became, once
-    std::int64_t bytes_sent = 0;     // on the wire, all copies and steps of collectives
-    std::int64_t bytes_received = 0;
-    std::int64_t study_bytes = 0;  // of bytes_sent: to measure exactly how far ranks are apart
+    std::int64_t dense_bytes = 0;     // the gradient as 4-byte floats
+    std::int64_t message_bytes = 0;   // what this rank's gradient became, once
+    std::int64_t bytes_sent = 0;      // on the wire, all copies and steps of collectives
+    std::int64_t bytes_received = 0;  // likewise, what came
+    std::int64_t study_bytes = 0;     // of bytes_sent: to measure exactly how far ranks are apart
     std::span<const std::int64_t>
         tensor_message_bytes{};  // message_bytes by tensor; valid until the next round
     time_point began{};          // by the transport's clock, after the batch was read

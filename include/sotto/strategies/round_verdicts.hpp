@@ -14,10 +14,10 @@ namespace sotto {
 /// What a sum over the ranks in a round has come to, and what follows from it: who sums up decides,
 /// so that all do the same.
 struct round_verdict {
-    wire::gossip_sums sums{};
-    std::uint32_t ranks = 0;  // that it is of
-    bool another = false;     // the step has another round
-    bool skips_next = false;  // the step after it begins with none
+    wire::gossip_sums sums{};  // of all that took part
+    std::uint32_t ranks = 0;   // that it is of
+    bool another = false;      // the step has another round
+    bool skips_next = false;   // the step after it begins with none
 };
 
 /// What one rank knows of sums over the ranks in a round, where ranks may come and go: where each
@@ -30,6 +30,7 @@ struct round_verdict {
 /// later round before all have been in this one, so that there is no more than one such verdict.
 class round_verdicts {
 public:
+    /// Of so many ranks, none of which has told anything.
     explicit round_verdicts(int ranks) : ranks_(static_cast<std::size_t>(ranks)) {}
 
     /// A rank is in a round; if it waits for the verdict, it adds to it.
@@ -55,17 +56,20 @@ public:
         to.another = last_.another;
         to.skips_next = last_.skips_next;
     }
+    /// What another rank's word says of the last verdict.
     void hear(const wire::gossip_word& w) noexcept {
         learn(w.decided, {w.of_ranks, w.ranks, w.another, w.skips_next});
     }
 
+    /// The round of the last verdict.
     const wire::gossip_place& decided() const noexcept { return decided_; }
+    /// The last verdict.
     const round_verdict& last() const noexcept { return last_; }
 
     /// A round whose sum is known.
     struct due {
-        wire::gossip_place at{};
-        round_verdict found{};
+        wire::gossip_place at{};  // which round
+        round_verdict found{};    // its sum
     };
     /// The earliest that can be decided; `counts(rank)`: whether it takes part.
     template <class Counts>
@@ -87,6 +91,7 @@ public:
         }
         return next;
     }
+    /// This is the verdict from now on.
     void decide(const due& one) noexcept { learn(one.at, one.found); }
 
     /// Calls with each rank that waits for a verdict that is known, once.

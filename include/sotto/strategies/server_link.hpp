@@ -80,6 +80,7 @@ public:
 
     /// To a worker that begins it says how many rounds of it the server has had.
     const wire::parameters_header& answer() const noexcept { return answer_; }
+    /// Its rank.
     int server() const noexcept { return server_; }
 
     /// Rounds that the server had acknowledged and that it has no more, since this was last asked.
@@ -100,6 +101,7 @@ public:
         give_up(values_due_);
         is_greeting_ = resends_ = false;
     }
+    /// The server is there again.
     void came() {
         has_left_ = false;
         if (!std::exchange(is_away_, false)) return;

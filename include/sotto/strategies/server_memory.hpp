@@ -14,6 +14,7 @@ struct server_memory {
     std::int64_t messages = 0;     // at most: pushes that are received, collected and decoded, and
                                    // answers
 
+    /// All of it.
     std::int64_t together() const noexcept {
         return parameters + optimizer + compensator + versions + changes + messages;
     }

@@ -22,14 +22,16 @@ inline double share_of(std::int64_t part, std::int64_t whole) noexcept {
 
 /// What a server has seen of one worker.
 struct served_worker {
-    int rank = 0;
+    int rank = 0;                           // whose these are
     std::int64_t rounds = 0;                // gradients that it pushed
     std::int64_t dropped = 0;               // of them, those that the server did without
     double waited = 0.0;                    // seconds between its pushes and their answers
     std::vector<std::int64_t> staleness{};  // gradients that came so many steps late, from 0 on
     std::int64_t lost = 0;  // rounds that the server's earlier process had, and this one had not
 
+    /// Gradients that had a part in a step.
     std::int64_t applied() const noexcept { return rounds - dropped; }
+    /// Of its rounds; 0 without any.
     double dropped_share() const noexcept { return share_of(dropped, rounds); }
     /// The largest that was; -1: none was.
     std::int64_t most_late() const noexcept {
@@ -37,6 +39,7 @@ struct served_worker {
         while (last >= 0 && staleness[static_cast<std::size_t>(last)] == 0) --last;
         return last;
     }
+    /// Steps that its gradients were late by, on average.
     double mean_late() const noexcept { return staleness_counts::mean_of(staleness); }
 
     friend bool operator==(const served_worker&, const served_worker&) = default;
@@ -44,9 +47,9 @@ struct served_worker {
 
 /// What became of a server's checkpoints since it was made.
 struct server_saves {
-    std::string folder{};  // of this server
-    std::int64_t written = 0;
-    std::int64_t failed = 0;
+    std::string folder{};        // of this server
+    std::int64_t written = 0;    // that were
+    std::int64_t failed = 0;     // that could not be
     std::int64_t last_step = 0;  // of the server, when the last was written; 0: none was
     std::string failure{};       // why the last of those that failed did
 
@@ -55,13 +58,16 @@ struct server_saves {
 
 /// What one server did and saw since it was made.
 struct server_report {
-    int rank = 0;              // which rank serves
-    std::int64_t version = 0;  // steps that it took, of earlier processes too
-    std::vector<served_worker> workers{};
-    std::optional<server_saves> saves{};  // where it is to save what it holds
+    int rank = 0;                          // which rank serves
+    std::int64_t version = 0;              // steps that it took, of earlier processes too
+    std::vector<served_worker> workers{};  // one entry each, in order
+    std::optional<server_saves> saves{};   // where it is to save what it holds
 
+    /// Gradients that came from all workers.
     std::int64_t rounds() const noexcept { return sum_of(&served_worker::rounds); }
+    /// Of these, those that came too late to count.
     std::int64_t dropped() const noexcept { return sum_of(&served_worker::dropped); }
+    /// Of all rounds; 0 without any.
     double dropped_share() const noexcept { return share_of(dropped(), rounds()); }
 
     friend bool operator==(const server_report&, const server_report&) = default;
@@ -77,6 +83,7 @@ private:
 /// Counts, while a server serves, what its report says.
 class served_record {
 public:
+    /// Of so many workers.
     explicit served_record(int workers) : of_(static_cast<std::size_t>(workers)) {}
 
     /// Its push was taken: from now on it waits.
@@ -86,8 +93,11 @@ public:
         ++of(worker).rounds;
         return dropped ? ++of(worker).dropped : 0;
     }
+    /// Gradients that came from a worker.
     std::int64_t rounds(int worker) noexcept { return of(worker).rounds; }
+    /// So many rounds of a worker were forgotten by an earlier process.
     void lost(int worker, std::int64_t rounds) noexcept { of(worker).lost += rounds; }
+    /// A worker was given parameters, and waits no more.
     void answered(int worker, time_point now) noexcept {
         if (const auto since = std::exchange(of(worker).since, std::nullopt))
             of(worker).waited += now - *since;
@@ -95,6 +105,7 @@ public:
     /// Nobody waits who is gone.
     void left(int worker) noexcept { of(worker).since.reset(); }
 
+    /// All of it, as of now.
     server_report report(const server_roles& roles, int rank, std::uint64_t version,
                          const staleness_counts& staleness) const {
         server_report made{.rank = rank, .version = static_cast<std::int64_t>(version)};

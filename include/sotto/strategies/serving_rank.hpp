@@ -44,6 +44,7 @@ namespace sotto {
 template <class Options, class Transport>
 class serving_rank {
 public:
+    /// Serves this part of the tensors.
     serving_rank(const Options& options, const layout& tensors, const shard& part,
                  const server_roles& roles, Transport& through)
         : through_(&through),
@@ -156,6 +157,7 @@ public:
         }
         end_if_all_done();
     }
+    /// A rank is there, or there again.
     void came(int rank) {
         if (roles_.worker_of(rank) >= 0) alone_since_.reset();
         of(rank).is_here = true;
@@ -177,6 +179,7 @@ public:
 
     /// What it takes, and what it has seen until now.
     const server_memory& memory() const noexcept { return memory_; }
+    /// What it did and saw so far.
     server_report report() const {
         server_report made =
             seen_.report(roles_, through_->rank(), server_.version(), server_.staleness());
@@ -184,7 +187,9 @@ public:
         return made;
     }
 
+    /// What takes the steps.
     shard_server<Options>& server() noexcept { return server_; }
+    /// What takes the steps.
     const shard_server<Options>& server() const noexcept { return server_; }
 
 private:

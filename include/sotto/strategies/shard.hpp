@@ -15,18 +15,23 @@ namespace sotto {
 struct shard {
     std::size_t first = 0, last = 0;  // tensors, first to last - 1
 
+    /// How many these are.
     std::size_t tensors() const noexcept { return last - first; }
+    /// The tensors themselves.
     std::span<const tensor> of(const layout& all) const noexcept {
         return std::span<const tensor>(all.tensors()).subspan(first, last - first);
     }
+    /// Floats before them.
     std::int64_t begin_of(const layout& all) const noexcept {
         return tensors() == 0 ? 0 : of(all).front().offset;
     }
+    /// Floats of them.
     std::int64_t size_of(const layout& all) const noexcept {
         std::int64_t sum = 0;
         for (const tensor& t : of(all)) sum += t.size;
         return sum;
     }
+    /// Their part of a span that holds all of the layout.
     template <class T>
     std::span<T> of(const layout& all, std::span<T> values) const noexcept {
         return values.subspan(static_cast<std::size_t>(begin_of(all)),

@@ -61,12 +61,14 @@ class shard_server {
     static constexpr bool in_turn = only_for_rounds<compensator_options>;  // DC-SSGD
 
 public:
+    /// Whether the compensator is told of moves.
     static constexpr bool watches =
         compensating::watches_moves<compensator_state<compensator_options>>;
     /// Whether entries can be applied without the whole gradient.
     static constexpr bool by_entries =
         sparse<compressor_options> && optimizing::updates_entries<optimizer_state> && !watches &&
         compensating::works_by_entries<compensator_state<compensator_options>>;
+    /// What takes a step part by part, where that is possible.
     using by_parts = steps_by_parts<state_of<compressor_options>,
                                     compensator_state<compensator_options>, optimizer_state>;
 
@@ -101,7 +103,9 @@ public:
         std::copy(mine.begin(), mine.end(), versions_.unread().begin());
         has_begun_ = true;
     }
+    /// Whether it has parameters.
     bool has_begun() const noexcept { return has_begun_; }
+    /// Whether the worker is there.
     bool is_present(int worker) const noexcept { return attendance_.has(worker); }
 
     /// Waits for this worker from now on, where the consistency waits for workers.
@@ -124,6 +128,7 @@ public:
         optimizing::visit(optimizer_, within("optimizer/"));
         compensating::visit(compensator_, within("compensator/"));
     }
+    /// What it holds was read from a checkpoint.
     void restored() {
         has_begun_ = true;
         changed_.add_all(version_);
@@ -191,10 +196,11 @@ public:
     /// A worker that waits for parameters, and may have them now; nothing if there is none. It then
     /// has them.
     struct answer {
-        int worker = 0;
-        wire::parameters_header head;
-        byte_view content;  // unchanged until its next push
+        int worker = 0;                // who may have them
+        wire::parameters_header head;  // what is said before them
+        byte_view content;             // unchanged until its next push
     };
+    /// The next of these, as of now.
     std::optional<answer> next_answer(time_point now) {
         const auto worker = attendance_.next_to_go(now);
         if (!worker) return std::nullopt;
@@ -219,15 +225,22 @@ public:
 
     /// Its part of the parameters, in order.
     std::span<const float> own() const noexcept { return versions_.now(); }
+    /// Steps that it took, of earlier processes too.
     std::uint64_t version() const noexcept { return version_; }
+    /// Gradients that came too late to count.
     std::int64_t dropped() const noexcept { return dropped_; }
+    /// How late gradients were.
     const staleness_counts& staleness() const noexcept { return counts_; }
+    /// Gradients that were taken, in order, since forget_log.
     std::span<const served_push> log() const noexcept { return log_; }
     void forget_log() noexcept { log_.clear(); }  // who serves for long reads it now and then
+    /// Bytes of all versions.
     std::size_t kept_bytes() const noexcept { return versions_.memory(); }
     const layout& tensors() const noexcept { return tensors_; }  // its own
+    /// What it holds of entries at most.
     const entry_room& room() const noexcept { return room_; }
     std::size_t moved() const noexcept { return moved_; }  // by its last step by entries
+    /// The state that decodes.
     const auto& decoder() const noexcept { return gradient_.compressor(); }
 
 private:

@@ -33,6 +33,7 @@ public:
           sum_(bind(static_cast<std::int64_t>(payloads_.size()),
                     compressing::payload_format(compressor, members_.front()))) {}
 
+    /// The tensors, in the order of their payloads.
     std::span<const tensor> members() const noexcept { return members_; }
 
     /// Where a member's payload of this round is to be, and its sum will be.
@@ -55,6 +56,7 @@ public:
     /// Whether all are under way, or were.
     bool started() const noexcept { return joined_ == members_.size(); }
 
+    /// Does what can be done without blocking; true once the sum is there.
     bool advance() { return started() && sum_.advance(); }
 
     /// The round is over, or failed: the next one is to be packed.

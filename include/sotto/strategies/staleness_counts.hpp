@@ -12,10 +12,12 @@ namespace sotto {
 /// read.
 class staleness_counts {
 public:
-    static constexpr std::int64_t counts_max = 4096;
+    static constexpr std::int64_t counts_max = 4096;  // later ones count as this less one
 
+    /// Of so many workers.
     explicit staleness_counts(int workers) : of_(static_cast<std::size_t>(workers)) {}
 
+    /// A worker's gradient was late by so many steps.
     void add(int worker, std::int64_t staleness) {
         auto& counts = of_[static_cast<std::size_t>(worker)];
         const auto at =
@@ -24,6 +26,7 @@ public:
         ++counts[at];
     }
 
+    /// Workers.
     int workers() const noexcept { return static_cast<int>(of_.size()); }
 
     /// By staleness, from 0 on; the last of 4096 counts all above.
@@ -31,6 +34,7 @@ public:
         return of_[static_cast<std::size_t>(worker)];
     }
 
+    /// Of one worker; 0 without any.
     double mean(int worker) const noexcept { return mean_of(of(worker)); }
 
     /// Of counts by staleness, from 0 on; 0 where there are none.

@@ -24,6 +24,7 @@ namespace sotto {
 template <tolerant_transport Transport>
 class state_handover {
 public:
+    /// Borrows the transport and the mail.
     state_handover(Transport& through, gossip_mail<Transport>& mail)
         : through_(&through), mail_(&mail) {}
     state_handover(const state_handover&) = delete;
@@ -41,7 +42,9 @@ public:
 
     // Handing over
 
+    /// A rank wants this one's state.
     void is_asked_by(int rank) { askers_.push_back(rank); }
+    /// Whether nobody waits for it.
     bool is_idle() const noexcept { return !handing_ && askers_.empty(); }
     /// That were handed over.
     std::int64_t bytes() const noexcept { return bytes_; }
@@ -73,6 +76,7 @@ public:
 
     // Fetching
 
+    /// A rank says that its state follows.
     void is_handed_by(int rank, const wire::gossip_word& word) noexcept {
         handed_by_ = rank;
         handed_ = word;
@@ -93,6 +97,7 @@ public:
         }
     }
 
+    /// From whom it fetches.
     int source() const noexcept { return from_; }
     /// Whether it is over: all came, or the other went.
     bool is_fetched() {

@@ -25,10 +25,12 @@ namespace sotto {
 template <class Compressor, class Compensator, class Optimizer>
 class steps_by_parts {
 public:
+    /// Whether all three can work by parts.
     static constexpr bool possible =
         compressing::decodes_parts<Compressor> && compensating::works_by_parts<Compensator> &&
         !compensating::watches_moves<Compensator> && optimizing::updates_parts<Optimizer>;
 
+    /// Borrows all of them.
     steps_by_parts(const layout& tensors, Compressor& compressor, Compensator& compensator,
                    Optimizer& optimizer)
         : tensors_(&tensors),

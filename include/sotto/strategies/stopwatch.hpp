@@ -11,8 +11,10 @@ namespace sotto {
 template <transport Transport>
 class stopwatch {
 public:
+    /// Starts now; borrows the transport.
     explicit stopwatch(const Transport& through) : through_(&through), last_(through.now()) {}
 
+    /// Time since the last lap, or since the start.
     duration lap() {
         const time_point now = through_->now();
         return now - std::exchange(last_, now);

@@ -24,8 +24,8 @@ namespace sotto {
 
 /// What a rank brings to an epoch. It travels as its bytes, so it has no padding and no bool.
 struct epoch_plan {
-    std::int64_t examples = 0;  // in this rank's share of the data
-    std::int64_t batch_size = 1;
+    std::int64_t examples = 0;     // in this rank's share of the data
+    std::int64_t batch_size = 1;   // examples of a round
     std::int64_t stop = 0;         // not 0: this rank asks that training end here
     std::int64_t first_round = 0;  // rounds of this epoch that were done before: not 0 where a call
                                    // of `fit` ended inside it and the next resumes it
@@ -208,6 +208,7 @@ round_report finish(State& state, std::span<float> parameters, const Transport& 
     return cost;
 }
 
+/// Ranks may start from different parameters.
 template <class State>
 inline constexpr bool has_start_groups = requires(const State& state) {
     { state.start_group() } -> std::convertible_to<std::int64_t>;
@@ -248,6 +249,7 @@ std::optional<topologies::mixing_graph> mixing_graph_of(State& state) {
         return std::nullopt;
 }
 
+/// The state says what its parameters weigh in a mean.
 template <class State>
 inline constexpr bool weighs_itself = requires(State& state) {
     state.weight();
@@ -284,6 +286,7 @@ auto& together(State& state, Transport& all) {
         return all;
 }
 
+/// The type of what `together` returns.
 template <class State, class Transport>
 using together_type =
     std::remove_reference_t<decltype(together(std::declval<State&>(), std::declval<Transport&>()))>;

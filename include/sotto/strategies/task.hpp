@@ -10,8 +10,8 @@ namespace sotto {
 /// `model.gradient` at parameters of its own choosing, once or more often.
 template <gradient_source Model>
 struct task {
-    Model& model;
-    const typename Model::batch_type& batch;
+    Model& model;                             // what computes
+    const typename Model::batch_type& batch;  // from what
     std::int64_t examples = 0;  // in the batch; 0: this rank's data are used up for this epoch
     std::int64_t step = 0;      // rounds completed before this one, in all epochs
     double epoch = 0.0;  // passes over the data completed before this one, with their fraction

@@ -23,13 +23,13 @@ namespace sotto {
 /// A model of the same kind as the student, as it stood at some step: all of its function, with
 /// what it keeps besides parameters.
 struct teacher_view {
-    std::span<const float> parameters;
-    std::span<const float> buffers;
+    std::span<const float> parameters;  // of its layout
+    std::span<const float> buffers;     // of its buffer_layout
 };
 
 /// What a round with teachers was like, for the student that had it.
 struct lesson {
-    double label_loss = 0.0;
+    double label_loss = 0.0;         // the model's own loss, by labels alone
     int heard = 0;                   // teachers; with none the rest is 0
     double distillation_loss = 0.0;  // before its weight
     double agreement = 0.0;  // the part of the labels for which its likeliest output is theirs
@@ -93,11 +93,13 @@ double learn(Model& model, const Loss& loss, std::span<const float> parameters,
 
 /// Every teacher is heard.
 struct hear_all {
+    /// Yes.
     bool operator()(std::size_t, const label_knowledge&) const noexcept { return true; }
 };
 
 /// The clock of this machine.
 struct real_time {
+    /// Its time.
     time_point now() const noexcept { return std::chrono::steady_clock::now(); }
     void passed(std::size_t) const noexcept {}  // so many passes forward were done
 };
@@ -119,6 +121,7 @@ class taught {
 public:
     using batch_type = typename Model::batch_type;
 
+    /// Borrows all but the judge and the clock.
     taught(Model& model, const Loss& loss, std::span<const teacher_view> teachers, double weight,
            detail::lesson_memory& memory, Judge judge = {}, Clock clock = {})
         : model_(model),

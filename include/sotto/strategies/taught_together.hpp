@@ -27,6 +27,7 @@ class taught_together {
 public:
     using batch_type = typename Model::batch_type;
 
+    /// Borrows the model, the loss and the memory.
     taught_together(Model& model, const Loss& loss, double weight, detail::lesson_memory& memory,
                     Ask ask, Judge judge)
         : model_(model),

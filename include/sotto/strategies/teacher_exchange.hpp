@@ -77,6 +77,7 @@ concept exchanges_by_each_rank = requires {
     requires E::by_each_rank;
 };
 
+/// The members that an exchange may leave out.
 namespace exchanging {
 
 template <class State>

@@ -23,6 +23,7 @@ enum class left_out {
     not_its_turn         // another one teaches in this interval
 };
 
+/// For people.
 inline const char* name_of(left_out why) noexcept {
     constexpr const char* names[] = {"listened to",
                                      "absent",
@@ -57,6 +58,7 @@ struct teacher_rules {
     std::int64_t age_max = -1;
     double margin = 1.0;  // of label loss, by which a teacher may be worse than its student
 
+    /// Throws invalid_option: age_max below -1, a margin below 0 or not a number.
     void check() const {
         if (age_max < -1)
             throw invalid_option("teacher_rules: age_max is " + std::to_string(age_max) +
@@ -104,10 +106,10 @@ private:
 
 /// What a rank thinks of one teacher.
 struct teacher_standing {
-    int group = 0;
-    std::int64_t step = -1;  // of the model that is there; -1: none
-    left_out why = left_out::absent;
-    std::string details{};                                         // of what cannot be used
+    int group = 0;                    // its group
+    std::int64_t step = -1;           // of the model that is there; -1: none
+    left_out why = left_out::absent;  // why it is not listened to, if it is not
+    std::string details{};            // of what cannot be used
     double label_loss = std::numeric_limits<double>::quiet_NaN();  // lately, on this rank's data
 };
 

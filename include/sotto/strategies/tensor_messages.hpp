@@ -42,6 +42,7 @@ public:
         through.reserve(static_cast<std::int64_t>(arrived_.size() + own_.size() * to));
     }
 
+    /// Before the first message of a round.
     void begin() noexcept {
         awaited_.clear();
         next_ = 0;
@@ -64,6 +65,7 @@ public:
         for (const auto& n : to) sends_.push(through_->send(n.rank, label, message));
     }
 
+    /// Whether all messages of the round have gone and come.
     bool advance() {
         while (sends_.pop_complete()) {}
         while (const auto ended = receives_.pop_complete())
@@ -71,6 +73,7 @@ public:
         return sends_.empty() && receives_.empty();
     }
 
+    /// This rank's message of a tensor.
     byte_view own(const tensor& t) const noexcept { return own_[slot(t)]; }
     /// That of the `i`th of those that it was awaited from.
     byte_view from(const tensor& t, std::size_t i) const noexcept {

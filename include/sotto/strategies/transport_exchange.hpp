@@ -34,7 +34,7 @@ struct transport_exchange {
                   "from what they say than nothing is: use none{}, fp16{}, bf16{}, top_k{}, "
                   "random_k{}, scaled_sign{} or scaled_down{qsgd{}}");
 
-    Compressor compressor{};
+    Compressor compressor{};  // of how models change
 
     template <transport Transport>
     auto bind(const meeting_place<Transport>& place) const {

@@ -11,13 +11,16 @@ namespace sotto {
 ///   cost    O(1) for each beginning and end
 class under_way {
 public:
+    /// A transfer began.
     void left(duration now) noexcept {
         if (count_++ == 0) since_ = now;
     }
+    /// A transfer ended.
     void arrived(duration now) noexcept {
         if (--count_ == 0) before_ += now - since_;
     }
 
+    /// The length so far.
     duration total(duration now) const noexcept {
         return count_ > 0 ? before_ + (now - since_) : before_;
     }

@@ -17,6 +17,7 @@ namespace sotto {
 ///   cost    40 bytes for each rank
 class wait_progress {
 public:
+    /// Of so many ranks.
     explicit wait_progress(int ranks) : ranks_(static_cast<std::size_t>(ranks)) {}
 
     /// A rank says where it is. That counts where no process of it has been as far.
@@ -35,6 +36,7 @@ public:
     /// What was waited for came, or a part of it.
     void comes() noexcept { ++count_; }
 
+    /// The number.
     std::int64_t count() const noexcept { return count_; }
 
 private:

@@ -28,6 +28,7 @@ work work_of_gradient(const task<Model>& job) {
 template <class Transport>
 class gradient_work {
 public:
+    /// Of one gradient; borrows the transport.
     template <class Model>
     gradient_work(Transport& through, const task<Model>& job)
         : through_(&through),
@@ -36,6 +37,7 @@ public:
         pass(1.0 / 3.0);
     }
 
+    /// The tensor's gradient is there.
     void is_ready(const tensor& t) {
         if (size_ > 0.0) pass(2.0 / 3.0 * static_cast<double>(t.size) / size_);
     }

@@ -2,6 +2,7 @@
 
 #include "sotto/topologies/topology.hpp"
 
+/// Who mixes with whom, and what the matrices of such graphs are like.
 namespace sotto::topologies {
 
 /// Each rank mixes with all others, so that one round gives everybody the mean.

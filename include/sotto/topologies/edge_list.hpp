@@ -22,8 +22,8 @@ namespace sotto::topologies {
 
 /// A link between two ranks.
 struct edge {
-    int from = 0;
-    int to = 0;
+    int from = 0;                    // a rank
+    int to = 0;                      // another one
     std::optional<double> weight{};  // of all of them or of none
     std::int64_t line = 0;           // of the file that it was read from, for errors
 };
@@ -38,10 +38,11 @@ struct edge {
 ///           none; a weight below 0 or not finite; weights of some links and not of others. A
 ///           matrix is refused where it is used, see mixing_matrix
 struct edge_list {
-    std::vector<edge> edges{};
-    bool directed = false;
-    std::string file{};  // that they were read from, for errors and logs
+    std::vector<edge> edges{};  // in any order
+    bool directed = false;      // whether links go only from `from` to `to`
+    std::string file{};         // that they were read from, for errors and logs
 
+    /// Of the file, if it is known.
     std::string name() const { return file.empty() ? "edge_list" : file; }
 
     repeated bind(int size) const {

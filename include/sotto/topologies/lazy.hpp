@@ -12,8 +12,8 @@ namespace sotto::topologies {
 ///   errors  invalid_option: a share that is not above 0 and at most 1
 template <topology Inner>
 struct lazy {
-    Inner inner{};
-    double share = 0.5;
+    Inner inner{};       // the other topology
+    double share = 0.5;  // what of it is mixed in, in (0, 1]
 
     class state;
     state bind(int size) const {
@@ -22,6 +22,7 @@ struct lazy {
                                  "; it must be above 0 and at most 1");
         return {*this, size};
     }
+    /// That of the other, as a lazy one.
     std::string name() const { return "lazy " + name_for_logs(inner); }
     void describe(auto&& field) const {
         field("inner", inner);

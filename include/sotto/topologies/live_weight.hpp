@@ -9,7 +9,7 @@ namespace sotto::topologies {
 
 /// With which of its links a rank begins a round, where some may be lost: told to its neighbours.
 struct live_links {
-    int count = 0;
+    int count = 0;      // links that are there
     double lost = 0.0;  // what the others weighed
 };
 

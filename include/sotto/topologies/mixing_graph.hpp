@@ -13,8 +13,8 @@ namespace sotto::topologies {
 
 /// What of one rank another mixes in.
 struct mixing_link {
-    int from = 0, to = 0;
-    double weight = 0.0;
+    int from = 0, to = 0;  // ranks
+    double weight = 0.0;   // what of `from` counts at `to`
 
     friend bool operator==(const mixing_link&, const mixing_link&) = default;
 };
@@ -22,10 +22,10 @@ struct mixing_link {
 /// Who mixes with whom, for people and logs: the mean of a topology's matrices over its period, or
 /// over `rounds_seen_max` rounds where each is drawn anew.
 struct mixing_graph {
-    static constexpr std::int64_t rounds_seen_max = 64;
-    static constexpr std::size_t links_max = 1 << 14;
+    static constexpr std::int64_t rounds_seen_max = 64;  // of a topology that is drawn anew
+    static constexpr std::size_t links_max = 1 << 14;    // for which `links` are listed
 
-    int ranks = 1;
+    int ranks = 1;            // that mix
     std::int64_t period = 1;  // 0: each round is drawn anew
     /// A round leaves at most this of differences; of matrices that take turns the geometric mean
     /// over their period. Not a number where that is not known.
@@ -38,8 +38,8 @@ struct mixing_graph {
     /// What the rank with most links sends in a round, where messages are as long in all; 0: not
     /// known.
     std::int64_t bytes_a_round = 0;
-    bool ranks_may_go = false;  // all of this is of the ranks that were there at first
-    std::int64_t link_count = 0;
+    bool ranks_may_go = false;         // all of this is of the ranks that were there at first
+    std::int64_t link_count = 0;       // in all, each way by itself
     std::vector<mixing_link> links{};  // by `to`, then `from`; none where there are over links_max
 };
 

@@ -16,8 +16,8 @@ namespace sotto::topologies {
 
 /// Another rank, and what values that go between the two count for.
 struct neighbour {
-    int rank = 0;
-    double weight = 0.0;
+    int rank = 0;         // the other rank
+    double weight = 0.0;  // in the row, or the column
 
     friend bool operator==(const neighbour&, const neighbour&) = default;
 };
@@ -41,6 +41,7 @@ public:
     /// By how much sums of weights may be off.
     static constexpr double rounding = 1e-9;
 
+    /// Of so many ranks without links: each keeps its own. Throws invalid_option below 1.
     explicit mixing_matrix(int size) {
         if (size < 1)
             throw invalid_option("topology: " + std::to_string(size) +
@@ -49,8 +50,10 @@ public:
         out_of_.resize(static_cast<std::size_t>(size));
     }
 
+    /// Ranks.
     int size() const noexcept { return static_cast<int>(into_.size()); }
 
+    /// No links any more; memory stays for as many.
     void clear() noexcept {
         for (auto& links : into_) links.clear();
         for (auto& links : out_of_) links.clear();
@@ -85,6 +88,7 @@ public:
     /// Those that mix in the rank's values, ascending.
     std::span<const neighbour> out_of(int rank) const noexcept { return out_of_[index(rank)]; }
 
+    /// What `from` counts for at `to`: the matrix's entry in row `to`.
     double weight(int to, int from) const noexcept {
         if (to == from) return own_weight(to);
         const auto found = std::ranges::find(into(to), from, &neighbour::rank);
@@ -97,8 +101,10 @@ public:
 
     /// The most links out of a rank, and into one.
     int degree() const noexcept { return most_of(out_of_); }
+    /// The most links into a rank.
     int degree_in() const noexcept { return most_of(into_); }
 
+    /// Whether every link weighs the same both ways.
     bool is_symmetric() const noexcept {
         for (int rank = 0; rank < size(); ++rank)
             if (!std::ranges::equal(into(rank), out_of(rank))) return false;

@@ -20,7 +20,7 @@ namespace sotto::topologies {
 ///   cost    1 link a rank and round; matrix(round) O(n), no allocation
 ///   source  Boyd et al. 2006, Randomized gossip algorithms
 struct random_matching {
-    std::uint64_t seed = 1;
+    std::uint64_t seed = 1;  // of the draws, alike on all ranks
 
     class state;
     state bind(int size) const;

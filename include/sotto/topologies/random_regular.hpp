@@ -22,8 +22,8 @@ namespace sotto::topologies {
 ///           of ranks, or 1 for more than two, which are not connected then
 ///   source  Bollobas 1980, the configuration model
 struct random_regular {
-    int degree = 4;
-    std::uint64_t seed = 1;
+    int degree = 4;          // links of every rank
+    std::uint64_t seed = 1;  // of the draws, alike on all ranks
 
     repeated bind(int size) const {
         require_possible(size);

@@ -129,6 +129,7 @@ inline double second_singular_value(std::span<const mixing_matrix> rounds) {
     return std::sqrt(std::max(square, 0.0));
 }
 
+/// Of one round alone.
 inline double second_singular_value(const mixing_matrix& round) {
     return second_singular_value(std::span(&round, 1));
 }
@@ -169,7 +170,7 @@ inline double smallest_eigenvalue(const mixing_matrix& round) {
 
 /// What a topology is, in numbers.
 struct mixing_summary {
-    int ranks = 1;
+    int ranks = 1;            // that mix
     std::int64_t period = 1;  // 0: each round is drawn anew
     int degree = 0;           // the most links out of a rank, or into one, in a round
     /// A round leaves at most this of differences; of matrices that take turns the geometric mean

@@ -34,6 +34,7 @@ concept topology = requires(const T& options, int size) {
     { state.period() } -> std::convertible_to<std::int64_t>;
 };
 
+/// The state that options become.
 template <class T>
 using topology_state = decltype(std::declval<const T&>().bind(1));
 
@@ -52,6 +53,7 @@ std::string name_for_logs(const T& options) {
     }
 }
 
+/// The state has mean_contraction.
 template <class State>
 concept tells_mean_contraction = requires(const State& state) {
     { state.mean_contraction() } -> std::convertible_to<double>;
@@ -60,7 +62,9 @@ concept tells_mean_contraction = requires(const State& state) {
 /// The state of a topology whose matrices repeat.
 class repeated {
 public:
+    /// Every round has this matrix.
     explicit repeated(mixing_matrix one) : matrices_{std::move(one)} {}
+    /// Rounds take these matrices in turn; one at least.
     explicit repeated(std::vector<mixing_matrix> some) : matrices_(std::move(some)) {}
 
     const mixing_matrix& matrix(std::int64_t round) const noexcept {

@@ -15,8 +15,8 @@ namespace sotto::topologies {
 ///   cost    4 links a rank
 ///   errors  invalid_option: sides that do not give the number of ranks
 struct torus {
-    int rows = 0;
-    int columns = 0;
+    int rows = 0;     // 0 with columns: found out
+    int columns = 0;  // 0 with rows: found out
 
     repeated bind(int size) const {
         const auto [height, width] = sides(size);

@@ -14,7 +14,7 @@ namespace sotto::topologies {
 ///   cost    branches + 1 links a rank, at most
 ///   errors  invalid_option: branches below 1
 struct tree {
-    int branches = 2;
+    int branches = 2;  // ranks below each
 
     repeated bind(int size) const {
         if (branches < 1)

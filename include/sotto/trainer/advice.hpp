@@ -16,19 +16,19 @@ namespace sotto {
 
 /// One way to send gradients, as measured on one machine.
 struct way_to_send {
-    std::string name;
+    std::string name;               // for people
     double compress_seconds = 0.0;  // a step: encoding one's own, decoding everybody's
     double message_bytes = 0.0;     // what one rank's gradient becomes
-    transfer_cost transfer{};
-    bool dense = false;  // whole gradients: what the others are compared with
-    int run = -1;        // the number of the run it was measured in, in a report; -1: in none
+    transfer_cost transfer{};       // of its exchange
+    bool dense = false;             // whole gradients: what the others are compared with
+    int run = -1;  // the number of the run it was measured in, in a report; -1: in none
 };
 
 /// A way to send, and what one step is predicted to take by it.
 struct predicted_step {
-    way_to_send way;
+    way_to_send way;                // by what
     double transfer_seconds = 0.0;  // see exchange_seconds
-    double step_seconds = 0.0;
+    double step_seconds = 0.0;      // computing, compressing and the exchange together
     /// Links slower than this are faster with it than with whole gradients: infinite where it pays
     /// on any link, 0 where on none.
     double pays_below_bytes_per_second = 0.0;
@@ -37,13 +37,13 @@ struct predicted_step {
 /// What steps would take, which way is advised, and why in one sentence. Advised is, of those
 /// within 5 % of the fastest, the one that sends most.
 struct advice {
-    network_link link{};
-    int world_size = 1;
-    double compute_seconds = 0.0;
+    network_link link{};                  // that was predicted for
+    int world_size = 1;                   // ranks
+    double compute_seconds = 0.0;         // of a step
     std::vector<predicted_step> steps{};  // in the order given
-    std::size_t best = 0;
-    std::size_t dense = 0;
-    std::string sentence{};
+    std::size_t best = 0;                 // the way that is advised, in steps
+    std::size_t dense = 0;                // the way of whole gradients, in steps
+    std::string sentence{};               // for people
 };
 
 /// Seconds that a round's exchange takes: its messages, and the vote that ends it, for which every

@@ -36,9 +36,10 @@ namespace sotto {
 
 /// How long compressors are tried out.
 struct calibration_options {
-    int rounds = 5;  // of each, after two that are not counted; their median is taken
-    std::uint64_t seed = 1;
-    double epoch = 1e6;  // passes over the data before these rounds: any warm-up is over
+    int rounds = 5;          // of each, after two that are not counted; their median is taken
+    std::uint64_t seed = 1;  // of the gradients that are made up
+    double epoch = 1e6;      // passes over the data before these rounds: any warm-up is over
+    /// The clock by which they are timed.
     time_point (*now)() = [] { return std::chrono::steady_clock::now(); };
 };
 

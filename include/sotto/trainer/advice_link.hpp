@@ -21,9 +21,9 @@ namespace sotto {
 
 /// How a link is measured.
 struct link_measurement {
-    std::int64_t small_bytes = 8;
-    std::int64_t large_bytes = 1 << 20;
-    int repetitions = 5;  // of each size; the quickest counts
+    std::int64_t small_bytes = 8;        // of the shorter message
+    std::int64_t large_bytes = 1 << 20;  // of the longer one
+    int repetitions = 5;                 // of each size; the quickest counts
 };
 
 /// Measures what a message costs between neighbours while all ranks send at once, as they do in a

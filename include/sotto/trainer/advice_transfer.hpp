@@ -20,6 +20,7 @@ struct network_link {
     double latency_seconds = 100e-6;  // of a message, one way
 };
 
+/// Throws invalid_option, naming `who` asks, unless the link can be one.
 inline void check_link(const char* who, const network_link& link) {
     const auto refuse = [&](const char* what, double value, const char* allowed) {
         throw invalid_option(std::string(who) + ": " + what + " is " + std::to_string(value) +
@@ -37,6 +38,7 @@ struct transfer_cost {
     double bytes = 0.0;     // that have to leave, or to arrive, one after another
     double messages = 0.0;  // of which each waits for the one before
 
+    /// By itself.
     double seconds(const network_link& link) const noexcept {
         return bytes / link.bytes_per_second + messages * link.latency_seconds;
     }

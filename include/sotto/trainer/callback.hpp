@@ -8,6 +8,8 @@
 namespace sotto {
 
 /// What a callback wants after an epoch. One rank that asks to stop stops all.
+///   go_on  with the next epoch
+///   stop   this call of `fit` ends
 enum class verdict : bool { go_on, stop };
 
 /// Something told how training goes. It has one or more of
@@ -63,6 +65,7 @@ inline constexpr bool answers_epochs_by_verdict = [] {
         return true;
 }();
 
+/// What a callback may leave out.
 namespace calling {
 
 template <class C>

@@ -26,7 +26,7 @@ struct checkpoint_options {
     std::optional<std::int64_t> every_epochs{};  // with neither, after every epoch
     std::int64_t keep = 2;  // generations: the newest may turn out damaged. While one is written,
                             // there must be room for one more
-    // Called on rank 0; null: nothing is. Callbacks with on_checkpoint are told everywhere, anyway.
+    /// Called on rank 0; null: nothing is. Callbacks with on_checkpoint are told everywhere.
     void (*on_failure)(const checkpoint_report&) = complain_of_checkpoint;
 
     void describe(auto&& field) const {
@@ -60,6 +60,7 @@ struct checkpoint_options {
 template <checkpoint::file_system Files = checkpoint::posix_files>
 class checkpoints {
 public:
+    /// Into this folder, which is made if it is not there.
     explicit checkpoints(std::filesystem::path folder, checkpoint_options options = {},
                          Files files = {})
         : folder_(std::move(folder)), options_(std::move(options)), files_(std::move(files)) {
@@ -69,8 +70,11 @@ public:
         if (folder_.empty()) throw invalid_option("checkpoints: the folder has no name");
     }
 
+    /// Where they are.
     const std::filesystem::path& folder() const noexcept { return folder_; }
+    /// As they were given.
     const checkpoint_options& options() const noexcept { return options_; }
+    /// By what the disk is reached.
     Files files() const { return files_; }
 
     /// Whether one is due where this many steps were done, and this many whole epochs if one just

@@ -22,11 +22,12 @@
 
 namespace sotto {
 
+/// Which steps are drawn.
 struct chrome_trace_options {
-    // Counted from 1 where the trace begins; the first one takes memory, and is not like the others
+    /// Counted from 1 where the trace begins; the first takes memory, and is not like the others.
     std::int64_t first_step = 2;
-    std::int64_t steps = 10;
-    // Called when steps begin to be left out; null: nothing is.
+    std::int64_t steps = 10;  // that are drawn
+    /// Called when steps begin to be left out; null: nothing is.
     void (*on_failure)(const write_failure&) = complain_of_writing;
 };
 
@@ -51,6 +52,7 @@ struct chrome_trace_options {
 ///           be opened or written; invalid_option: a first step or a number of steps below 1
 class chrome_trace {
 public:
+    /// Into this file; throws invalid_option unless there is a step to draw, from 1 on.
     explicit chrome_trace(std::filesystem::path path, chrome_trace_options options = {})
         : file_(std::move(path)), options_(options), complaint_(options.on_failure) {
         if (options.first_step < 1 || options.steps < 1)

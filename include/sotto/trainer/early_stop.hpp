@@ -14,12 +14,14 @@ namespace sotto {
 /// is judged by itself.
 class early_stop {
 public:
+    /// When it is enough.
     struct options {
-        std::int64_t patience = 3;  // epochs judged without improvement
-        double least_improvement = 0.0;
+        std::int64_t patience = 3;       // epochs judged without improvement
+        double least_improvement = 0.0;  // of the loss, for it to count
     };
 
     early_stop() = default;
+    /// Throws invalid_option: patience below 1, least_improvement below 0.
     explicit early_stop(options chosen) : options_(chosen) {
         if (chosen.patience < 1)
             throw invalid_option("early_stop: patience is " + std::to_string(chosen.patience) +

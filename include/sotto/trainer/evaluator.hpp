@@ -44,6 +44,7 @@ concept shows_loss = requires(const M& model, std::span<const float> logits,
 template <class Model, class Transport>
 class evaluator {
 public:
+    /// Reads so many examples at a time.
     evaluator(std::int64_t batch_size, const Transport& through)
         : batch_size_(batch_size), everybodys_(static_cast<std::size_t>(through.size())) {}
 

@@ -20,15 +20,15 @@ namespace sotto {
 
 /// How often a report is written while training goes on, and what else is in it.
 struct html_report_options {
-    std::string name = "this run";
+    std::string name = "this run";  // of the run, in the report
     double every_seconds = 30.0;    // at the next step; 0: not by time
     std::int64_t every_epochs = 0;  // 0: not by epochs
     std::vector<run_log> beside{};  // other runs, such as from read_json_lines: drawn first
-    // What is known of the run that this one goes on with, as from read_json_lines_if_there: its
-    // first part. Not used where `fit` begins at step 0.
+    /// What is known of the run that this one goes on with, as from read_json_lines_if_there: its
+    /// first part. Not used where `fit` begins at step 0.
     std::optional<run_log> earlier{};
     report_options report{};  // compressors are calibrated at the end of `fit` alone
-    // Called when reports begin not to be written; null: nothing is.
+    /// Called when reports begin not to be written; null: nothing is.
     void (*on_failure)(const write_failure&) = complain_of_writing;
 };
 
@@ -43,6 +43,7 @@ struct html_report_options {
 ///   errors  on_begin: see write_report. invalid_option: a negative interval
 class html_report {
 public:
+    /// Into this file.
     explicit html_report(std::filesystem::path path, html_report_options options = {})
         : path_(std::move(path)),
           options_(std::move(options)),
@@ -59,6 +60,7 @@ public:
                 static_cast<int>(std::clamp(options_.every_seconds, 5.0, 3600.0));
     }
 
+    /// What is known of the run so far.
     const run_log& log() const noexcept { return recorder_.log(); }
 
     void on_begin(const run_info& info) {

@@ -17,12 +17,14 @@ namespace sotto {
 /// A line of a log that is not as json_lines writes it.
 class malformed_log : public error {
 public:
+    /// Where it is, what was expected, what is there instead.
     malformed_log(const std::string& file, std::int64_t line, const std::string& expected,
                   const std::string& found)
         : error(errc::malformed, "'" + file + "', line " + std::to_string(line) + ": expected " +
                                      expected + ", found " + found),
           line_(line) {}
 
+    /// Which line, from 1 on.
     std::int64_t line() const noexcept { return line_; }
 
 private:
@@ -34,22 +36,27 @@ private:
 ///   errors  all throw malformed_log, naming the log, the line, what was expected and what found
 class json_line_checks {
 public:
+    /// Objects keep the order of their members.
     using json = nlohmann::ordered_json;
 
-    static constexpr std::size_t line_bytes_max = std::size_t{16} << 20;
-    static constexpr std::int64_t tensors_max = 1 << 20;
+    static constexpr std::size_t line_bytes_max = std::size_t{16} << 20;  // of a line, at most
+    static constexpr std::int64_t tensors_max = 1 << 20;  // members of a list, at most
     // No sum of as many as a file holds leaves 63 bits, and all are exact as doubles.
-    static constexpr std::int64_t count_max = std::int64_t{1} << 40;
-    static constexpr std::int64_t bytes_max = std::int64_t{1} << 53;
-    static constexpr double seconds_max = 1e10;  // three centuries
-    static constexpr double distance_max = 1e300;
+    static constexpr std::int64_t count_max = std::int64_t{1} << 40;  // counts are at most
+    static constexpr std::int64_t bytes_max = std::int64_t{1} << 53;  // bytes are at most
+    static constexpr double seconds_max = 1e10;                       // three centuries
+    static constexpr double distance_max = 1e300;                     // distances are at most
 
+    /// Of a log of this name.
     explicit json_line_checks(std::string file) : file_(std::move(file)) {}
 
+    /// Lines so far.
     std::int64_t lines() const noexcept { return line_; }
 
+    /// Goes on to the next line, for errors.
     void next_line() noexcept { ++line_; }
 
+    /// A line as JSON, neither too long nor too deep, with no name twice in an object.
     json parse(std::string_view text) const {
         if (text.size() > line_bytes_max)
             refuse("a line of at most " + std::to_string(line_bytes_max) + " bytes",
@@ -71,24 +78,28 @@ public:
         return parsed;
     }
 
+    /// A member that must be there.
     const json& member(const json& object, const char* name) const {
         const auto found = object.find(name);
         if (found == object.end()) refuse(std::string("a member \"") + name + "\"", "none");
         return *found;
     }
 
+    /// A member that is an object.
     const json& object_of(const json& line, const char* name) const {
         const json& value = member(line, name);
         if (!value.is_object()) refuse_member(name, "an object", value);
         return value;
     }
 
+    /// A member that is a string.
     const std::string& text_of(const json& object, const char* name) const {
         const json& value = member(object, name);
         if (!value.is_string()) refuse_member(name, "a string", value);
         return value.get_ref<const std::string&>();
     }
 
+    /// A member that is an array, of at most tensors_max members.
     const json& list(const json& object, const char* name) const {
         const json& value = member(object, name);
         if (!value.is_array()) refuse_member(name, "an array", value);
@@ -98,16 +109,19 @@ public:
         return value;
     }
 
+    /// The member "rank".
     int rank_of(const json& object) const {
         return static_cast<int>(count(object, "rank", 0, (1 << 24) - 1));
     }
 
+    /// A member that is true or false.
     bool flag(const json& object, const char* name) const {
         const json& value = member(object, name);
         if (!value.is_boolean()) refuse_member(name, "true or false", value);
         return value.get<bool>();
     }
 
+    /// A whole number from `least` to `most`.
     std::int64_t whole(const json& value, const std::string& name, std::int64_t least,
                        std::int64_t most) const {
         // An unsigned number above 2^63 is told apart by its type, not by what it wraps to.
@@ -122,19 +136,23 @@ public:
         return value.get<std::int64_t>();
     }
 
+    /// A member that is a whole number from `least` to `most`.
     std::int64_t count(const json& object, const char* name, std::int64_t least = 0,
                        std::int64_t most = count_max) const {
         return whole(member(object, name), name, least, most);
     }
 
+    /// A member that is a number from 0 to `most`.
     double number(const json& object, const char* name, double most) const {
         return not_negative(member(object, name), name, most);
     }
+    /// A number from 0 to `most`.
     double not_negative(const json& value, const char* name, double most) const {
         if (!value.is_number() || !(value.get<double>() >= 0.0) || value.get<double>() > most)
             refuse_member(name, "a number that is not negative", value);
         return value.get<double>();
     }
+    /// A member that is a number from 0 to `most`.
     double number(const json& object, const char* name, std::int64_t most) const {
         return number(object, name, static_cast<double>(most));
     }
@@ -147,6 +165,7 @@ public:
         return value.get<double>();
     }
 
+    /// A member that is a number from 0 to 1; null is one that was not finite.
     double share(const json& object, const char* name) const {
         const double value = loss(object, name);
         if (value < 0.0 || value > 1.0)
@@ -154,12 +173,14 @@ public:
         return value;
     }
 
+    /// In quotation marks, shortened.
     static std::string quoted(std::string_view text) {
         std::string out(1, '"');
         out += shortened(text);
         return out += '"';
     }
 
+    /// At most 40 characters of it, without control characters.
     static std::string shortened(std::string_view text) {
         constexpr std::size_t longest = 40;
         std::string out;
@@ -168,6 +189,7 @@ public:
         return text.size() > longest ? out + "..." : out;
     }
 
+    /// Throws malformed_log: a member is not as it must be.
     [[noreturn]] void refuse_member(const std::string& name, const std::string& expected,
                                     const json& found) const {
         refuse(quoted(name) + " to be " + expected,
@@ -176,6 +198,7 @@ public:
                    : shortened(found.dump(-1, ' ', true, json::error_handler_t::replace)));
     }
 
+    /// Throws malformed_log at the line at hand.
     [[noreturn]] void refuse(const std::string& expected, const std::string& found) const {
         throw malformed_log(file_, line_, expected, found);
     }

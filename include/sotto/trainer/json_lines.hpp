@@ -32,10 +32,10 @@ namespace sotto {
 /// What json_lines writes, and who.
 struct json_lines_options {
     std::int64_t every_steps = 1;  // a step's line is left out unless its number is a multiple
-    // Else the first rank of each model alone; other ranks' files are named PATH.rank1 ...
+    /// Else the first rank of each model alone; other ranks' files are named PATH.rank1 ...
     bool every_rank = false;
     bool append = false;  // to what is in the file, also where the run begins anew
-    // Called when lines begin to be left out; null: nothing is.
+    /// Called when lines begin to be left out; null: nothing is.
     void (*on_failure)(const write_failure&) = complain_of_writing;
 };
 
@@ -114,6 +114,7 @@ struct json_lines_options {
 ///           reason, when it cannot be opened or written; invalid_option: every_steps below 1
 class json_lines {
 public:
+    /// Into this file; throws invalid_option: every_steps below 1.
     explicit json_lines(std::filesystem::path path, json_lines_options options = {})
         : file_(std::move(path)), options_(options), complaint_(options.on_failure) {
         if (options.every_steps < 1)

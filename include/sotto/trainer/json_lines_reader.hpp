@@ -33,13 +33,17 @@ class json_lines_reader : json_line_checks {
 public:
     using json_line_checks::line_bytes_max, json_line_checks::lines, json_line_checks::tensors_max;
 
+    /// Of a log of this name.
     explicit json_lines_reader(const std::string& name) : json_line_checks(name) {
         log_.name = name;
     }
 
+    /// The run so far.
     const run_log& log() const noexcept { return log_; }
+    /// The run, which is then not here any more.
     run_log take() noexcept { return std::move(log_); }
 
+    /// Takes the next line.
     void line(std::string_view text) {
         next_line();
         const json parsed = parse(text);
@@ -418,9 +422,9 @@ private:
     std::vector<std::int64_t> tensor_bytes_;
     std::vector<teacher_standing> standings_;
     struct {
-        std::int64_t bytes = 0, skipped = 0;
-        std::string problem{};
-    } published_{}, next_published_{};  // since the run's line; with the line at hand
+        std::int64_t bytes = 0, skipped = 0;  // so far, and models left out
+        std::string problem{};                // of the last attempt
+    } published_{}, next_published_{};        // since the run's line; with the line at hand
     std::array<std::vector<double>, detail::consensus_tensor_members.size()> by_tensor_;
 };
 

@@ -12,7 +12,7 @@ namespace sotto {
 struct training_options {
     std::int64_t batch_size = 32;  // examples a rank reads for one step
     std::uint64_t seed = 0;        // of starting values and of the order of the data
-    bool shuffle = true;
+    bool shuffle = true;           // whether the order of the data is another one in each epoch
 
     void describe(auto&& field) const {
         field("batch_size", batch_size);
@@ -31,21 +31,24 @@ struct training_options {
 
 /// Train until this many passes over the data are complete.
 struct epochs {
-    std::int64_t count = 1;
+    std::int64_t count = 1;  // passes over the data
 };
 
 /// Train for this many steps, over as many passes as that takes.
 struct steps {
-    std::int64_t count = 1;
+    std::int64_t count = 1;  // of a rank
 };
 
 /// How long `fit` trains: whichever bound comes first.
 ///   errors  invalid_option: a negative count
 struct training_length {
+    /// Passes over the data, at most.
     std::int64_t epochs_max = std::numeric_limits<std::int64_t>::max();
-    std::int64_t steps_max = std::numeric_limits<std::int64_t>::max();
+    std::int64_t steps_max = std::numeric_limits<std::int64_t>::max();  // steps, at most
 
+    /// So many epochs.
     training_length(epochs length) : epochs_max(checked("epochs", length.count)) {}
+    /// So many steps.
     training_length(steps length) : steps_max(checked("steps", length.count)) {}
 
 private:
@@ -61,7 +64,7 @@ private:
 /// `fit(own_share{data}, ...)`.
 template <class Data>
 struct own_share {
-    const Data& data;
+    const Data& data;  // this rank's own
 };
 template <class Data>
 own_share(const Data&) -> own_share<Data>;
@@ -79,12 +82,14 @@ struct evaluation_options {
 /// evaluate_on{test})`, or `evaluate_on{test, {.every = 5, .own = true}}`.
 template <class Data>
 struct evaluate_on {
-    const Data& data;
-    std::int64_t every = 1;
-    bool own = false;
+    const Data& data;        // to evaluate on
+    std::int64_t every = 1;  // epochs from one evaluation to the next
+    bool own = false;        // whether ranks' own models are evaluated, too
 
+    /// Every so many epochs.
     explicit evaluate_on(const Data& examples, std::int64_t epochs = 1)
         : data(examples), every(epochs) {}
+    /// As the options say.
     evaluate_on(const Data& examples, const evaluation_options& how)
         : data(examples), every(how.every), own(how.own) {}
 };

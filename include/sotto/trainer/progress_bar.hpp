@@ -32,6 +32,7 @@ namespace sotto {
 /// nothing.
 class progress_bar {
 public:
+    /// Writes to this file, which stays open.
     explicit progress_bar(std::FILE* out = stderr) noexcept : out_(out) {}
 
     void on_begin(const run_info& info) {

@@ -20,6 +20,7 @@
 
 namespace sotto {
 
+/// What is said of a published model, and how many stay.
 struct publish_options {
     /// Of what it was trained on, for those who list models: fit_report has it. Not known: NaN.
     double label_loss = std::numeric_limits<double>::quiet_NaN();

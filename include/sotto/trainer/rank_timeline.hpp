@@ -12,18 +12,20 @@ namespace sotto {
 
 /// What a rank does one after the other in a step.
 struct part_of_time {
-    const char* name;
-    double seconds;
+    const char* name;  // of what it does
+    double seconds;    // that it takes
 };
 
 /// A step of one rank: when it began to read its batch, and how long it then did what.
 struct timed_step {
-    std::int64_t number = 0;
-    double began = 0.0;  // seconds of the clock that its timeline is by
-    double load = 0.0, compute = 0.0, compress = 0.0, wait = 0.0, apply = 0.0;
-    double bytes_sent = 0.0;
+    std::int64_t number = 0;  // of the step, as the trainer counts
+    double began = 0.0;       // seconds of the clock that its timeline is by
+    double load = 0.0, compute = 0.0, compress = 0.0, wait = 0.0, apply = 0.0;  // seconds
+    double bytes_sent = 0.0;                                                    // by this rank
 
+    /// When the last tensor had left.
     double sent() const noexcept { return began + load + compute + compress; }
+    /// When the step was over.
     double ended() const noexcept { return sent() + wait + apply; }
     /// In order.
     std::array<part_of_time, 5> parts() const noexcept {
@@ -42,15 +44,16 @@ struct timed_step {
 ///   cost    64 bytes a step that is kept, taken by reserve
 class rank_timeline {
 public:
-    static constexpr std::size_t steps_max = 512;
+    static constexpr std::size_t steps_max = 512;  // that are kept
 
-    int rank = 0;
+    int rank = 0;  // whose steps these are
     bool by_clock =
         false;  // the transport's, alike on ranks of one machine; else since `fit` began
-    std::vector<timed_step> steps{};
+    std::vector<timed_step> steps{};  // the first ones
     // Of all steps, those that are not kept too.
-    double waited = 0.0, seconds = 0.0;
+    double waited = 0.0, seconds = 0.0;  // of all of them
 
+    /// Takes the memory for all of them.
     void reserve() { steps.reserve(steps_max); }
 
     /// Another call of `fit` begins.

@@ -16,8 +16,8 @@ namespace sotto {
 ///   cost    9 times 32 bytes a tensor, taken by begin
 class recent_rounds {
 public:
-    static constexpr std::size_t kept = 9;
-    static constexpr std::size_t tensors_max = 65536;
+    static constexpr std::size_t kept = 9;             // rounds
+    static constexpr std::size_t tensors_max = 65536;  // above which none is kept
 
     /// Forgets all rounds, and takes the memory for others.
     void begin(const run_info& info) {

@@ -39,7 +39,7 @@ namespace sotto {
 
 /// What a report has besides its runs.
 struct report_options {
-    std::string title = "Training report";
+    std::string title = "Training report";  // of the page
     /// The network that the runs go, or are to go, over: marked in the crossover, and advised for.
     std::optional<network_link> link{};
     /// From `advise` with calibrated compressors; left out, what the runs measured is compared.
@@ -51,6 +51,7 @@ struct report_options {
         0;  // the page reloads itself so often while the last run goes on; 0: never
 };
 
+/// What a report is made of: texts, tables and drawings of runs.
 namespace reporting {
 
 /// Options that differ between runs first, then all of them.
@@ -213,6 +214,7 @@ inline void write_report(std::span<const run_log> runs, const std::filesystem::p
     if (reason) fail("put in its place", reason.value());
 }
 
+/// Of one run.
 inline void write_report(const run_log& run, const std::filesystem::path& path,
                          const report_options& options = {}) {
     write_report(std::span(&run, 1), path, options);

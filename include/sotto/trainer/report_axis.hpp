@@ -14,11 +14,13 @@ namespace sotto::reporting {
 /// One direction of a chart: which values it shows, where they lie and which get a tick. It is made
 /// by one of the functions below, which round its ends or its ticks.
 struct axis {
-    double low = 0.0, high = 1.0;
-    bool logarithmic = false;
-    std::vector<double> ticks{};
+    double low = 0.0, high = 1.0;  // its ends
+    bool logarithmic = false;      // else it is linear
+    std::vector<double> ticks{};   // values, ascending
+    /// What stands at a tick.
     std::function<std::string(double)> label{};
 
+    /// Whether a value can lie on it.
     bool shows(double value) const noexcept {
         return std::isfinite(value) && (!logarithmic || value > 0.0);
     }
@@ -37,7 +39,7 @@ private:
 
 /// Numbers come from files: ends further out are drawn at these, so that no sum, ratio or power of
 /// ten below leaves the doubles.
-inline constexpr double longest_drawn = 1e300, shortest_drawn = 1e-280;
+inline constexpr double longest_drawn = 1e300, shortest_drawn = 1e-280;  // values
 
 /// 1, 2 or 5 times a power of ten: the smallest such step of which at most `most` span the length.
 inline double round_step(double length, int most) noexcept {

@@ -26,6 +26,7 @@ inline std::optional<advice> calibrated_advice(std::span<const run_log> runs,
     return advise(computing_seconds(*run), link, run->about.ranks(), tensors, how);
 }
 
+/// Of one run.
 inline std::optional<advice> calibrated_advice(const run_log& run, const network_link& link,
                                                calibration_options how = {}) {
     return calibrated_advice(std::span(&run, 1), link, how);

@@ -15,8 +15,9 @@
 
 namespace sotto::reporting {
 
+/// A point of a chart, in the values of its axes.
 struct dot {
-    double x = 0.0, y = 0.0;
+    double x = 0.0, y = 0.0;  // on its axes
 };
 
 /// A line chart as one SVG element. Colours are numbers of the page's palette; every line has a
@@ -25,8 +26,9 @@ struct dot {
 ///   cost    O(points)
 class chart {
 public:
-    static constexpr double width = 400, height = 250;
+    static constexpr double width = 400, height = 250;  // of the drawing
 
+    /// Without lines yet.
     chart(std::string title, axis x, std::string x_name, axis y)
         : title_(std::move(title)), x_(std::move(x)), x_name_(std::move(x_name)), y_(std::move(y)) {
         std::size_t longest = 0;
@@ -34,6 +36,8 @@ public:
         left_ = 14.0 + 6.2 * static_cast<double>(longest);
     }
 
+    ///   faint   for what others stand before
+    ///   normal  for what is to be looked at
     enum class weight { faint, normal };
 
     /// Points that an axis cannot show interrupt the line.
@@ -139,6 +143,7 @@ public:
         return colour >= grey ? "g" + std::to_string((colour - grey) % 8)
                               : std::to_string(colour % 8);
     }
+    /// The first number that is no colour of the palette.
     static constexpr std::size_t grey = std::numeric_limits<std::size_t>::max() / 2;
 
 private:

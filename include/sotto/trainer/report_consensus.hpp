@@ -24,9 +24,10 @@ namespace sotto::reporting {
 
 /// What is measured of how far ranks are apart, as it is drawn.
 struct distance_line {
-    const char* name;
-    measured_mean consensus_means::*of;
+    const char* name;                    // for people
+    measured_mean consensus_means::*of;  // what
 };
+/// All that is drawn.
 inline constexpr std::array distance_lines{
     distance_line{"distance", &consensus_means::distance},
     distance_line{"estimate", &consensus_means::estimate},
@@ -85,9 +86,9 @@ inline std::string distance_chart(const run_log& run) {
 
 /// What some steps in a row took each.
 struct taken {
-    std::int64_t last_step = 0;
+    std::int64_t last_step = 0;              // the last of them
     double seconds = 0.0, bytes_sent = 0.0;  // of the run up to the last of them
-    double each = 0.0;
+    double each = 0.0;                       // of what is drawn, a step
 };
 
 /// Over the steps, from zero; nothing where nothing is known.
@@ -107,6 +108,7 @@ inline std::string cost_chart(const run_log& run, const std::string& title, std:
     return c.svg("At most " + label(most) + ".");
 }
 
+/// Rounds of mixing a step; nothing where there were none.
 inline std::string rounds_chart(const run_log& run) {
     std::vector<taken> values;
     for (const run_point& p : run.points)
@@ -115,6 +117,7 @@ inline std::string rounds_chart(const run_log& run) {
     return cost_chart(run, "Rounds of mixing a step", 4, rounded, values);
 }
 
+/// Bytes that a step sent.
 inline std::string sent_chart(const run_log& run) {
     std::vector<taken> values;
     double before = 0.0;

@@ -18,12 +18,14 @@
 
 namespace sotto::reporting {
 
+/// One part of a step's time, as it is drawn.
 struct part_of_step {
-    const char* name;
-    const char* colour;
-    double run_costs::*seconds;
+    const char* name;            // for people
+    const char* colour;          // of the page's style
+    double run_costs::*seconds;  // the part
 };
 
+/// All parts, in their order.
 inline constexpr part_of_step parts_of_step[] = {{"load", "f4", &run_costs::load},
                                                  {"compute", "f0", &run_costs::compute},
                                                  {"compress", "f1", &run_costs::compress},
@@ -35,8 +37,8 @@ inline constexpr part_of_step part_of_teachers{"teachers", "f3", &run_costs::lis
 
 /// A rank's mean step.
 struct mean_step {
-    std::string name;
-    run_costs costs;
+    std::string name;  // of the rank
+    run_costs costs;   // per step
 };
 
 /// A row for each run, and where several ranks' logs are known for each of those, up to a number.
@@ -145,6 +147,7 @@ inline std::string message_shares(std::span<const run_log> runs) {
     return c.svg(says);
 }
 
+/// Extents, as "3 × 4"; "scalar" where there are none.
 inline std::string shape_of(const run_tensor& t) {
     std::string out;
     for (const std::int64_t extent : t.shape)

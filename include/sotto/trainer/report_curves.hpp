@@ -18,11 +18,16 @@
 
 namespace sotto::reporting {
 
+/// In place of what is not known.
 inline constexpr double no_number = std::numeric_limits<double>::quiet_NaN();
 
 /// What a curve is drawn against.
+///   steps  the number of the step
+///   time   seconds since the run began
+///   sent   bytes that a worker has sent
 enum class against { steps, time, sent };
 
+/// Where something lies along that.
 template <class Where>
 double along(against what, const Where& w) noexcept {
     if (what == against::time) return w.seconds;
@@ -33,6 +38,7 @@ double along(against what, const Where& w) noexcept {
         return static_cast<double>(w.step);
 }
 
+/// The axis for all of these runs.
 inline axis axis_along(against what, std::span<const run_log> runs) {
     double low = std::numeric_limits<double>::infinity(), high = 0.0;
     const auto see = [&](const auto& w) {
@@ -50,6 +56,7 @@ inline axis axis_along(against what, std::span<const run_log> runs) {
     return counting_axis(high);
 }
 
+/// What is written at the axis.
 inline const char* name_of(against what, std::span<const run_log> runs) noexcept {
     switch (what) {
         case against::steps: return "steps";
@@ -77,10 +84,11 @@ inline axis axis_of(const std::vector<double>& values, bool share) {
 /// A measure after every epoch, nothing where it was not taken; before it, if it is one of steps,
 /// after every step.
 struct measure {
-    std::string title;
+    std::string title;  // for people
+    /// Its value.
     std::optional<double> (*of_epoch)(const run_epoch&);
-    bool of_steps;
-    bool share;
+    bool of_steps;                                  // else of epochs alone
+    bool share;                                     // whether it is a share, from 0 to 1
     over_ranks own_evaluations::*of_own = nullptr;  // the same of ranks' own models
 };
 
@@ -116,8 +124,8 @@ inline std::vector<double> values_of(std::span<const run_log> runs, const measur
 
 /// The last dot of what was drawn, and whether the run went on from there to what cannot be drawn.
 struct drawn_end {
-    std::optional<dot> last{};
-    bool runs_away = false;
+    std::optional<dot> last{};  // nothing where none was drawn
+    bool runs_away = false;     // whether it did
 };
 
 /// One run's curve, broken where it would go back, as where steps were done again, and where a
@@ -142,6 +150,7 @@ void draw(chart& c, const Stretches& all, std::size_t colour, chart::weight how,
     flush();
 }
 
+/// One chart of a measure, of all runs.
 inline std::string drawn(std::span<const run_log> runs, const measure& what, against x) {
     chart c(what.title, axis_along(x, runs), name_of(x, runs),
             axis_of(values_of(runs, what), what.share));

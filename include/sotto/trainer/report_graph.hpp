@@ -20,9 +20,10 @@ namespace sotto::reporting {
 ///   cost    O(ranks + links); nothing is drawn of more than 512 ranks or 2,048 lines
 class mixing_circle {
 public:
-    static constexpr int ranks_max = 512;
-    static constexpr std::size_t lines_max = 2048;
+    static constexpr int ranks_max = 512;           // of a graph that is drawn
+    static constexpr std::size_t lines_max = 2048;  // of a graph that is drawn
 
+    /// Refers to the graph.
     explicit mixing_circle(const topologies::mixing_graph& graph) : graph_(&graph) {
         if (graph.ranks > ranks_max) return;
         for (const topologies::mixing_link& l : graph.links) {
@@ -68,6 +69,7 @@ public:
         return out;
     }
 
+    /// The drawing; its text says the graph in words.
     std::string svg() const {
         std::string out = "<svg viewBox=\"0 0 " + at(width) + " " + at(height) +
                           "\" role=\"img\" aria-label=\"Who mixes with whom. " + escaped(told()) +

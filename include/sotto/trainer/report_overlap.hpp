@@ -20,9 +20,9 @@ namespace sotto::reporting {
 
 /// A stretch of a row in time, and what it says where the pointer rests on it.
 struct drawn_span {
-    double begin = 0.0, end = 0.0;
-    std::size_t colour = 0;
-    std::string says{};
+    double begin = 0.0, end = 0.0;  // seconds since the round began
+    std::size_t colour = 0;         // of the palette
+    std::string says{};             // for people
 };
 
 /// What a span says that is put together.
@@ -54,15 +54,17 @@ inline std::vector<drawn_span> visible(const std::vector<drawn_span>& spans, dou
 ///   cost    O(tensors log tensors); at most 14 rows of some hundred spans
 class round_chart {
 public:
-    static constexpr double width = 860.0;
-    static constexpr std::size_t tensors_max = 12;
+    static constexpr double width = 860.0;          // of the drawing
+    static constexpr std::size_t tensors_max = 12;  // with a row of their own, at most
 
+    /// Of one round.
     round_chart(const round_times& round, const std::vector<run_tensor>& tensors)
         : round_(round), time_(axis_from_zero(round.ended, seconds)) {
         add_worker(tensors);
         add_tensors(tensors);
     }
 
+    /// The drawing; `describes` says what it is in words.
     std::string svg(std::string_view describes) const {
         double last_left = 0.0;
         for (const auto& t : round_.tensors) last_left = std::max(last_left, t.left);
@@ -91,7 +93,7 @@ public:
             default: return 2;
         }
     }
-    static constexpr std::size_t under_way = 6;
+    static constexpr std::size_t under_way = 6;  // the colour of what is under way
 
 private:
     static constexpr double top = 20.0, row_height = 19.0, bar_height = 14.0, left = 190.0,

@@ -19,10 +19,11 @@ namespace sotto::reporting {
 /// later than the last bar is counted there.
 class staleness_bars {
 public:
-    static constexpr std::int64_t bars_max = 48;
+    static constexpr std::int64_t bars_max = 48;  // of a worker, at most
 
-    static constexpr std::size_t workers_max = 64;
+    static constexpr std::size_t workers_max = 64;  // that are drawn
 
+    /// With one scale for the workers of this server.
     explicit staleness_bars(const server_report& server) {
         const auto shown =
             std::span(server.workers).first(std::min(server.workers.size(), workers_max));
@@ -37,6 +38,7 @@ public:
     /// Steps of lateness that a bar stands for.
     std::int64_t each() const noexcept { return each_; }
 
+    /// The drawing of one worker.
     std::string svg(const served_worker& worker) const {
         std::string out = "<svg class=\"bars\" viewBox=\"0 0 " + at(width) + " " + at(height) +
                           "\" role=\"img\" aria-label=\"" + escaped(told(worker)) +
@@ -106,6 +108,7 @@ inline std::string own_waiting(const run_log& run, int rank) {
     return "–";
 }
 
+/// What one server saw of its workers.
 inline std::string server_table(const server_report& server, const run_log& run) {
     constexpr std::size_t rows_max = staleness_bars::workers_max;
     const staleness_bars bars(server);

@@ -111,10 +111,12 @@ inline std::optional<double> common_accuracy(std::span<const run_log> runs) noex
     return common > 0.0 && !runs.empty() ? std::optional(common) : std::nullopt;
 }
 
+/// <tag>inner</tag>, as it is.
 inline std::string element(const char* tag, const std::string& inner) {
     return "<" + std::string(tag) + ">" + inner + "</" + tag + ">";
 }
 
+/// The sign of a colour, in tables.
 inline std::string key(std::size_t colour) {
     return "<i class=\"key f" + chart::place(colour) + "\"></i>";
 }
@@ -205,6 +207,7 @@ inline std::string told_beside(const run_log& run, const run_log& dense) {
     return out + ".";
 }
 
+/// What runs come to, beside whole gradients, in sentences.
 inline std::string told(std::span<const run_log> runs) {
     std::string out;
     constexpr std::size_t most = 8;
@@ -276,6 +279,7 @@ inline std::string card(const run_log& run, std::size_t colour) {
     return out + "</dl></section>";
 }
 
+/// A card for each run.
 inline std::string cards(std::span<const run_log> runs) {
     std::string out = "<div class=\"cards\">";
     for (std::size_t i = 0; i < runs.size(); ++i) out += card(runs[i], i);

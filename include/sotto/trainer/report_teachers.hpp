@@ -36,6 +36,7 @@ inline std::vector<taken> of_points(const run_log& run, auto&& value) {
     return values;
 }
 
+/// A mean of each point, where it is known.
 inline std::vector<taken> of_points(const run_log& run, measured_mean taught_means::*mean) {
     return of_points(run, [&](const run_point&, const taught_means& taught) {
         const measured_mean& found = taught.*mean;
@@ -140,6 +141,7 @@ inline std::string age_chart(const run_log& run) {
     return c.svg("At most " + counted(high) + ".");
 }
 
+/// What a teacher is called.
 inline std::string group_of(const teacher_record& teacher) {
     return "group " + std::to_string(teacher.group);
 }
@@ -202,6 +204,7 @@ inline std::string told_listening(const run_log& run) {
            "\u202f×</b> as long as without.</p>";
 }
 
+/// What became of each teacher.
 inline std::string teachers_table(const run_log& run) {
     constexpr std::size_t rows_max = 100;
     const taught_record& record = run.taught.record;

@@ -24,6 +24,7 @@ inline std::string names_where(std::span<const run_log> runs, auto&& is_so) {
     return out.empty() ? last : out + " and " + last;
 }
 
+/// Whether all times are of a simulated network.
 inline bool all_simulated(std::span<const run_log> runs) noexcept {
     return std::all_of(runs.begin(), runs.end(),
                        [](const auto& run) { return run.is_simulated(); });

@@ -105,6 +105,7 @@ std::string in_units(double value, double step, const std::array<const char*, Co
     return rounded(value) + "\u202f" + units[unit];
 }
 
+/// A number of bytes: "1.5 KiB".
 inline std::string bytes(double value) {
     return in_units(value, 1024.0, std::array{"B", "KiB", "MiB", "GiB", "TiB", "PiB"});
 }
@@ -115,6 +116,7 @@ inline std::string bandwidth(double bytes_per_second) {
                     std::array{"bit/s", "kbit/s", "Mbit/s", "Gbit/s", "Tbit/s"});
 }
 
+/// A length of time: "2.1 s".
 inline std::string seconds(double value) {
     const double size = std::abs(value);
     if (!(size < 1e10)) return digits(value) + "\u202fs";  // centuries, or no number
@@ -136,6 +138,7 @@ inline std::string times(double ratio) {
     return (ratio < 9.95 ? fixed(ratio, 1) : counted(std::round(ratio))) + "\u202f×";
 }
 
+/// A share as a percentage.
 inline std::string percent(double share, int places = 2) {
     return fixed(100.0 * share, places) + "\u202f%";
 }

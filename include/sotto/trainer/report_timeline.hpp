@@ -24,8 +24,9 @@ namespace sotto::reporting {
 ///   cost    O(steps); at most 32 rows of some hundred spans
 class timeline_chart {
 public:
-    static constexpr std::size_t rows_max = 32;
+    static constexpr std::size_t rows_max = 32;  // of the drawing, at most
 
+    /// Of all ranks whose steps the run has.
     explicit timeline_chart(const run_log& run) {
         add(run.timeline);
         for (const rank_timeline& other : run.others) add(other);
@@ -36,11 +37,14 @@ public:
         align();
     }
 
-    /// Whether there is a time to be drawn.
+    /// Whether there is no time in which all were at work, and so nothing to be drawn.
     bool empty() const noexcept { return !(length_ > 0.0); }
+    /// Ranks that have no row.
     std::size_t left_out() const noexcept { return left_out_; }
+    /// Seconds that are drawn.
     double length() const noexcept { return length_; }
 
+    /// The drawing; `describes` says what it is in words.
     std::string svg(std::string_view describes) const {
         const axis time = axis_from_zero(length_, seconds);
         const double bottom = top + row_height * static_cast<double>(rows_.size());

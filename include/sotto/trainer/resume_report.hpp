@@ -22,9 +22,10 @@ inline void complain_of_damage(const resume_report& report) {
                  report.file.c_str(), static_cast<long long>(report.step));
 }
 
+/// Who is told of what was found.
 struct resume_options {
-    // Called on rank 0 where a newer checkpoint than the one that was read is damaged; null:
-    // nothing is. The report says so on every rank, anyway.
+    /// Called on rank 0 where a newer checkpoint than the one that was read is damaged; null:
+    /// nothing is. The report says so on every rank, anyway.
     void (*on_damage)(const resume_report&) = complain_of_damage;
 };
 

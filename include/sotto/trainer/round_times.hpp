@@ -16,11 +16,11 @@ namespace sotto {
 struct round_times {
     /// As tensor_times.
     struct of_tensor {
-        double ready = 0.0, left = 0.0, arrived = 0.0, decoded = 0.0;
+        double ready = 0.0, left = 0.0, arrived = 0.0, decoded = 0.0;  // seconds
         friend bool operator==(const of_tensor&, const of_tensor&) = default;
     };
 
-    std::int64_t step = 0;
+    std::int64_t step = 0;             // of the round, as the trainer counts
     double agreed = 0.0, ended = 0.0;  // as round_report has them
     double apply = 0.0;                // in the optimizer, before the vote and after it
     std::vector<of_tensor> tensors{};  // by index
@@ -42,8 +42,13 @@ struct round_times {
 };
 
 /// What a rank's own thread does in a round; between it waits for others.
+///   compute   a gradient
+///   compress  a tensor, and sends it
+///   decode    what came
+///   apply     the sum
 enum class work_of_round : std::uint8_t { compute, compress, decode, apply };
 
+/// As reports call it.
 inline constexpr const char* name_of(work_of_round what) noexcept {
     switch (what) {
         case work_of_round::compute: return "compute";
@@ -53,12 +58,14 @@ inline constexpr const char* name_of(work_of_round what) noexcept {
     }
 }
 
+/// What the rank's own thread did in one go.
 struct worker_span {
+    /// In place of a tensor, for what is of none.
     static constexpr std::size_t no_tensor = std::numeric_limits<std::size_t>::max();
 
-    work_of_round what = work_of_round::compute;
-    std::size_t tensor = no_tensor;
-    double begin = 0.0, end = 0.0;
+    work_of_round what = work_of_round::compute;  // of these
+    std::size_t tensor = no_tensor;               // which, by its index
+    double begin = 0.0, end = 0.0;                // seconds
 };
 
 namespace detail {
@@ -106,12 +113,13 @@ inline std::vector<worker_span> worker_spans(const round_times& round) {
 /// How long something was under way between ranks, and the part of it before the last tensor left:
 /// until then the rank had work of its own.
 struct overlap {
-    double exchange = 0.0, hidden = 0.0;
+    double exchange = 0.0, hidden = 0.0;  // seconds
 
     /// 0 to 1; 0 where there was no exchange.
     double share() const noexcept { return exchange > 0.0 ? hidden / exchange : 0.0; }
 };
 
+/// Of one round.
 inline overlap overlap_of(const round_times& round) {
     double last_left = 0.0, until = 0.0;
     for (const round_times::of_tensor& t : round.tensors) last_left = std::max(last_left, t.left);

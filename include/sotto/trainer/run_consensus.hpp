@@ -14,14 +14,16 @@ namespace sotto {
 
 /// The mean of what was measured, of which there may be nothing.
 struct measured_mean {
-    double sum = 0.0;
-    std::int64_t count = 0;
+    double sum = 0.0;        // of those that are finite
+    std::int64_t count = 0;  // of these
 
+    /// Takes a value in; one that is not finite is none.
     void add(double value) noexcept {
         if (!std::isfinite(value)) return;
         sum += value;
         ++count;
     }
+    /// Takes all of another one's in.
     void merge(const measured_mean& other) noexcept {
         sum += other.sum;
         count += other.count;
@@ -37,9 +39,10 @@ struct measured_mean {
 /// How far ranks were apart in some steps in a row, and what was done about it; see
 /// consensus_report.
 struct consensus_means {
-    measured_mean distance, estimate, target, critical;
-    measured_mean rounds;  // of mixing a step, where ranks mix
+    measured_mean distance, estimate, target, critical;  // as consensus_report has them
+    measured_mean rounds;                                // of mixing a step, where ranks mix
 
+    /// Takes a step in.
     void add(const consensus_report& found) noexcept {
         distance.add(found.distance);
         estimate.add(found.estimate);
@@ -48,6 +51,7 @@ struct consensus_means {
         // A controller may leave a step without any.
         if (tells(found)) rounds.add(static_cast<double>(found.rounds < 0 ? 0 : found.rounds));
     }
+    /// Takes the steps after these in.
     void merge(const consensus_means& next) noexcept {
         distance.merge(next.distance);
         estimate.merge(next.estimate);
@@ -74,12 +78,14 @@ struct half_epoch {
 ///   cost    8 bytes a tensor, none of it taken by a step after `begin`
 class tensor_means {
 public:
+    /// For so many tensors.
     void begin(std::size_t tensors) {
         if (means_.size() == tensors) return;
         means_.clear();
         means_.reserve(tensors);
         steps_ = 0;
     }
+    /// Takes what a step tells by tensor in.
     void add(std::int64_t epoch, std::span<const double> values) {
         if (values.empty()) return;
         if (epoch != epoch_ || steps_ == 0 || means_.size() != values.size()) {
@@ -91,6 +97,7 @@ public:
         for (std::size_t t = 0; t < means_.size(); ++t)
             means_[t] += (values[t] - means_[t]) / static_cast<double>(steps_);
     }
+    /// The means, by the tensors' index.
     std::span<const double> all() const noexcept { return means_; }
 
 private:
@@ -108,6 +115,7 @@ public:
     double aimed = 0.0, missed = 0.0;  // steps with a target, and those of them that missed it
     bool is_told = false;              // some step was one of ranks that mix
 
+    /// Takes memory for the epochs to come.
     void reserve() { halves.reserve(halves.size() + 2048); }
     /// An epoch ended: the next one's steps take no memory.
     void end_epoch() {

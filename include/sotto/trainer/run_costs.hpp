@@ -7,17 +7,18 @@ namespace sotto {
 /// What some steps cost one rank: seconds, and bytes as round_report counts them. In doubles, which
 /// no sum overflows; whole numbers up to 2^53 are exact.
 struct run_costs {
-    double examples = 0.0;
-    double load = 0.0, compute = 0.0, compress = 0.0, wait = 0.0, apply = 0.0;
+    double examples = 0.0;                                                      // of this rank
+    double load = 0.0, compute = 0.0, compress = 0.0, wait = 0.0, apply = 0.0;  // seconds
     double exchange = 0.0, hidden = 0.0;  // while those passed: see round_report
     double listening = 0.0;               // of compute: what teachers say
-    double dense_bytes = 0.0, message_bytes = 0.0, bytes_sent = 0.0, bytes_received = 0.0;
+    double dense_bytes = 0.0, message_bytes = 0.0, bytes_sent = 0.0, bytes_received = 0.0;  // bytes
     double study_bytes = 0.0;  // of bytes_sent
     // With the ranks that trained: examples of all of them, and what one would have sent by whole
     // gradients: to a server those as floats, else the least that any all-reduce can, 2 (N - 1) / N
     // of that.
-    double examples_of_all = 0.0, ring_bytes = 0.0;
+    double examples_of_all = 0.0, ring_bytes = 0.0;  // see round_report
 
+    /// All of it.
     double seconds() const noexcept { return load + compute + compress + wait + apply; }
 
     /// Adds what other steps cost; `times` when they stand for more of their kind.
@@ -48,6 +49,7 @@ private:
     }
 };
 
+/// Of one round.
 inline run_costs costs_of(const round_report& round) noexcept {
     return {.examples = static_cast<double>(round.examples),
             .load = in_seconds(round.load),

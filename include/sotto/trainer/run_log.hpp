@@ -48,10 +48,10 @@ inline timed_step timed_step_of(std::int64_t number, const run_costs& costs) noe
 /// A tensor, and the bytes that its gradient became in a step: the mean over the steps of the last
 /// epoch that is known.
 struct run_tensor {
-    std::string name;
-    std::vector<std::int64_t> shape;
-    std::int64_t size = 0;
-    double message_bytes = 0.0;
+    std::string name;                 // as in the layout
+    std::vector<std::int64_t> shape;  // its extents
+    std::int64_t size = 0;            // elements
+    double message_bytes = 0.0;       // a step
 
     friend bool operator==(const run_tensor&, const run_tensor&) = default;
 };
@@ -66,18 +66,20 @@ inline bool same_tensors(const std::vector<run_tensor>& a, const std::vector<run
 
 /// Some steps in a row. `seconds` and `bytes_sent` are of the whole run up to the last of them.
 struct run_point {
-    std::int64_t first_step = 0, last_step = 0;
-    std::int64_t part = 0;  // grows where a run was taken up again
-    double seconds = 0.0;
-    double bytes_sent = 0.0;
-    std::int64_t losses = 0;  // how many were finite
-    double loss_sum = 0.0, loss_min = 0.0, loss_max = 0.0;
-    double dense_bytes = 0.0, message_bytes = 0.0;  // of these steps alone
-    consensus_means consensus{};                    // the same
+    std::int64_t first_step = 0, last_step = 0;             // as the trainer counts
+    std::int64_t part = 0;                                  // grows where a run was taken up again
+    double seconds = 0.0;                                   // of all steps
+    double bytes_sent = 0.0;                                // by this rank
+    std::int64_t losses = 0;                                // how many were finite
+    double loss_sum = 0.0, loss_min = 0.0, loss_max = 0.0;  // of those
+    double dense_bytes = 0.0, message_bytes = 0.0;          // of these steps alone
+    consensus_means consensus{};                            // the same
 
+    /// Their mean.
     double loss() const noexcept { return loss_sum / static_cast<double>(losses); }
     friend bool operator==(const run_point&, const run_point&) = default;
 
+    /// Takes the steps after these in.
     void merge(const run_point& next) noexcept {
         if (next.losses > 0) {
             loss_min = losses > 0 ? std::min(loss_min, next.loss_min) : next.loss_min;
@@ -97,28 +99,28 @@ struct run_point {
 /// One epoch_report, or, without steps, what `fit` found out after the last one. `seconds` and
 /// `bytes_sent` are of the whole run up to its end.
 struct run_epoch {
-    std::int64_t epoch = 0;
-    std::int64_t step = 0;   // completed, over all epochs
-    std::int64_t steps = 0;  // that `costs` are the sum of
-    bool complete = true;
-    double seconds = 0.0;
-    double bytes_sent = 0.0;
-    double loss = 0.0;  // not finite where training ran away
-    std::optional<evaluation> evaluated{};
-    run_costs costs{};
+    std::int64_t epoch = 0;                 // its number, from 1 on
+    std::int64_t step = 0;                  // completed, over all epochs
+    std::int64_t steps = 0;                 // that `costs` are the sum of
+    bool complete = true;                   // else `fit` ended inside it
+    double seconds = 0.0;                   // of all steps
+    double bytes_sent = 0.0;                // by this rank
+    double loss = 0.0;                      // not finite where training ran away
+    std::optional<evaluation> evaluated{};  // where it was measured
+    run_costs costs{};                      // of its steps
 };
 
 /// A checkpoint that was not written, or another thing that a reader of the run should know.
 struct run_remark {
-    std::int64_t step = 0;
-    std::string text;
-    bool bad = true;  // something is wrong, or missing
+    std::int64_t step = 0;  // as the trainer counts
+    std::string text;       // for people
+    bool bad = true;        // something is wrong, or missing
 };
 
 /// How much predictions changed from a run's model to another.
 struct run_churn {
-    std::string to;
-    churn found;
+    std::string to;  // the other run's name
+    churn found;     // see churn
 };
 
 /// One run as data, whichever way it came here: from a log's lines or from the trainer itself.
@@ -130,18 +132,18 @@ struct run_churn {
 ///           Where there are teachers see run_taught and taught_record
 class run_log {
 public:
-    static constexpr std::size_t points_max = 4096;
+    static constexpr std::size_t points_max = 4096;  // kept at once
 
     /// What is known before the first step of one `fit`.
     struct start {
-        int rank = 0;
-        int world_size = 1;
-        std::int64_t steps_before = 0;  // of all earlier calls of `fit`
-        std::int64_t steps_an_epoch = 0;
-        std::int64_t examples = 0;
-        std::vector<std::pair<std::string, std::string>> options{};
-        std::vector<run_tensor> tensors{};
-        std::optional<server_memory> serves{};             // where this rank does
+        int rank = 0;                     // of the log
+        int world_size = 1;               // ranks of the job
+        std::int64_t steps_before = 0;    // of all earlier calls of `fit`
+        std::int64_t steps_an_epoch = 0;  // rounds of an epoch
+        std::int64_t examples = 0;        // in this rank's share
+        std::vector<std::pair<std::string, std::string>> options{};  // of the whole run, by name
+        std::vector<run_tensor> tensors{};                           // of the model
+        std::optional<server_memory> serves{};                       // where this rank does
         std::optional<topologies::mixing_graph> mixing{};  // where ranks mix with neighbours
         std::optional<bool> in_step{};                     // as run_info has it; not told
         std::string simulated_network{};                   // the same
@@ -152,44 +154,45 @@ public:
         int ranks() const noexcept { return model.empty() ? world_size : model_ranks; }
     };
 
+    /// One step, as add takes it.
     struct step {
-        std::int64_t number = 0;
-        double epoch = 0.0;
-        double seconds = 0.0;  // since its `fit` began
-        double loss = 0.0;
-        run_costs costs{};
+        std::int64_t number = 0;                                  // as the trainer counts
+        double epoch = 0.0;                                       // passes over the data completed
+        double seconds = 0.0;                                     // since its `fit` began
+        double loss = 0.0;                                        // of its batch
+        run_costs costs{};                                        // what it cost
         double clock = std::numeric_limits<double>::quiet_NaN();  // as rank_timeline has it
-        consensus_report consensus{};
-        taught_report taught{};
-        std::span<const std::int64_t> tensor_message_bytes{};
+        consensus_report consensus{};                             // how far ranks were apart
+        taught_report taught{};                                   // what teachers taught
+        std::span<const std::int64_t> tensor_message_bytes{};     // of each tensor
     };
 
-    std::string name;
-    start about{};  // of the last `fit`
-    std::int64_t fits = 0;
-    std::int64_t interruptions = 0;  // of them, those that another had to go on with
-    bool changed_world = false;      // they were not all of as many ranks
-    std::vector<run_point> points{};
-    std::vector<run_epoch> epochs{};
-    std::vector<run_remark> remarks{};
-    std::vector<server_report> servers{};  // what each last told, by their ranks
-    std::vector<run_churn> churns{};       // that a program found, see append_churn
-    std::vector<rank_loss> losses{};       // that this rank knew of when the last `fit` ended
-    run_consensus consensus{};
-    run_taught taught{};
-    rank_timeline timeline{};
+    std::string name;                            // for people
+    start about{};                               // of the last `fit`
+    std::int64_t fits = 0;                       // calls of it
+    std::int64_t interruptions = 0;              // of them, those that another had to go on with
+    bool changed_world = false;                  // they were not all of as many ranks
+    std::vector<run_point> points{};             // in order
+    std::vector<run_epoch> epochs{};             // in order
+    std::vector<run_remark> remarks{};           // in order
+    std::vector<server_report> servers{};        // what each last told, by their ranks
+    std::vector<run_churn> churns{};             // that a program found, see append_churn
+    std::vector<rank_loss> losses{};             // that this rank knew of when the last `fit` ended
+    run_consensus consensus{};                   // how far ranks were apart
+    run_taught taught{};                         // what teachers taught
+    rank_timeline timeline{};                    // of this rank
     std::vector<rank_timeline> others{};         // of other ranks, see joined_ranks
     std::vector<rank_total> ranks{};             // that trained, this one too, see joined_ranks
     int trained = 0;                             // ranks that did, see joined_ranks; 0: unknown
     std::optional<round_times> typical_round{};  // of the last epoch that tells of one
-    run_costs total{};
-    std::int64_t steps = 0;      // done and paid for, repeated ones too
-    std::int64_t last_step = 0;  // as the trainer counts
-    double seconds = 0.0;
-    double peak_memory_bytes = 0.0;  // of the process; 0: unknown
-    bool ended = false;              // the last `fit` returned
-    bool stopped_early = false;
-    std::int64_t tensor_steps = 0;  // over which the tensors' bytes were averaged
+    run_costs total{};                           // of all steps
+    std::int64_t steps = 0;                      // done and paid for, repeated ones too
+    std::int64_t last_step = 0;                  // as the trainer counts
+    double seconds = 0.0;                        // of all calls of `fit`
+    double peak_memory_bytes = 0.0;              // of the process; 0: unknown
+    bool ended = false;                          // the last `fit` returned
+    bool stopped_early = false;                  // a callback asked for that
+    std::int64_t tensor_steps = 0;               // over which the tensors' bytes were averaged
     /// Done before or between those that are known here: seconds and costs are without them.
     std::int64_t steps_missing = 0;
     std::int64_t not_finite_from = 0;  // no loss was a finite number since; 0: the last was one
@@ -201,6 +204,7 @@ public:
         timeline.reserve();
     }
 
+    /// A call of `fit` begins.
     void begin(start known) {
         if (fits > 0) go_on(known);
         if (known.steps_before > last_step) miss(known.steps_before);
@@ -222,6 +226,7 @@ public:
         ++fits;
     }
 
+    /// Takes the next step in.
     void add(step s) {
         complete(s.costs);
         // A log may leave steps out: one that is there stands for those before it.
@@ -324,6 +329,7 @@ public:
     /// As run_info has it; logs that do not tell are of ranks in step, unless there is a server.
     bool in_step() const noexcept { return about.in_step.value_or(!by_server()); }
 
+    /// Whether times are of a simulated network.
     bool is_simulated() const noexcept { return !about.simulated_network.empty(); }
 
     /// Whether gradients go to a server.

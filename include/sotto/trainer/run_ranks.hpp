@@ -13,12 +13,12 @@ namespace sotto {
 
 /// What one rank did of a run by its own log, all calls of `fit` together.
 struct rank_total {
-    int rank = 0;
-    std::int64_t steps = 0;
-    double seconds = 0.0;
-    run_costs total{};
-    run_costs steady{};  // of its last complete epoch, and the steps of that
-    std::int64_t steady_steps = 0;
+    int rank = 0;                   // whose these are
+    std::int64_t steps = 0;         // of all calls
+    double seconds = 0.0;           // of all calls
+    run_costs total{};              // of all calls
+    run_costs steady{};             // of its last complete epoch, and the steps of that
+    std::int64_t steady_steps = 0;  // of that epoch
 
     friend bool operator==(const rank_total&, const rank_total&) = default;
 };
@@ -26,14 +26,15 @@ struct rank_total {
 /// What ranks put on the wire of which it is known: one on average, and the one that sent most. On
 /// a graph whose ranks have as many links as each other it is about the same.
 struct sent_by_ranks {
-    double mean = 0.0, most = 0.0;
-    int rank = 0;  // that sent most, of equals the lowest
-    std::size_t known = 0;
+    double mean = 0.0, most = 0.0;  // bytes
+    int rank = 0;                   // that sent most, of equals the lowest
+    std::size_t known = 0;          // ranks of which it is known
 
     /// Whether one figure stands for all of them.
     bool alike() const noexcept { return most <= 1.05 * mean; }
 };
 
+/// Of these ranks.
 inline sent_by_ranks sent_by(std::span<const rank_total> ranks) noexcept {
     sent_by_ranks found{.known = ranks.size()};
     for (const rank_total& r : ranks) {
@@ -47,12 +48,13 @@ inline sent_by_ranks sent_by(std::span<const rank_total> ranks) noexcept {
 
 /// Which ranks serve others, by what a run's options say of it.
 struct serving_ranks {
-    int servers = 0;
-    bool dedicated = false;
+    int servers = 0;         // ranks
+    bool dedicated = false;  // whether they do nothing else
 
     /// Ranks that serve alone: the first ones.
     int alone() const noexcept { return dedicated ? servers : 0; }
 
+    /// Takes one option of the run in.
     void read(std::string_view name, std::string_view value) noexcept {
         if (name == "strategy.servers.servers") {
             int count = 0;

@@ -19,6 +19,7 @@ namespace sotto {
 ///   cost    on_step allocates nothing, but where teachers come or go; see run_log
 class run_recorder {
 public:
+    /// Of a run of this name.
     explicit run_recorder(std::string name = "this run") { log_.name = std::move(name); }
 
     /// Goes on with what an earlier process did of the run.
@@ -26,6 +27,7 @@ public:
         log_.name = std::move(name);
     }
 
+    /// What is known of the run so far.
     const run_log& log() const noexcept { return log_; }
 
     void on_begin(const run_info& info) {

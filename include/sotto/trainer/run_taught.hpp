@@ -13,12 +13,13 @@ namespace sotto {
 
 /// What teachers taught in some steps in a row; see taught_report.
 struct taught_means {
-    static constexpr std::size_t places_max = 7;
+    static constexpr std::size_t places_max = 7;  // teachers whose weights are kept
 
     measured_mean distillation_loss, agreement, age;  // of steps in which somebody was heard
     std::int64_t told = 0;                            // steps of a rank that has teachers
     std::array<double, places_max> weights{};  // in all of these, of teachers by their places
 
+    /// Takes the steps after these in.
     void merge(const taught_means& next) noexcept {
         distillation_loss.merge(next.distillation_loss);
         agreement.merge(next.agreement);
@@ -38,7 +39,7 @@ struct taught_means {
 ///   cost    where there are teachers 128 bytes a point, taken by the first step that tells of any
 class run_taught {
 public:
-    taught_record record{};
+    taught_record record{};  // of all steps
 
     /// A step that stands for `times`, and became a part of the last of so many points.
     void add(std::int64_t step, const taught_report& round, std::int64_t times, std::size_t points,
@@ -73,6 +74,7 @@ public:
         for (std::size_t i = first + 1; i < last; ++i) merged.merge(means_[i]);
         means_[into] = merged;
     }
+    /// So many points are left: the others are gone.
     void shorten(std::size_t points) {
         if (!means_.empty()) means_.resize(points);
     }

@@ -45,6 +45,7 @@ inline std::string summary_of(const server_memory& memory) {
            (parts.empty() ? "" : ": ") + parts;
 }
 
+/// "1 round", "2 rounds".
 inline std::string counted_rounds(std::int64_t count) {
     return std::to_string(count) + (count == 1 ? " round" : " rounds");
 }

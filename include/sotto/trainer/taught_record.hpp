@@ -24,24 +24,24 @@ inline constexpr std::array reasons_to_leave_out{
 
 /// Steps in a row for which a teacher was left out.
 struct left_out_steps {
-    left_out why = left_out::absent;
-    std::int64_t first = 0, last = 0;
+    left_out why = left_out::absent;   // the reason
+    std::int64_t first = 0, last = 0;  // steps
 
     friend bool operator==(const left_out_steps&, const left_out_steps&) = default;
 };
 
 /// How often a teacher was left out for a reason, and for how many steps together.
 struct left_out_count {
-    std::int64_t times = 0, steps = 0;
+    std::int64_t times = 0, steps = 0;  // stretches of steps, and steps
 
     friend bool operator==(const left_out_count&, const left_out_count&) = default;
 };
 
 /// What became of one teacher.
 struct teacher_record {
-    static constexpr std::size_t stretches_max = 32;
+    static constexpr std::size_t stretches_max = 32;  // of steps that are kept
 
-    int group = 0;
+    int group = 0;                 // its group
     std::size_t place = 0;         // among all, in the order in which they came
     std::int64_t newest = -1;      // step of its newest model; -1: there was none
     std::int64_t first_heard = 0;  // in this step; 0: never
@@ -111,16 +111,19 @@ public:
         }
     }
 
+    /// Whether anything was told of teachers.
     bool is_told() const noexcept { return is_told_; }
     /// What became of its own.
     const published_record& published() const noexcept { return published_; }
     /// By their groups.
     std::span<const teacher_record> teachers() const noexcept { return teachers_; }
-    /// Steps that count, and those of them in which somebody was heard.
+    /// Steps that count.
     std::int64_t lessons() const noexcept { return lessons_; }
+    /// Those of them in which somebody was heard.
     std::int64_t taught() const noexcept { return taught_; }
-    /// The first step that counts and the last; 0: none does.
+    /// The first step that counts; 0: none does, as of the last.
     std::int64_t began() const noexcept { return began_; }
+    /// The last step that counts.
     std::int64_t last() const noexcept { return last_; }
 
     /// Among all.

@@ -44,6 +44,7 @@ inline std::string told_steps(const left_out_steps& steps, std::int64_t last) {
     return "at steps " + std::to_string(steps.first) + " to " + std::to_string(steps.last);
 }
 
+/// "once", "3 times".
 inline std::string told_times(std::int64_t count) {
     return count == 1 ? std::string("once") : std::to_string(count) + " times";
 }

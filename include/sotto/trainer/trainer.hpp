@@ -65,6 +65,7 @@ class trainer {
                   "round(task, parameters)");
 
 public:
+    /// Blocks until all ranks made theirs and agree; not where ranks may come at any time.
     trainer(Model& model, const Strategy& strategy, Transport& transport,
             training_options options = {})
         : model_(model),
@@ -196,13 +197,14 @@ public:
         return all_.evaluate(data);
     }
 
-    /// How good the mean of all ranks' parameters is, of whatever strategy, and that mean itself,
-    /// valid until the next call. All ranks call these, between calls of `fit`.
+    /// How good the mean of all ranks' parameters is, of whatever strategy. All ranks call it and
+    /// mean_parameters, between calls of `fit`.
     template <class Data>
     evaluation evaluate_mean(const Data& data) {
         require_all_ranks();
         return all_.evaluate_mean(data);
     }
+    /// That mean itself, valid until the next call.
     std::span<const float> mean_parameters() {
         require_all_ranks();
         return all_.mean();
@@ -226,10 +228,10 @@ public:
         return all_.as_one([&](std::span<const float> all) { return use(model_, all, together_); });
     }
 
-    std::span<const float> parameters() const noexcept { return parameters_; }
-    const layout& tensors() const noexcept { return model_.layout(); }
-    const std::string& description() const noexcept { return description_; }
-    std::int64_t step() const noexcept { return step_; }
+    std::span<const float> parameters() const noexcept { return parameters_; }  // this rank's
+    const layout& tensors() const noexcept { return model_.layout(); }          // the model's
+    const std::string& description() const noexcept { return description_; }    // a line an option
+    std::int64_t step() const noexcept { return step_; }  // completed, over all calls of `fit`
     auto& state() noexcept { return state_; }
 
 private:

@@ -49,6 +49,8 @@ class group {
         "group: groups of groups of groups are not possible; a channel has room for two labels");
 
 public:
+    /// Of these ranks of the parent, ascending; groups with the same label must have no rank in
+    /// common.
     group(Parent& parent, std::vector<int> members, std::uint32_t label = 1)
         : parent_(&parent), members_(std::move(members)), label_(label) {
         if (label < 1 || label > 255)

@@ -41,8 +41,10 @@ class in_process {
     using transfer = detail::local::transfer;
 
 public:
+    /// See ballot_transport.
     using ballot = detail::local::ballot;
 
+    /// The endpoint of one rank; the hub must outlive it.
     in_process(in_process_hub& hub, int rank) : hub_(&hub), rank_(rank) {
         if (rank < 0 || rank >= hub.size())
             throw invalid_option("in_process: rank " + std::to_string(rank) + " in a hub of " +
@@ -51,6 +53,7 @@ public:
     }
     in_process(const in_process&) = delete;
     in_process& operator=(const in_process&) = delete;
+    /// Withdraws: see transport.
     ~in_process() { withdraw(); }
 
     int rank() const noexcept { return rank_; }

@@ -99,8 +99,11 @@ public:
     }
 
     int size() const noexcept { return size_; }
+    /// As they were given.
     const in_process_options& options() const noexcept { return options_; }
+    /// Where a rank's transfers meet.
     mailbox& box(int rank) noexcept { return boxes_[static_cast<std::size_t>(rank)]; }
+    /// The ballot of all ranks.
     ballot& everyone() noexcept { return ballots_.front(); }
 
     /// Starts a transfer; if the other side is there already, completes both.
@@ -137,6 +140,7 @@ public:
         own.changed.wait(lock, [&] { return t.reached.load() != transfer::stage::posted; });
     }
 
+    /// Whether a rank failed.
     bool failed() const noexcept { return failed_.load(std::memory_order_acquire); }
 
     /// Requires failed().
@@ -177,6 +181,7 @@ public:
         return leaver;
     }
 
+    /// This rank left while others waited for it.
     void fail_as_left(int rank) { fail(rank, left_cause); }
 
     /// Nothing came from `rank` in time. Blames the end of the chain of those who wait.

@@ -38,9 +38,11 @@ public:
     traffic with(int peer) const noexcept {
         return sum([&](int p, int) { return p == peer; });
     }
+    /// Through one channel.
     traffic on(std::uint32_t channel) const noexcept {
         return sum([&](int, int c) { return c == place(channel); });
     }
+    /// To and from one rank, through one channel.
     traffic with(int peer, std::uint32_t channel) const noexcept {
         return sum([&](int p, int c) { return p == peer && c == place(channel); });
     }

@@ -43,6 +43,7 @@ public:
     static mpi join(const mpi_options& options = {}) {
         return {detail::mpi::session::enter(), MPI_COMM_WORLD, options};
     }
+    /// The same of the ranks of another communicator.
     static mpi join(MPI_Comm among, const mpi_options& options = {}) {
         return {detail::mpi::session::enter(), among, options};
     }

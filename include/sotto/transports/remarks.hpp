@@ -33,6 +33,7 @@ inline std::atomic<void (*)(const remark&) noexcept> on_remark{say_remark};
 /// seeds loses them by the thousand.
 class remarks {
 public:
+    /// Those of a rank of this transport.
     template <class Transport>
     static remarks of(const Transport& through) {
         return remarks(through.rank(), !simulated_network_of(through).empty());
@@ -42,8 +43,10 @@ public:
     static remarks of_files(const Transport& through) {
         return remarks(through.rank(), false);
     }
+    /// Those of a rank; silent: it says nothing.
     remarks(int rank, bool silent) noexcept : rank_(rank), silent_(silent) {}
 
+    /// Tells a remark, which becomes one line.
     void say(std::string text) const {
         void (*const tell)(const remark&) noexcept = on_remark.load();
         if (silent_ || !tell) return;

@@ -81,6 +81,7 @@ void run_in_process(int workers, in_process_options options, F&& f,
     std::rethrow_exception(original ? original : thrown[static_cast<std::size_t>(first_to_throw)]);
 }
 
+/// With options as they are by default.
 template <class F>
 void run_in_process(int workers, F&& f,
                     detail::local::body_is_read = requires(F& g, in_process& t) { g(t); }) {

@@ -19,17 +19,17 @@ namespace sotto {
 /// What a run on a simulated network was.
 struct simulated_run {
     std::uint64_t trace_hash = 0;  // the same number: the same happened, see simulated_trace
-    std::int64_t events = 0;
-    duration took{};  // simulated time until the last rank ended
+    std::int64_t events = 0;       // that happened, as the trace counts them
+    duration took{};               // simulated time until the last rank ended
 
     /// How a rank ended.
     struct ending {
         bool killed = false;          // by a fault
         std::exception_ptr thrown{};  // or what it threw; neither: its function returned
-        duration at{};
+        duration at{};                // in simulated time since the beginning
     };
-    std::vector<ending> ranks;
-    int first_to_throw = -1;  // which rank; -1: none did
+    std::vector<ending> ranks;  // how each ended
+    int first_to_throw = -1;    // which rank; -1: none did
 
     /// What is there once all ranks have ended, and what was under way then has come or was
     /// dropped: none of it after a run in which no rank failed.
@@ -40,7 +40,7 @@ struct simulated_run {
 
         friend bool operator==(const leavings&, const leavings&) = default;
     };
-    leavings left;
+    leavings left;                     // see leavings
     std::int64_t packets_at_once = 0;  // under way, at most: what has memory of its own
 
     /// Throws what the first rank threw that threw.

@@ -142,6 +142,7 @@ class simulated : public detail::net::packet_transport<detail::simulation::libra
     using base = detail::net::packet_transport<detail::simulation::library>;
 
 public:
+    /// The endpoint of one rank, as run_simulated makes it.
     simulated(detail::simulation::network& among, int rank)
         : base(detail::simulation::packet_options_of(among.options()), among, rank) {}
 

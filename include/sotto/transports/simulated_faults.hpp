@@ -16,6 +16,7 @@ namespace sotto {
 
 /// Something that goes wrong on a simulated network at a time, counted from its beginning.
 struct network_fault {
+    /// What goes wrong.
     enum class kind : std::uint8_t {
         delay,       // for a while bytes from `rank` to `peer` take longer, by `extra`
         cut,         // the connections between two ranks break; both are told
@@ -29,40 +30,52 @@ struct network_fault {
         restart,     // the rank's process, which has ended, begins anew
     };
 
-    kind what = kind::pause;
-    duration at{};
-    int rank = 0;
-    int peer = 0;      // of those that concern a connection
-    duration lasts{};  // of delay, partition and pause
-    duration extra{};  // of delay
+    kind what = kind::pause;  // which of them
+    duration at{};            // since the beginning of the run
+    int rank = 0;             // whose, or from whom
+    int peer = 0;             // of those that concern a connection
+    duration lasts{};         // of delay, partition and pause
+    duration extra{};         // of delay
 
+    /// Bytes from one rank to another take longer by `extra` for a while.
     static network_fault delay(int from, int to, duration at, duration lasts, duration extra) {
         return {kind::delay, at, from, to, lasts, extra};
     }
+    /// The connections between two ranks break.
     static network_fault cut(int one, int other, duration at) {
         return {kind::cut, at, one, other};
     }
+    /// Bytes from one rank to another wait for a while.
     static network_fault partition(int from, int to, duration at, duration lasts) {
         return {kind::partition, at, from, to, lasts};
     }
+    /// A rank's process ends.
     static network_fault crash(int rank, duration at) { return {kind::crash, at, rank}; }
+    /// A rank's process ends, and nobody is told.
     static network_fault power_loss(int rank, duration at) { return {kind::power_loss, at, rank}; }
+    /// A rank does nothing for a while.
     static network_fault pause(int rank, duration at, duration lasts) {
         return {kind::pause, at, rank, 0, lasts};
     }
+    /// A bit of the next packet is wrong.
     static network_fault flip(int from, int to, duration at) { return {kind::flip, at, from, to}; }
+    /// The end of the next packet is missing.
     static network_fault truncate(int from, int to, duration at) {
         return {kind::truncate, at, from, to};
     }
+    /// A rank's process begins anew.
     static network_fault restart(int rank, duration at) { return {kind::restart, at, rank}; }
+    /// The next packet comes twice.
     static network_fault duplicate(int from, int to, duration at) {
         return {kind::duplicate, at, from, to};
     }
 
+    /// Whether it concerns two ranks, and not one.
     bool is_of_connection() const noexcept {
         return what != kind::crash && what != kind::power_loss && what != kind::pause &&
                what != kind::restart;
     }
+    /// Whether it lasts.
     bool is_for_a_while() const noexcept {
         return what == kind::delay || what == kind::partition || what == kind::pause;
     }
@@ -81,6 +94,7 @@ struct network_fault {
     friend bool operator==(const network_fault&, const network_fault&) = default;
 };
 
+/// As errors and logs spell it.
 constexpr std::string_view name_of(network_fault::kind what) noexcept {
     constexpr std::string_view names[] = {"delay", "cut",  "partition", "crash",     "power_loss",
                                           "pause", "flip", "truncate",  "duplicate", "restart"};
@@ -98,6 +112,7 @@ inline std::string describe(const network_fault& f) {
     return text;
 }
 
+/// All but restart, which must follow the end of a process.
 inline constexpr network_fault::kind every_fault[] = {
     network_fault::kind::delay, network_fault::kind::cut,        network_fault::kind::partition,
     network_fault::kind::crash, network_fault::kind::power_loss, network_fault::kind::pause,

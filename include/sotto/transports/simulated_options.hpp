@@ -19,8 +19,8 @@ namespace sotto {
 /// How a rank of a simulated network is connected: what goes out shares one line and what comes in
 /// another one, whoever it is for or from.
 struct simulated_line {
-    double out = 125e6;  // bytes of frames and messages a second
-    double in = 125e6;
+    double out = 125e6;                                // bytes of frames and messages a second
+    double in = 125e6;                                 // likewise
     duration latency = std::chrono::microseconds(50);  // of its way to the switch between all ranks
 
     /// A line of Ethernet as tc's tbf shapes it.
@@ -37,6 +37,7 @@ struct simulated_machine {
     double flops = 50e9;  // a second
     double bytes = 10e9;  // of memory, a second
 
+    /// How long so much computing takes.
     double seconds_for(work amount) const noexcept {
         return std::fmax(amount.flops / flops, amount.bytes / bytes);
     }
@@ -45,25 +46,26 @@ struct simulated_machine {
 /// A network that exists only in time that does not pass by itself. All is fixed by these options
 /// and by what the ranks do.
 struct simulated_options {
-    std::uint64_t seed = 0;
+    std::uint64_t seed = 0;               // of how slow ranks are and of what faults harm
     simulated_line line{};                // of every rank
     std::vector<simulated_line> lines{};  // or of each
     simulated_machine machine{};          // of every rank
-    speeds::slowness slowness = speeds::constant{};
-    duration call = std::chrono::nanoseconds(50);  // what a rank needs to ask in vain whether
-                                                   // something is complete; for 256 times at once
-    std::vector<network_fault> faults{};
+    speeds::slowness slowness = speeds::constant{};  // how much longer each piece takes
+    duration call = std::chrono::nanoseconds(50);    // what a rank needs to ask in vain whether
+                                                     // something is complete; for 256 times at once
+    std::vector<network_fault> faults{};             // that happen to the network
 
     // As those of tcp_options, in simulated time.
-    duration timeout = std::chrono::seconds(60);
-    duration heartbeat = std::chrono::milliseconds(250);
-    duration dead_after = std::chrono::seconds(2);  // 0: never, and nobody says that it lives
-    std::int64_t budget = 16 << 20;
-    std::int64_t transfers = 64;
+    duration timeout = std::chrono::seconds(60);          // until a wait is given up
+    duration heartbeat = std::chrono::milliseconds(250);  // of each rank to all others
+    duration dead_after = std::chrono::seconds(2);        // 0: never, and nobody says that it lives
+    std::int64_t budget = 16 << 20;  // bytes from each rank that nobody waits for
+    std::int64_t transfers = 64;     // under way at once, for which there is room
     /// Bytes that travel as one: larger ones are quicker to simulate, and messages of different
     /// ranks then share a line less finely.
     std::int64_t packet = 65536;
 
+    /// The line of a rank.
     const simulated_line& line_of(int rank) const noexcept {
         return lines.empty() ? line : lines[static_cast<std::size_t>(rank)];
     }

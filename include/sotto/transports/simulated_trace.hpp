@@ -13,12 +13,20 @@ namespace sotto {
 
 /// Something that happened on a simulated network.
 struct simulated_event {
+    ///   sent     a packet left
+    ///   arrived  a packet came
+    ///   dropped  a packet will not come
+    ///   harmed   a fault took place
+    ///   lost     a connection was lost
+    ///   worked   a rank computed
+    ///   began    a rank's process began
+    ///   ended    a rank's process ended
     enum class kind : std::uint8_t { sent, arrived, dropped, harmed, lost, worked, began, ended };
 
-    kind what = kind::sent;
-    time_point when{};
-    int rank = 0;  // whose, or from whom
-    int peer = 0;  // to whom
+    kind what = kind::sent;  // which of them
+    time_point when{};       // in simulated time
+    int rank = 0;            // whose, or from whom
+    int peer = 0;            // to whom
     /// Bytes of `sent`, `arrived` and `dropped`; of `worked` nanoseconds, of `harmed` which fault,
     /// of `began` which process of this rank. Others have none.
     std::int64_t size = 0;
@@ -26,6 +34,7 @@ struct simulated_event {
     friend bool operator==(const simulated_event&, const simulated_event&) = default;
 };
 
+/// As logs spell it.
 constexpr std::string_view name_of(simulated_event::kind what) noexcept {
     constexpr std::string_view names[] = {"sent", "arrived", "dropped", "harmed",
                                           "lost", "worked",  "began",   "ended"};
@@ -38,12 +47,15 @@ constexpr std::string_view name_of(simulated_event::kind what) noexcept {
 ///           when in ns, rank, peer, size
 class simulated_trace {
 public:
+    /// H.
     std::uint64_t hash() const noexcept { return hash_; }
+    /// Events so far.
     std::int64_t count() const noexcept { return count_; }
 
     /// Called with every event.
     std::function<void(const simulated_event&)> listener{};
 
+    /// Takes an event in, and tells the listener.
     void add(const simulated_event& e) {
         const std::array<std::int64_t, 5> words{
             static_cast<std::int64_t>(e.what),

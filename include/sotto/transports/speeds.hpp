@@ -32,7 +32,7 @@ struct constant {
 
 /// Any factor between two is as likely.
 struct uniform {
-    double low = 0.5, high = 1.5;
+    double low = 0.5, high = 1.5;  // factors
 
     void require_possible(int) const {
         require_option(low >= 0.0 && std::isfinite(low), "uniform.low", low, "at least 0");
@@ -46,7 +46,7 @@ struct uniform {
 /// A part that always takes as long, and one as that of a service that may end at any moment.
 ///   math    fixed + (1 - fixed) E, E exponential with mean 1: the mean is 1
 struct exponential {
-    double fixed = 0.5;
+    double fixed = 0.5;  // the part that is always the same
 
     void require_possible(int) const {
         require_option(fixed >= 0.0 && fixed <= 1.0, "exponential.fixed", fixed, "0 to 1");
@@ -61,7 +61,7 @@ struct exponential {
 ///   math    Pareto: P(factor > x) = x^-shape for x > 1. The mean is shape / (shape - 1), infinite
 ///           for shape <= 1
 struct heavy_tailed {
-    double shape = 2.5;
+    double shape = 2.5;   // the smaller, the more pieces take long
     double most = 100.0;  // no factor is above it
 
     void require_possible(int) const {
@@ -76,9 +76,9 @@ struct heavy_tailed {
 
 /// One rank is slower than all others by a factor.
 struct one_slow {
-    int rank = 0;
-    double factor = 5.0;
-    slowness others = constant{};
+    int rank = 0;                  // that is slow
+    double factor = 5.0;           // by which it is slower
+    slowness others = constant{};  // how slow all are besides
 
     void require_possible(int ranks) const {
         require_option(factor > 0.0 && std::isfinite(factor), "one_slow.factor", factor, "above 0");
@@ -95,7 +95,7 @@ struct one_slow {
 
 /// One draw for each rank, which it keeps.
 struct of_each_rank {
-    slowness drawn = uniform{};
+    slowness drawn = uniform{};  // from which each rank's factor is drawn
 
     void require_possible(int ranks) const { speeds::require_possible(drawn, ranks); }
     double operator()(int rank, random_stream& stream) const {

@@ -57,6 +57,7 @@ class tcp {
     using transfer = detail::net::transfer;
 
 public:
+    /// See ballot_transport.
     using ballot = detail::net::membership::ballot;
 
     /// Meets the others: returns once all ranks are there.
@@ -70,6 +71,7 @@ public:
     /// the port.
     class meeting {
     public:
+        /// Opens the port, or begins to.
         explicit meeting(const tcp_options& options)
             : options_(options), io_(std::make_unique<detail::net::asio::io_context>()) {
             if (options.elastic)
@@ -78,6 +80,7 @@ public:
                 joining_ = std::make_unique<detail::net::tcp_join>(*io_, options);
         }
 
+        /// Which port it is.
         std::uint16_t port() {
             require_open();
             return gathering_ ? gathering_->listen() : joining_->listen();

@@ -16,12 +16,12 @@ namespace sotto {
 /// Where a rank of a job over TCP is, and how it meets the others. All ranks are given the same
 /// values but for `rank`, `bind` and `transfers`.
 struct tcp_options {
-    int rank = 0;
-    int size = 1;
+    int rank = 0;  // of this process, 0 to size - 1
+    int size = 1;  // ranks of the job
     /// Where rank 0 listens and the others find it: a name or an address. One that this machine
     /// knows for itself by loopback, as Debian's do by 127.0.1.1, needs `bind`.
     std::string address = "127.0.0.1";
-    std::uint16_t port = 29500;
+    std::uint16_t port = 29500;  // of rank 0
     /// The address that this rank listens on for others; empty: on rank 0 `address`, else the one
     /// from which it reaches rank 0.
     std::string bind{};
@@ -46,6 +46,7 @@ struct tcp_options {
     duration timeout = std::chrono::seconds(60);
     duration join = std::chrono::seconds(30);      // until all ranks are there
     duration handshake = std::chrono::seconds(5);  // of one connection
+    /// Of each rank to all others, so that they know that it lives.
     duration heartbeat = std::chrono::milliseconds(250);
     /// A rank from which nothing came for so long is dead; 0: never, for debuggers.
     duration dead_after = std::chrono::seconds(2);

@@ -53,7 +53,7 @@ public:
 
     /// Whether a stranger that says this first may go on; requires first_bytes of it.
     virtual bool may_begin_with(byte_view first) const noexcept = 0;
-    static constexpr std::size_t first_bytes = 5;
+    static constexpr std::size_t first_bytes = 5;  // by which a stranger is judged
 };
 
 }  // namespace sotto

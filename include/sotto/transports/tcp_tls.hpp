@@ -367,7 +367,7 @@ private:
 ///           io_failure: OpenSSL refuses
 class pre_shared_key final : public tcp_security {
 public:
-    static constexpr std::size_t secret_bytes_min = 32;
+    static constexpr std::size_t secret_bytes_min = 32;  // of a secret, at least
 
     /// The content of a file that its owner alone may read, whole. A new one of 32 random bytes:
     ///   (umask 077; head -c 32 /dev/urandom > job.secret)

@@ -10,10 +10,10 @@ namespace sotto {
 
 /// A rank went, or is there again.
 struct rank_change {
-    int rank = 0;
-    bool is_here = false;
-    bool left = false;    // it said that it is done
-    std::string cause{};  // why it is not here
+    int rank = 0;          // that this is about
+    bool is_here = false;  // else it went
+    bool left = false;     // it said that it is done
+    std::string cause{};   // why it is not here
 };
 
 /// A transport on which ranks may come and go while others work, once it tolerates that:

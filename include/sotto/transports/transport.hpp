@@ -26,12 +26,12 @@ struct tag {
 /// The channels that sotto's own users of a transport take; a program's own messages take 16 and
 /// above.
 namespace channels {
-inline constexpr std::uint32_t set_up = 0;
-inline constexpr std::uint32_t sums = 1;      // of gradients that are added up on the way
-inline constexpr std::uint32_t messages = 2;  // of gradients that everybody gathers
-inline constexpr std::uint32_t epochs = 3;
-inline constexpr std::uint32_t evaluation = 4;
-inline constexpr std::uint32_t checkpoint = 5;
+inline constexpr std::uint32_t set_up = 0;      // what ranks compare and agree on at first
+inline constexpr std::uint32_t sums = 1;        // of gradients that are added up on the way
+inline constexpr std::uint32_t messages = 2;    // of gradients that everybody gathers
+inline constexpr std::uint32_t epochs = 3;      // what ranks agree on when an epoch begins
+inline constexpr std::uint32_t evaluation = 4;  // of data that are shared out
+inline constexpr std::uint32_t checkpoint = 5;  // what ranks remember, for one of them to write
 inline constexpr std::uint32_t pushes = 6;      // of gradients to a server
 inline constexpr std::uint32_t parameters = 7;  // from a server
 inline constexpr std::uint32_t gossip = 8;      // between neighbours
@@ -44,29 +44,29 @@ inline constexpr int any_rank = -1;
 /// A transfer that is under way. A handle of 8 bytes; spent once `poll` or `wait` has reported its
 /// completion.
 struct request {
-    std::uint32_t slot = 0;
-    std::uint32_t generation = 0;
+    std::uint32_t slot = 0;        // of the endpoint's table
+    std::uint32_t generation = 0;  // which transfer of that slot
 };
 
 /// How a transfer ended: who sent, and how many bytes.
 struct completion {
-    int source = 0;
-    std::int64_t bytes = 0;
+    int source = 0;          // who sent
+    std::int64_t bytes = 0;  // of the message
 };
 
 /// What went through one endpoint since it was made.
 struct traffic {
-    std::int64_t bytes_sent = 0;
-    std::int64_t bytes_received = 0;
-    std::int64_t messages_sent = 0;
-    std::int64_t messages_received = 0;
+    std::int64_t bytes_sent = 0;         // of messages, without what frames add
+    std::int64_t bytes_received = 0;     // of messages, without what frames add
+    std::int64_t messages_sent = 0;      // that were sent
+    std::int64_t messages_received = 0;  // that came
 };
 
 /// An amount of computing, so that a simulated network can let virtual time pass. Real transports
 /// ignore it.
 struct work {
-    double flops = 0.0;
-    double bytes = 0.0;
+    double flops = 0.0;  // operations on floats
+    double bytes = 0.0;  // of memory that are read and written
 };
 
 /// How bytes reach another rank. One endpoint belongs to one rank and is used by one thread at a

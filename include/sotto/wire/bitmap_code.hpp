@@ -11,6 +11,8 @@
 #include "sotto/core/result.hpp"
 #include "sotto/wire/bits.hpp"
 
+/// What bytes on the wire mean: blocks of values and indices, frames, and the words of protocols.
+/// What reads them bounds every length before it is used.
 namespace sotto::wire::inline SOTTO_UNIT {
 
 /// Indices as n bits, of which the i-th says whether i is among them: the code for about half of
@@ -18,6 +20,7 @@ namespace sotto::wire::inline SOTTO_UNIT {
 struct bitmap_code {
     static constexpr int word_bits = 48;  // a multiple of 8 that one put or take can do
 
+    /// Appends n bits for rising indices below n.
     template <std::unsigned_integral Index>
     static void write(std::int64_t n, std::span<const Index> indices, bit_writer& out) {
         std::size_t i = 0;

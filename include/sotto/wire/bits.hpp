@@ -47,6 +47,7 @@ public:
         }
     }
 
+    /// Any number of zeros.
     void put_zeros(std::uint64_t count) {
         for (; count > 56; count -= 56) put(0, 56);
         put(0, static_cast<int>(count));
@@ -93,7 +94,8 @@ private:
 
 /// Counts the bits that a bit_writer would append.
 struct bit_counter {
-    std::int64_t bits = 0;
+    std::int64_t bits = 0;  // so far
+    /// Counts a field of so many bits.
     void put(std::uint64_t, int count) noexcept { bits += count; }
 };
 
@@ -102,6 +104,7 @@ struct bit_counter {
 ///   cost    about 1 ns a field
 class bit_reader {
 public:
+    /// From the first bit of these bytes, which must outlive it.
     explicit bit_reader(byte_view in) noexcept
         : begin_(in.data()), cursor_(in.data()), end_(in.data() + in.size()) {}
 
@@ -113,6 +116,7 @@ public:
         return has_word() ? static_cast<std::size_t>(end_ - cursor_ - 1) / 7 : 0;
     }
 
+    /// As refill; requires has_word().
     void refill_from_word() noexcept {
         held_ |= load_little_endian<std::uint64_t>(cursor_) << fill_;
         cursor_ += (63 - fill_) >> 3;
@@ -139,6 +143,7 @@ public:
     /// 56 to 63 after a refill, less what was skipped.
     int ready() const noexcept { return fill_; }
 
+    /// The next bits of which so many are wanted, at most ready().
     std::uint64_t peek(int count) const noexcept {
         return held_ & ((std::uint64_t{1} << count) - 1);
     }
@@ -166,6 +171,7 @@ public:
     /// Bits between here and the end; negative once more were read than there are.
     std::int64_t bits_left() const noexcept { return 8 * (end_ - cursor_) + fill_ - zeros_; }
 
+    /// Whether more was skipped than there was.
     bool overrun() const noexcept { return bits_left() < 0; }
 
     /// The byte that holds the next bit; at most the size of the input.
@@ -173,6 +179,7 @@ public:
         return end_ - begin_ - std::max<std::int64_t>(0, (bits_left() + 7) / 8);
     }
 
+    /// The fault that `found` stands here in place of what was expected.
     fault because(const char* expected, std::uint64_t found) const noexcept {
         return {offset(), expected, static_cast<std::int64_t>(found)};
     }

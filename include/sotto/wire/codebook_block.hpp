@@ -22,9 +22,9 @@ namespace sotto::wire {
 
 /// What the head of a codebook block says.
 struct codebook_head {
-    std::int64_t entries = 0;
-    int words = 0;           // different values
-    std::int64_t bytes = 0;  // of the head itself
+    std::int64_t entries = 0;  // that follow
+    int words = 0;             // different values
+    std::int64_t bytes = 0;    // of the head itself
 };
 
 inline namespace SOTTO_UNIT {

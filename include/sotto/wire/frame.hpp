@@ -32,22 +32,22 @@ constexpr std::int64_t message_part_bytes = 262144;
 
 /// What stands before every payload.
 struct frame_header {
-    frame_type type = frame_type::message;
+    frame_type type = frame_type::message;  // what it is for
     std::uint32_t epoch = 0;     // of the membership
     std::uint64_t sequence = 0;  // frames sent before on this connection
     std::uint32_t channel = 0;   // these three: the message's tag
-    std::uint32_t item = 0;
-    std::uint64_t round = 0;
+    std::uint32_t item = 0;      // see tag
+    std::uint64_t round = 0;     // see tag
     std::uint64_t size = 0;  // bytes of the message; of a part those of the part
-    std::uint64_t value = 0;
-    std::uint64_t payload_digest = 0;
+    std::uint64_t value = 0;           // see frame_type
+    std::uint64_t payload_digest = 0;  // XXH3-64 of the payload
 
     friend bool operator==(const frame_header&, const frame_header&) = default;
 };
 
-constexpr std::size_t frame_header_bytes = 64;
-constexpr std::uint16_t frame_magic = 0x5073;
-constexpr std::uint8_t protocol_version = 1;
+constexpr std::size_t frame_header_bytes = 64;  // on the wire
+constexpr std::uint16_t frame_magic = 0x5073;   // what every frame begins with
+constexpr std::uint8_t protocol_version = 1;    // that this build speaks
 
 /// XXH3-64 of bytes, seeded for one direction of one connection: it finds accidents, not forgeries.
 inline std::uint64_t frame_digest(byte_view content, std::uint64_t seed) noexcept {

@@ -23,12 +23,14 @@ static_assert(gap_survey::classes_max == prefix_code::symbols_max);
 /// How often each class occurs among the gaps of a list of indices.
 class gap_counts {
 public:
-    static constexpr gap_classes finest{3};
+    static constexpr gap_classes finest{3};  // the narrowest classes, which are counted first
 
+    /// Of rising indices.
     template <std::unsigned_integral Index>
     explicit gap_counts(std::span<const Index> indices) noexcept
         : gap_counts(gap_survey(indices, finest)) {}
 
+    /// Of indices that were looked at before.
     explicit gap_counts(const gap_survey& survey) noexcept
         : classes_(survey.classes()), end_(survey.classes_end()), counts_(survey.counts()) {}
 
@@ -51,7 +53,9 @@ public:
         classes_ = coarser;
     }
 
+    /// Which classes were counted.
     gap_classes classes() const noexcept { return classes_; }
+    /// Gaps of each class.
     std::span<const std::uint64_t> values() const noexcept { return counts_; }
 
     /// Without those at the end that do not occur.
@@ -70,10 +74,11 @@ private:
 ///   cost    write about 1.2 ns a gap; read about 2.6 ns a gap, and 0.6 us for the lengths and the
 ///           table; 9 KB of stack
 struct class_code {
-    gap_classes classes;
-    prefix_code code;
+    gap_classes classes;    // which numbers are a class
+    prefix_code code;       // of the classes
     std::int64_t bits = 0;  // all of them, exactly
 
+    /// The best code for gaps that occur so often, and the bits that it takes.
     static class_code of(const gap_counts& counts) noexcept {
         class_code made{counts.classes(), prefix_code::of(counts.used())};
         bit_counter header;
@@ -85,6 +90,7 @@ struct class_code {
         return made;
     }
 
+    /// Appends the code, then rising indices.
     template <std::unsigned_integral Index>
     void write(std::span<const Index> indices, bit_writer& out) const {
         out.take_room(bits);
@@ -98,9 +104,10 @@ struct class_code {
 
     /// How a gap is read, see gap_reading.
     struct gaps {
-        const std::uint16_t* table;
-        std::uint64_t mask;
+        const std::uint16_t* table;  // classes and lengths by the next bits
+        std::uint64_t mask;          // of the bits that the table is asked by
 
+        /// See gap_reading.
         SOTTO_INLINE std::uint64_t fast(std::uint64_t& held, int& ready) const noexcept {
             const unsigned entry = table[held & mask], both = entry & 63, length = entry >> 6 & 15;
             const std::uint64_t raw = (held & ((std::uint64_t{1} << both) - 1)) >> length;
@@ -109,6 +116,7 @@ struct class_code {
             return (std::uint64_t{entry >> 10} << (both - length)) + raw;
         }
 
+        /// See gap_reading.
         detail::gap_refusal slow(bit_reader& in, std::uint64_t, std::uint64_t& gap) const noexcept {
             in.refill();
             std::uint64_t held = in.peek();

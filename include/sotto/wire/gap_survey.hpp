@@ -19,9 +19,11 @@ namespace sotto::wire::inline SOTTO_UNIT {
 ///   cost    about 0.7 ns an index with AVX2; 15 KB of stack
 class gap_survey {
 public:
-    static constexpr std::size_t classes_max = 304;
-    static constexpr int shifts = 5;
+    static constexpr std::size_t classes_max = 304;  // classes that gaps below 2^40 can have
+    static constexpr int shifts = 5;                 // of Rice's code, for which bits are counted
 
+    ///   no   classes are left out
+    ///   yes  classes are counted
     enum class counting : bool { no, yes };
 
     /// Requires an index at least, and a last one below 2^40.
@@ -29,6 +31,7 @@ public:
     explicit gap_survey(std::span<const Index> indices, gap_classes classes,
                         counting counts = counting::yes) noexcept;
 
+    /// Whether each index is above the one before.
     bool rises() const noexcept { return rises_; }
 
     /// The shift of Rice's code that the mean gap suggests.
@@ -44,10 +47,12 @@ public:
         return quotients_[static_cast<std::size_t>(shift - lowest_shift_)];
     }
 
+    /// Which classes were counted.
     gap_classes classes() const noexcept { return classes_; }
 
     /// How often each class occurs; those behind `classes_end` do not.
     const std::array<std::uint64_t, classes_max>& counts() const noexcept { return counts_; }
+    /// One more than the last class that occurs may be.
     std::size_t classes_end() const noexcept { return classes_end_; }
 
 private:
@@ -67,6 +72,7 @@ static_assert(gap_classes{3}.of((std::uint64_t{1} << 40) - 1) < int{gap_survey::
 /// The kernel. It does not read the classes of indices that do not rise, whose gaps have wrapped
 /// around and may be of any class.
 struct gap_survey::pass {
+    /// Whether indices rise; fills the survey if they do.
     template <std::unsigned_integral Index>
     SOTTO_INLINE static bool run(const std::span<const Index>& indices, const counting& wanted,
                                  gap_survey* const& to) noexcept {

@@ -17,13 +17,17 @@ namespace sotto::wire::inline SOTTO_UNIT {
 struct gap_classes {
     int fine = 0;  // 0..3
 
+    /// The class of a number.
     constexpr int of(std::uint64_t gap) const noexcept {
         const auto bits = static_cast<int>(std::bit_width(gap | ((std::uint64_t{2} << fine) - 1)));
         const int width = bits - 1 - fine;
         return (width << fine) + static_cast<int>(gap >> width);
     }
+    /// Raw bits of a number of this class.
     constexpr int width(int number) const noexcept { return std::max(0, (number >> fine) - 1); }
+    /// The bits of its numbers that the class says, as a number.
     constexpr int leading(int number) const noexcept { return number - (width(number) << fine); }
+    /// The lowest number of this class.
     constexpr std::uint64_t lowest(int number) const noexcept {
         return static_cast<std::uint64_t>(leading(number)) << width(number);
     }

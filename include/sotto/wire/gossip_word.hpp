@@ -28,8 +28,8 @@ enum class gossip_kind : std::uint32_t {
 /// A round of mixing: the number of its step, and which of that step's rounds it is, from 1 on.
 /// Both 0: none.
 struct gossip_place {
-    std::uint64_t step = 0;
-    std::uint32_t round = 0;
+    std::uint64_t step = 0;   // its number
+    std::uint32_t round = 0;  // of that step, from 1 on
 
     friend constexpr auto operator<=>(const gossip_place&, const gossip_place&) = default;
 };
@@ -47,40 +47,42 @@ struct gossip_sums {
 /// Which epoch a step of a call of `fit` is in, for what all ranks decide alike: they go through
 /// their own data at their own pace.
 struct gossip_clock {
-    std::uint64_t fit = 0;  // 0: none is agreed on
-    std::uint64_t step = 0;
-    double epoch = 0.0;  // of that step
-    double pace = 0.0;   // epochs a step
+    std::uint64_t fit = 0;   // 0: none is agreed on
+    std::uint64_t step = 0;  // where `epoch` was agreed on
+    double epoch = 0.0;      // of that step
+    double pace = 0.0;       // epochs a step
 
+    /// The epoch of another step, by the pace that was agreed on.
     double epoch_of(std::uint64_t at) const noexcept {
         return at < step ? epoch : epoch + static_cast<double>(at - step) * pace;
     }
     friend bool operator==(const gossip_clock&, const gossip_clock&) = default;
 };
 
+/// What one rank tells another, in one length whatever it says.
 struct gossip_word {
-    gossip_kind kind = gossip_kind::hello;
-    bool has_trained = false;  // its parameters are worth fetching
-    bool takes_part = false;   // in rounds of mixing
-    bool waits = false;        // for a verdict of the round `at`, to which it adds `own`
-    bool is_done = false;      // with this call
-    bool another = false;      // by the last verdict the step has another round
-    bool skips_next = false;   // and the step after it none
-    std::uint64_t fit = 0;     // calls of `fit` that it has begun
-    std::uint64_t rounds = 0;  // of this call, that it has done
-    std::uint64_t since = 0;   // from which step on it takes part; 0: from the beginning
-    gossip_place at{};
-    std::uint32_t links = 0;  // with which it begins that round
-    double lost = 0.0;        // what its other links weighed
-    gossip_sums own{};
-    gossip_place decided{};   // the last verdict that it knows
-    std::uint32_t ranks = 0;  // that it is of
-    gossip_sums of_ranks{};   // and what they added up to
-    gossip_clock clock{};
+    gossip_kind kind = gossip_kind::hello;  // what it is for
+    bool has_trained = false;               // its parameters are worth fetching
+    bool takes_part = false;                // in rounds of mixing
+    bool waits = false;               // for a verdict of the round `at`, to which it adds `own`
+    bool is_done = false;             // with this call
+    bool another = false;             // by the last verdict the step has another round
+    bool skips_next = false;          // and the step after it none
+    std::uint64_t fit = 0;            // calls of `fit` that it has begun
+    std::uint64_t rounds = 0;         // of this call, that it has done
+    std::uint64_t since = 0;          // from which step on it takes part; 0: from the beginning
+    gossip_place at{};                // the round that it is in
+    std::uint32_t links = 0;          // with which it begins that round
+    double lost = 0.0;                // what its other links weighed
+    gossip_sums own{};                // what it adds to a sum
+    gossip_place decided{};           // the last verdict that it knows
+    std::uint32_t ranks = 0;          // that it is of
+    gossip_sums of_ranks{};           // and what they added up to
+    gossip_clock clock{};             // which epoch it is in
     std::uint64_t configuration = 0;  // a digest of it
 };
 
-inline constexpr std::size_t gossip_word_bytes = 148;
+inline constexpr std::size_t gossip_word_bytes = 148;  // on the wire
 
 inline namespace SOTTO_UNIT {
 

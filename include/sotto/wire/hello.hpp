@@ -23,13 +23,14 @@ enum class connection_purpose : std::uint8_t {
 
 /// Where a rank listens: an IPv6 address, or an IPv4 one mapped into it.
 struct listening_place {
-    std::array<std::byte, 16> address{};
-    std::uint16_t port = 0;
+    std::array<std::byte, 16> address{};  // most significant byte first
+    std::uint16_t port = 0;               // in the host's order
     friend bool operator==(const listening_place&, const listening_place&) = default;
 };
 
 /// Values that all ranks must have alike for their frames to make sense; see agreed_name.
 constexpr std::size_t agreed_values = 6;
+/// Their values, or digests of them, by the index of their name.
 using agreed_table = std::array<std::uint64_t, agreed_values>;
 
 /// What they are called in errors.
@@ -41,21 +42,21 @@ constexpr const char* agreed_name(std::size_t index) noexcept {
 
 /// What a rank says first on every connection.
 struct hello {
-    std::uint8_t version_lowest = protocol_version;
-    std::uint8_t version_highest = protocol_version;
-    connection_purpose purpose = connection_purpose::rendezvous;
-    std::uint32_t rank = 0;
-    std::uint32_t world = 0;
-    std::uint32_t epoch = 0;
-    listening_place listens;
+    std::uint8_t version_lowest = protocol_version;               // of the protocol, that it speaks
+    std::uint8_t version_highest = protocol_version;              // of the protocol, that it speaks
+    connection_purpose purpose = connection_purpose::rendezvous;  // what the connection is for
+    std::uint32_t rank = 0;                                       // that says it
+    std::uint32_t world = 0;        // ranks of the job, as it was told
+    std::uint32_t epoch = 0;        // of the membership
+    listening_place listens;        // where others reach it
     std::uint64_t incarnation = 0;  // a random number of this start of the rank
     std::uint64_t job = 0;          // digest of the job's name
-    agreed_table agreed{};
+    agreed_table agreed{};          // what must be alike
     friend bool operator==(const hello&, const hello&) = default;
 };
 
-constexpr std::size_t hello_bytes = 56 + 8 * (agreed_values + 1);
-constexpr std::uint32_t hello_magic = 0x6f4c4f53;  // SOLo
+constexpr std::size_t hello_bytes = 56 + 8 * (agreed_values + 1);  // on the wire
+constexpr std::uint32_t hello_magic = 0x6f4c4f53;                  // SOLo
 
 inline namespace SOTTO_UNIT {
 

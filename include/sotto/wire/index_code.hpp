@@ -21,12 +21,16 @@
 namespace sotto::wire {
 
 /// How the indices of one block are written. The numbers are part of the wire format.
+///   run      indices that follow each other: the first one
+///   rice     see rice_code
+///   classes  see class_code
+///   bitmap   see bitmap_code
 enum class index_mode : std::uint8_t { run = 0, rice = 1, classes = 2, bitmap = 3 };
 
 /// What encode_indices chose, and the bits it took before the last byte was filled.
 struct coded_indices {
-    index_mode mode = index_mode::run;
-    std::int64_t bits = 0;
+    index_mode mode = index_mode::run;  // the code
+    std::int64_t bits = 0;              // exactly
 };
 
 inline namespace SOTTO_UNIT {
@@ -223,6 +227,7 @@ inline result<index_mode> decode_indices(std::int64_t n, byte_view in,
     return detail::decode_indices(n, in, indices);
 }
 
+/// The same into 64 bits, for tensors of up to 2^40 elements.
 inline result<index_mode> decode_indices(std::int64_t n, byte_view in,
                                          std::span<std::uint64_t> indices) noexcept {
     return detail::decode_indices(n, in, indices);

@@ -17,8 +17,9 @@ namespace sotto::wire {
 /// What a rank knows when it has heard of a failure, or leaves: who failed, and which polls are
 /// complete.
 struct membership_report {
+    /// Where a ballot stands.
     struct poll {
-        std::uint64_t ballot = 0;
+        std::uint64_t ballot = 0;     // its number
         std::uint64_t completed = 0;  // polls
         bool verdict = false;         // of the last one
         friend bool operator==(const poll&, const poll&) = default;
@@ -26,13 +27,13 @@ struct membership_report {
 
     std::uint32_t first = 0;  // the first rank that failed
     std::uint8_t code = 0;    // as an errc
-    std::string cause;
+    std::string cause;        // for people
     std::vector<std::uint32_t> failed;  // ascending; `first` is one of them, if there are any
     std::vector<poll> polls;            // ascending by ballot
     friend bool operator==(const membership_report&, const membership_report&) = default;
 };
 
-constexpr std::size_t report_cause_max = 1024, report_polls_max = 4096;
+constexpr std::size_t report_cause_max = 1024, report_polls_max = 4096;  // bounds of what is read
 
 inline namespace SOTTO_UNIT {
 

@@ -14,18 +14,21 @@
 namespace sotto::wire {
 
 /// What is said of a model: all of it, or how it has changed since it was last sent.
+///   whole   its parameters and buffers
+///   change  what is to be added to what was sent before
 enum class model_kind : std::uint32_t { whole, change };
 
+/// What is said of a model before its parts.
 struct model_header {
-    model_kind kind = model_kind::whole;
-    std::uint32_t parts = 0;   // messages that follow
-    std::uint64_t number = 0;  // models that were sent before this one
-    std::uint64_t step = 0;    // of those who train it
-    double label_loss = 0.0;   // lately; not finite where that is not known
-    std::array<std::byte, 16> architecture{};
+    model_kind kind = model_kind::whole;       // what the parts are
+    std::uint32_t parts = 0;                   // messages that follow
+    std::uint64_t number = 0;                  // models that were sent before this one
+    std::uint64_t step = 0;                    // of those who train it
+    double label_loss = 0.0;                   // lately; not finite where that is not known
+    std::array<std::byte, 16> architecture{};  // a digest, see checkpoint::architecture
 };
 
-inline constexpr std::size_t model_header_bytes = 48;
+inline constexpr std::size_t model_header_bytes = 48;  // on the wire
 
 inline namespace SOTTO_UNIT {
 

@@ -28,7 +28,7 @@ namespace sotto::wire::inline SOTTO_UNIT {
 class prefix_code {
 public:
     static constexpr int length_max = 12;  // a table of 2^12 entries of 2 bytes decodes it: 8 KB
-    static constexpr std::size_t symbols_max = sorted_counts::symbols_max;
+    static constexpr std::size_t symbols_max = sorted_counts::symbols_max;  // that a code can have
 
     /// A code for symbols that occur `counts[i]` times: optimal, or very nearly so where the
     /// optimum has codes that are too long. At least two symbols get one, since the code of a
@@ -48,8 +48,10 @@ public:
     /// One more than the largest symbol that has a code.
     std::size_t size() const noexcept { return size_; }
 
+    /// Bits of a symbol's code; 0: it has none.
     int length(std::size_t symbol) const noexcept { return lengths_[symbol]; }
 
+    /// Bits of the longest code.
     int longest() const noexcept {
         return *std::max_element(lengths_.begin(), lengths_.begin() + std::ptrdiff_t(size_));
     }
@@ -123,6 +125,7 @@ public:
         }
     }
 
+    /// What write wrote; a fault for lengths that do not fill the space.
     static result<prefix_code> read(bit_reader& in) noexcept {
         prefix_code code;
         int last = first_guess;

@@ -18,17 +18,25 @@ namespace sotto::wire {
 /// What a worker tells a server: that it begins and how it is configured, a gradient, that it is
 /// done; or to a server that is there anew, that it goes on there: pushing again what an earlier
 /// process of the server has not answered, or later, since that one has answered all.
+///   attach    it begins; its configuration follows
+///   gradient  messages of the server's tensors follow
+///   done      with this `fit`
+///   resend    it goes on, and pushes again what was not answered
+///   resume    it goes on, later: all was answered
 enum class push_kind : std::uint32_t { attach, gradient, done, resend, resume };
 
+/// Whether a worker goes on at a server that is there anew.
 constexpr bool goes_on(push_kind kind) noexcept {
     return kind == push_kind::resend || kind == push_kind::resume;
 }
+/// Whether a worker's configuration follows.
 constexpr bool begins(push_kind kind) noexcept {
     return kind == push_kind::attach || goes_on(kind);
 }
 
+/// What stands before a push.
 struct push_header {
-    push_kind kind = push_kind::gradient;
+    push_kind kind = push_kind::gradient;  // what it says
     std::uint32_t tensors = 0;  // of the server's range; their messages follow. 0 unless a gradient
     std::uint64_t round = 0;    // rounds of the worker before this one, since its `fit` began; of
                                 // one that begins anew: those that the server had acknowledged
@@ -39,14 +47,18 @@ struct push_header {
                               // one that begins anew: of the last one that it does not push again
 };
 
-inline constexpr std::size_t push_header_bytes = 40;
+inline constexpr std::size_t push_header_bytes = 40;  // on the wire
 
 /// What a server tells a worker: its parameters, those that have changed since the version that the
 /// worker has read, or why the worker is refused.
+///   whole    all of the server's parameters follow
+///   changed  entries that have changed follow
+///   refused  the reason follows, as text
 enum class parameters_kind : std::uint32_t { whole, changed, refused };
 
+/// What stands before an answer.
 struct parameters_header {
-    parameters_kind kind = parameters_kind::whole;
+    parameters_kind kind = parameters_kind::whole;  // what follows
     bool taken = true;            // whether the gradient before had a part in them
     std::uint64_t version = 0;    // steps of the server
     std::uint64_t staleness = 0;  // of that gradient
@@ -55,7 +67,7 @@ struct parameters_header {
     std::uint64_t clock = 0;      // what the worker's is at least
 };
 
-inline constexpr std::size_t parameters_header_bytes = 64;
+inline constexpr std::size_t parameters_header_bytes = 64;  // on the wire
 
 /// No job lasts so long; so a signed number holds all.
 inline constexpr std::uint64_t clock_max = (std::uint64_t{1} << 62) - 1;
@@ -162,11 +174,13 @@ struct configuration_summary {
     friend bool operator==(const configuration_summary&, const configuration_summary&) = default;
 };
 
+/// Of a configuration, which must outlive it.
 inline configuration_summary summary_of(std::string_view configuration) noexcept {
     return {frame_digest(std::as_bytes(std::span(configuration)), 0),
             configuration.substr(0, configuration_bytes_max)};
 }
 
+/// Appends the digest and then the text.
 inline void append_configuration(const configuration_summary& of, bytes& out) {
     const std::size_t at = out.size();
     out.resize(at + 8);

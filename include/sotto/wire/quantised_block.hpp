@@ -25,17 +25,19 @@ struct quantised_shape {
 
 /// What a quantised block says: value i is code / (2^(bits-1) - 1) * the scale of its bucket.
 struct quantised_block {
-    std::span<const float> scales{};
+    std::span<const float> scales{};        // one for each bucket
     std::span<const std::uint8_t> codes{};  // as kernels::dequantise takes them
 };
 
 inline namespace SOTTO_UNIT {
 
+/// Buckets of a tensor, the last of which may be shorter.
 constexpr std::int64_t buckets_of(const quantised_shape& shape) noexcept {
     return static_cast<std::int64_t>(kernels::blocks_of(static_cast<std::size_t>(shape.size),
                                                         static_cast<std::size_t>(shape.bucket)));
 }
 
+/// Bytes of all codes of a tensor.
 constexpr std::int64_t code_bytes_of(const quantised_shape& shape) noexcept {
     return static_cast<std::int64_t>(kernels::bytes_of_codes(static_cast<std::size_t>(shape.size),
                                                              static_cast<std::size_t>(shape.bits)));

@@ -16,6 +16,7 @@ namespace sotto::wire {
 
 constexpr std::uint32_t rank_table_magic = 0x61544f53;  // SOTa
 
+/// Bytes before the digest, for so many ranks.
 constexpr std::size_t rank_table_bytes(std::size_t world) noexcept {
     return 12 + 18 * world;
 }

@@ -24,10 +24,10 @@ namespace sotto::wire::inline SOTTO_UNIT {
 ///   wire    6 bits shift (0..40), then per gap: quotient zeros, a one, the remainder
 ///   source  Rice and Plaunt 1971; Golomb 1966
 struct rice_code {
-    static constexpr int shift_max = 40;
-    static constexpr int header_bits = 6;
+    static constexpr int shift_max = 40;   // at most, on the wire
+    static constexpr int header_bits = 6;  // for the shift
 
-    int shift = 0;
+    int shift = 0;          // raw bits of a gap
     std::int64_t bits = 0;  // all of them, exactly
 
     /// The cheapest shift for k >= 1 indices. The cost is convex in the shift (each halving of the
@@ -39,6 +39,7 @@ struct rice_code {
         return of(indices, gap_survey(indices, gap_classes{}, gap_survey::counting::no));
     }
 
+    /// The same, of indices that were looked at before.
     template <std::unsigned_integral Index>
     static rice_code of(std::span<const Index> indices, const gap_survey& survey) noexcept {
         const int highest = std::min(shift_max, std::numeric_limits<Index>::digits - 1);
@@ -55,6 +56,7 @@ struct rice_code {
         return best;
     }
 
+    /// Appends the code, then rising indices.
     template <std::unsigned_integral Index>
     void write(std::span<const Index> indices, bit_writer& out) const {
         out.take_room(bits);
@@ -64,9 +66,10 @@ struct rice_code {
 
     /// How a gap is read, see gap_reading.
     struct gaps {
-        int shift;
-        std::uint64_t mask;
+        int shift;           // raw bits of a gap
+        std::uint64_t mask;  // of these bits
 
+        /// See gap_reading.
         SOTTO_INLINE std::uint64_t fast(std::uint64_t& held, int& ready) const noexcept {
             const int zeros = std::countr_zero(held), both = zeros + 1 + shift;
             const std::uint64_t remainder = held >> ((zeros + 1) & 63) & mask;
@@ -75,6 +78,7 @@ struct rice_code {
             return (static_cast<std::uint64_t>(zeros) << shift) + remainder;
         }
 
+        /// See gap_reading.
         detail::gap_refusal slow(bit_reader& in, std::uint64_t limit,
                                  std::uint64_t& gap) const noexcept {
             in.refill();
@@ -97,6 +101,7 @@ struct rice_code {
         }
     };
 
+    /// The shift, and with it how gaps are read; a fault above 40.
     static result<gaps> read_head(bit_reader& in) noexcept {
         const int shift = static_cast<int>(in.take(header_bits));
         if (shift > shift_max)

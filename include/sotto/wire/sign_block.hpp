@@ -17,7 +17,7 @@ namespace sotto::wire {
 
 /// What a sign block says: every value is `magnitude`, negated where its bit is 1.
 struct sign_block {
-    float magnitude = 0.0f;
+    float magnitude = 0.0f;                 // at least 0
     std::span<const std::uint8_t> signs{};  // as by kernels::pack_signs
 };
 

@@ -17,7 +17,7 @@ namespace sotto::wire::inline SOTTO_UNIT {
 ///           as a sort by comparison does, is four times slower on counts not seen before
 class sorted_counts {
 public:
-    static constexpr std::size_t symbols_max = 304;
+    static constexpr std::size_t symbols_max = 304;  // that a code can have
 
     /// Requires 2 to 304 counts, not all 0, each below 2^48.
     explicit sorted_counts(std::span<const std::uint64_t> counts) noexcept {
@@ -37,7 +37,9 @@ public:
         entries_[size_] = 0;
     }
 
+    /// Symbols that were taken in.
     std::size_t size() const noexcept { return size_; }
+    /// The i-th of them, rarest first.
     std::size_t symbol(std::size_t i) const noexcept { return entries_[i] & 0xFFFF; }
     /// Behind the last one: more than any sum of counts, so that it is never taken.
     std::uint64_t count(std::size_t i) const noexcept {

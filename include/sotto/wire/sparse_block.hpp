@@ -20,15 +20,15 @@ namespace sotto::wire {
 /// The entries of a decoded block: strictly increasing indices below n, and as many values.
 template <std::unsigned_integral Index>
 struct sparse_entries {
-    std::span<const Index> indices;
-    std::span<const float> values;
+    std::span<const Index> indices;  // below n
+    std::span<const float> values;   // one for each
 };
 
 /// What the head of a sparse block says.
 struct sparse_head {
-    std::int64_t entries = 0;
-    value_format format = value_format::fp32;
-    std::int64_t bytes = 0;  // of the head itself
+    std::int64_t entries = 0;                  // that follow
+    value_format format = value_format::fp32;  // of each value
+    std::int64_t bytes = 0;                    // of the head itself
 };
 
 inline namespace SOTTO_UNIT {
@@ -136,6 +136,7 @@ inline result<sparse_entries<std::uint32_t>> decode_sparse(byte_view in, std::in
     return detail::decode_sparse(in, n, indices, values);
 }
 
+/// The same into indices of 64 bits, for tensors of up to 2^40 elements.
 inline result<sparse_entries<std::uint64_t>> decode_sparse(byte_view in, std::int64_t n,
                                                            std::span<std::uint64_t> indices,
                                                            std::span<float> values) noexcept {

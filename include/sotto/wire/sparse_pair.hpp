@@ -18,8 +18,8 @@ namespace sotto::wire {
 
 /// A block, and the size of its tensor.
 struct sized_block {
-    byte_view in;
-    std::int64_t n = 0;
+    byte_view in;        // the whole block
+    std::int64_t n = 0;  // elements of its tensor
 };
 
 inline namespace SOTTO_UNIT {
@@ -59,6 +59,7 @@ inline std::optional<std::array<sparse_entries<std::uint32_t>, 2>> decode_sparse
     return detail::decode_sparse_pair(blocks, indices, values);
 }
 
+/// The same into indices of 64 bits.
 inline std::optional<std::array<sparse_entries<std::uint64_t>, 2>> decode_sparse_pair(
     const std::array<sized_block, 2>& blocks, std::span<std::uint64_t> indices,
     std::span<float> values) noexcept {

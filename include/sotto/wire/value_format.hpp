@@ -18,14 +18,19 @@
 namespace sotto::wire {
 
 /// How a value travels. The numbers are part of the wire format.
+///   fp32  four bytes, a float
+///   fp16  two bytes, IEEE 754 half precision
+///   bf16  two bytes, the upper half of a float
 enum class value_format : std::uint8_t { fp32 = 0, fp16 = 1, bf16 = 2 };
 
 inline namespace SOTTO_UNIT {
 
+/// As it is written in options: "fp32", "fp16" or "bf16".
 constexpr std::string_view name_of(value_format format) noexcept {
     return format == value_format::fp32 ? "fp32" : format == value_format::fp16 ? "fp16" : "bf16";
 }
 
+/// 4 or 2.
 constexpr std::int64_t bytes_per_value(value_format format) noexcept {
     return format == value_format::fp32 ? 4 : 2;
 }

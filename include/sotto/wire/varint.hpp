@@ -12,8 +12,8 @@ namespace sotto::wire {
 
 /// A number and how many bytes it took.
 struct varint {
-    std::uint64_t value = 0;
-    std::int64_t bytes = 0;
+    std::uint64_t value = 0;  // the number
+    std::int64_t bytes = 0;   // read for it
 };
 
 inline namespace SOTTO_UNIT {

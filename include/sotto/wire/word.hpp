@@ -15,40 +15,41 @@ namespace sotto::wire {
 enum class saying : std::uint8_t {
     welcome,  // the answer to a hello that is accepted
     refused,  // the answer to one that is not, or the end of the job: `why` says it
-    alive,
-    table,  // to all, who listens where: a table of ranks follows
-    ready,  // to rank 0: all connections are there
-    lacks,  // to rank 0: none to rank `ours` in time
-    go,     // from rank 0: all are ready
+    alive,    // nothing else: its sender is still there
+    table,    // to all, who listens where: a table of ranks follows
+    ready,    // to rank 0: all connections are there
+    lacks,    // to rank 0: none to rank `ours` in time
+    go,       // from rank 0: all are ready
 };
 
 /// Why a rank is refused.
 enum class refusal : std::uint8_t {
-    none,
-    version,    // ours and theirs: highest versions
-    job,        // digests of the names
-    world,      // sizes
-    rank,       // ours: the size; theirs: the rank
-    duplicate,  // theirs: the rank
-    epoch,
+    none,        // it is not
+    version,     // ours and theirs: highest versions
+    job,         // digests of the names
+    world,       // sizes
+    rank,        // ours: the size; theirs: the rank
+    duplicate,   // theirs: the rank
+    epoch,       // of the membership: another one
     agreed,      // of the agreed values, the one called `which`
     unexpected,  // a connection that this rank does not wait for
     absent,      // ours: a rank that never came; theirs: how many did not
     lost,        // ours: a rank that had come and is gone
 };
 
+/// What is said, and what is needed to understand it.
 struct word {
-    saying what = saying::welcome;
-    refusal why = refusal::none;  // for saying::refused alone
-    std::uint8_t which = 0;
-    std::uint32_t rank = 0;  // that says it
-    std::uint64_t ours = 0;
-    std::uint64_t theirs = 0;
-    std::uint64_t incarnation = 0;
+    saying what = saying::welcome;  // what is said
+    refusal why = refusal::none;    // for saying::refused alone
+    std::uint8_t which = 0;         // of the agreed values, where one of them is at fault
+    std::uint32_t rank = 0;         // that says it
+    std::uint64_t ours = 0;         // see refusal and saying
+    std::uint64_t theirs = 0;       // see refusal
+    std::uint64_t incarnation = 0;  // of the rank's start, see hello
     friend bool operator==(const word&, const word&) = default;
 };
 
-constexpr std::size_t word_bytes = 48;
+constexpr std::size_t word_bytes = 48;            // on the wire
 constexpr std::uint32_t word_magic = 0x6f574f53;  // SOWo
 
 inline namespace SOTTO_UNIT {
