@@ -19,8 +19,8 @@ class SottoConan(ConanFile):
     package_type = "header-library"
     settings = "os", "arch", "compiler", "build_type"
     # launcher: the package has the programs sotto_launch and sotto_teachers too, and is one of its platform.
-    options = {"models": [True, False], "launcher": [True, False]}
-    default_options = {"models": False, "launcher": False}
+    options = {"models": [True, False], "tls": [True, False], "mpi": [True, False], "launcher": [True, False]}
+    default_options = {"models": False, "tls": False, "mpi": False, "launcher": False}
     exports_sources = "CMakeLists.txt", "LICENSE", "cmake/*", "include/*", "examples/launcher/*", "tests/*"
     no_copy_source = True
 
@@ -41,6 +41,10 @@ class SottoConan(ConanFile):
         if self.options.models:
             self.requires("openblas/[>=0.3.20 <1]")
             self.requires("zlib/[>=1.2.11 <2]")
+        if self.options.tls:
+            self.requires("openssl/[>=3 <4]")
+        if self.options.mpi:
+            self.requires("openmpi/[>=4 <6]")
 
     def build_requirements(self):
         self.test_requires("doctest/[>=2.4 <3]")
@@ -66,7 +70,11 @@ class SottoConan(ConanFile):
         toolchain.cache_variables["SOTTO_BUILD_BENCH"] = False
         # test_package is this package's consumer; ours would look for Debian's packages.
         toolchain.cache_variables["SOTTO_TEST_PACKAGE"] = False
+        # What happens to be installed must not add to the package.
         toolchain.cache_variables["CMAKE_DISABLE_FIND_PACKAGE_CBLAS"] = not self.options.models
+        toolchain.cache_variables["CMAKE_DISABLE_FIND_PACKAGE_OpenSSL"] = not self.options.tls
+        # Of MPI nothing is looked for: Conan Center's has no CMake names, and the headers are there anyway.
+        toolchain.cache_variables["CMAKE_DISABLE_FIND_PACKAGE_MPI"] = True
         toolchain.generate()
         CMakeDeps(self).generate()
 
@@ -101,12 +109,20 @@ class SottoConan(ConanFile):
         if self.settings.os in ("Linux", "FreeBSD"):
             base.system_libs = ["pthread"]
 
-        if self.options.models:
-            models = self.cpp_info.components["models"]
-            models.set_property("cmake_target_name", "sotto::models")
-            models.set_property("pkg_config_name", "sotto-models")
-            models.bindirs = models.libdirs = []
-            models.requires = ["base", "openblas::openblas", "zlib::zlib"]
+        needs = {
+            "models": ["openblas::openblas", "zlib::zlib"],
+            "tls": ["openssl::ssl"],
+            "mpi": ["openmpi::openmpi"],
+        }
+        for name, libraries in needs.items():
+            if self.options.get_safe(name):
+                part = self.cpp_info.components[name]
+                part.set_property("cmake_target_name", f"sotto::{name}")
+                part.set_property("pkg_config_name", f"sotto-{name}")
+                part.bindirs = part.libdirs = []
+                part.requires = ["base", *libraries]
+        if self.options.get_safe("mpi"):  # its C interface is enough; that for C++ wants a library more
+            self.cpp_info.components["mpi"].defines = ["OMPI_SKIP_MPICXX", "MPICH_SKIP_MPICXX"]
 
         if self.options.launcher:
             launcher = self.cpp_info.components["launcher"]

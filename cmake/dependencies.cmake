@@ -1,7 +1,8 @@
 # What sotto is built on. sotto-config.cmake.in names the same packages for consumers.
 # The spellings are the same in Debian, upstream, vcpkg and Conan Center: plain `xtensor`, `xsimd`.
 
-list(APPEND CMAKE_MODULE_PATH "${PROJECT_SOURCE_DIR}/cmake/modules")
+# In front: package managers put find modules of the same names there, with other targets.
+list(PREPEND CMAKE_MODULE_PATH "${PROJECT_SOURCE_DIR}/cmake/modules")
 
 # xtensor first: it finds xtl, which Debian's xsimd target links without looking for it.
 find_package(xtensor 0.24.3 REQUIRED)

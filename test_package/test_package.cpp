@@ -3,6 +3,15 @@
 #include "sotto/core/layout.hpp"
 #include "sotto/core/random.hpp"
 #include "sotto/version.hpp"
+#ifdef WITH_models
+#include "sotto/models/mlp.hpp"
+#endif
+#ifdef WITH_tls
+#include "sotto/transports/tcp_tls.hpp"
+#endif
+#ifdef WITH_mpi
+#include "sotto/transports/mpi.hpp"
+#endif
 
 int main() {
     sotto::layout layout;
@@ -11,5 +20,8 @@ int main() {
     std::printf("sotto %d.%d.%d: %lld parameters, first random number %g\n", SOTTO_VERSION_MAJOR,
                 SOTTO_VERSION_MINOR, SOTTO_VERSION_PATCH, static_cast<long long>(layout.size()),
                 static_cast<double>(first));
+#ifdef WITH_models
+    if (sotto::models::mlp{784, 10}.layout().size() != layout.size()) return 1;
+#endif
     return layout.size() == 7850 && first >= 0.0f && first < 1.0f ? 0 : 1;
 }

@@ -2,8 +2,8 @@
 // that teach each other, and the same two that do not; these with a pass forward more in each step,
 // by their own weights as they were when the block began; and a pass forward again and again, by
 // itself. A block of each in turn, since clocks drift. The cost of a step is reckoned in passes of
-// the first kind, of which a teacher needs one: what is above it are exchanges of models, losses and
-// gates. Writes one JSON object; see codistillation.py.
+// the first kind, of which a teacher needs one: what is above it are exchanges of models, losses
+// and gates. Writes one JSON object; see codistillation.py.
 
 #include <sotto/sotto.hpp>
 

@@ -5,12 +5,14 @@ get_filename_component(SOURCE_PATH "${CMAKE_CURRENT_LIST_DIR}/../.." ABSOLUTE)
 
 set(VCPKG_BUILD_TYPE release) # header-only
 
-# Without the feature, a BLAS that happens to be installed must not add sotto::models to the package.
+# What happens to be installed must not add to the package: a BLAS no sotto::models without the feature.
 vcpkg_check_features(OUT_FEATURE_OPTIONS feature_options
     FEATURES
         launcher SOTTO_BUILD_LAUNCHER
     INVERTED_FEATURES
         models CMAKE_DISABLE_FIND_PACKAGE_CBLAS
+        mpi CMAKE_DISABLE_FIND_PACKAGE_MPI
+        tls CMAKE_DISABLE_FIND_PACKAGE_OpenSSL
 )
 
 vcpkg_cmake_configure(
@@ -23,6 +25,8 @@ vcpkg_cmake_configure(
         ${feature_options}
     MAYBE_UNUSED_VARIABLES
         CMAKE_DISABLE_FIND_PACKAGE_CBLAS
+        CMAKE_DISABLE_FIND_PACKAGE_MPI
+        CMAKE_DISABLE_FIND_PACKAGE_OpenSSL
 )
 vcpkg_cmake_install()
 if("launcher" IN_LIST FEATURES)
