@@ -38,6 +38,7 @@ for page in $pages; do
     # Links to files.
     awk '/^```/ { inside = !inside }
          !inside { rest = $0
+           gsub(/`[^`]*`/, "", rest)
            while (match(rest, /\]\([^)]*\)/)) {
                print FNR "\t" substr(rest, RSTART + 2, RLENGTH - 3)
                rest = substr(rest, RSTART + RLENGTH)

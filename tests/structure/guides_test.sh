@@ -88,7 +88,7 @@ said=$(sh "$folder/guides.sh" "$scratch" 2>&1) && failures=$((failures + 1)) && 
 
 spares << 'MD'
 See [this](own.cpp), [there](https://example.org/gone.md), [below](#below), [back](../../README.md#a-page).
-`examples/run.sh`, `examples/run.sh --help`, `examples/run.sh first --workers 3` and
+`run([](auto& x) {})`, `examples/run.sh`, `examples/run.sh --help`, `examples/run.sh first --workers 3` and
 > rank ... failed: it said nothing for ... s
 <!-- own.cpp -->
 ```cpp
