@@ -69,7 +69,8 @@ int main() {
     const auto unseen = sotto::data::digits(1'000, sotto::random_stream{2});
     bool good = is_derivative({});
     std::puts(good ? "the gradient is that of the value" : "the gradient is wrong");
-    sotto::run_in_process(4, [&](auto& transport) {  // two groups of two
+    // Two groups of two. On virtual time it is no chance when a model comes.
+    sotto::run_simulated(4, {.seed = 1}, [&](sotto::simulated& transport) {
         sotto::models::mlp model{784, 64, 10};
         const sotto::codistillation strategy{sotto::all_reduce{sotto::momentum_sgd{}},
                                              huber_logits{.delta = 2.0},
@@ -86,7 +87,7 @@ int main() {
         std::printf("accuracy %.1f %%, a teacher was heard in %lld of %lld steps\n",
                     100.0 * report.evaluated->accuracy, static_cast<long long>(heard),
                     static_cast<long long>(report.steps));
-        good = good && report.evaluated->accuracy > 0.6 && heard > 0;
+        good = good && report.evaluated->accuracy > 0.4 && heard > 0;
     });
     return good ? 0 : 1;
 }
