@@ -16,6 +16,7 @@ there=$work/prefix
 echo "== packages"
 cmake/install_debian.sh tests
 missing=()
+if ! command -v git > /dev/null; then missing+=(git); fi
 for compiler in "$@"; do
     if ! command -v "$compiler" > /dev/null; then missing+=("${compiler/clang++/clang}"); fi
 done

@@ -1,28 +1,41 @@
 #!/usr/bin/env bash
-# tests/run.sh [-q]
-# Builds and runs all tests from a fresh clone on: with g++ whole runs, and everything about headers and package,
-# with clang what optimisation may change, with clang the parts under the sanitizers, and a minute of fuzzing for
-# each decoder. -q: with g++ alone, without consumers.
+# tests/run.sh [-q | STAGE...]
+# Builds and runs all tests from a fresh clone on, in stages: `gcc`, whole runs with g++ and everything about headers
+# and package; `sanitize`, the parts with clang and its sanitizers of addresses and undefined behaviour; `clang`, what
+# optimisation may change; `thread`, what threads share; `fuzz`, a minute of fuzzing for each decoder. Only some, where
+# they are named. -q: with g++ alone, without consumers.
 #   SOTTO_DATA           folder with data sets; tests that need one say that they skip without it
 #   SOTTO_FUZZ_SECONDS   seconds of fuzzing for each decoder; by default 60
 #   SOTTO_JOBS           compilers and tests side by side; by default one for each processor
 set -uo pipefail
 
 quick=no
-case ${1:-} in
-    "") ;;
-    -q | --quick) quick=yes ;;
-    *)
-        echo "usage: tests/run.sh [-q]" >&2
-        exit 2
-        ;;
-esac
+if [ $# -eq 1 ] && { [ "$1" = -q ] || [ "$1" = --quick ]; }; then
+    quick=yes
+    shift
+fi
+[ $# -gt 0 ] || set -- gcc sanitize clang thread fuzz
+stages=" $* "
+for name in "$@"; do
+    case $name in
+        gcc | sanitize | clang | thread | fuzz) ;;
+        *)
+            echo "usage: tests/run.sh [-q | STAGE...]; a stage is gcc, sanitize, clang, thread or fuzz, not '$name'" >&2
+            exit 2
+            ;;
+    esac
+done
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 export OPENBLAS_NUM_THREADS=1
 jobs=${SOTTO_JOBS:-$(nproc)}
 passed=0
 failed=0
+
+# wanted STAGE: whether it was asked for
+wanted() {
+    [[ $stages == *" $1 "* ]]
+}
 
 # stage TITLE PRESET [CTEST ARGUMENTS]...: configures, builds, runs, and adds to the two counts.
 # `configure` holds further arguments for CMake.
@@ -82,15 +95,15 @@ fi
 # Tests of single parts and contracts are run under the sanitizers that follow, which leave out whole runs in turn;
 # `cmake --workflow --preset` release or sanitize does all with either.
 configure=(-D SOTTO_QUICK=ON -D SOTTO_CHECK_PARTS=ON)
-stage "g++, headers, floors, misuse, consumers, examples" release
+wanted gcc && stage "g++, headers, floors, misuse, consumers, examples" release
 configure=(-D SOTTO_QUICK=ON -D SOTTO_WHOLE_RUNS=OFF)
-stage "address and undefined-behaviour sanitizers" sanitize
+wanted sanitize && stage "address and undefined-behaviour sanitizers" sanitize
 # That builds everything with clang. Without a sanitizer it needs only what optimisation may change, and under
 # the other one only what threads share; `cmake --workflow --preset` thread or clang does all of it.
 configure=(-D SOTTO_TEST_ALL=OFF)
-stage "clang, optimised" clang
-stage "thread sanitizer" thread
+wanted clang && stage "clang, optimised" clang
+wanted thread && stage "thread sanitizer" thread
 configure=(-D "SOTTO_FUZZ_SECONDS=${SOTTO_FUZZ_SECONDS:-}")
 # Each searches for so many seconds, however many share a processor.
-stage "fuzzing" fuzz -j $((10 * jobs))
+wanted fuzz && stage "fuzzing" fuzz -j $((10 * jobs))
 finish
