@@ -35,11 +35,14 @@ mkdir -p "$work"
 
 # source_of NAME TAG: into $work/NAME
 source_of() {
-    local from=https://github.com/xtensor-stack/$1
-    if [ "$1" = asio ]; then from=https://github.com/boostorg/asio; fi
-    if [ -n "${SOTTO_NEWEST:-}" ]; then from=$SOTTO_NEWEST/$1; fi
-    git -c advice.detachedHead=false clone -q --depth 1 --branch "$2" "$from" "$work/$1" 2> "$work/clone.log" ||
-        git -c advice.detachedHead=false clone -q --branch "$2" "$from" "$work/$1"
+    local from=https://github.com/xtensor-stack/$1 part=.
+    if [ "$1" = asio ]; then
+        from=https://github.com/boostorg/asio
+        part=include
+    fi
+    if [ -n "${SOTTO_NEWEST:-}" ]; then from=file://$(cd "$SOTTO_NEWEST/$1" && pwd -P); fi
+    git -c advice.detachedHead=false clone -q --no-checkout --depth 1 --branch "$2" "$from" "$work/$1"
+    git -C "$work/$1" checkout -q "$2" -- "$part"
 }
 
 for each in "${versions[@]}"; do
