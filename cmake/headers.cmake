@@ -99,6 +99,7 @@ set(sotto_headers
     include/sotto/core/random.hpp
     include/sotto/core/result.hpp
     include/sotto/core/round_info.hpp
+    include/sotto/core/sort_stably.hpp
     include/sotto/core/unwinding.hpp
     include/sotto/core/visit.hpp
     include/sotto/core/xxhash.hpp

@@ -13,7 +13,8 @@ strays=0
 if [ -e .git ]; then
     for entry in $(git ls-files | sed 's,/.*,,' | sort -u); do
         case $entry in
-            .ci | .clang-format | .gitignore | CHANGELOG.md | CMakeLists.txt | CMakePresets.json) ;;
+            .ci | .clang-format | .github | .gitignore | CHANGELOG.md | CMakeLists.txt) ;;
+            CMakePresets.json) ;;
             CONTRIBUTING.md | LICENSE | README.md | bench | cmake | conanfile.py | examples) ;;
             include | ports | test_package | tests | vcpkg.json) ;;
             *)

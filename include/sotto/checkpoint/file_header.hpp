@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "sotto/core/sort_stably.hpp"
+
 namespace sotto::checkpoint {
 
 /// The element types of the safetensors format.
@@ -137,8 +139,8 @@ public:
     explicit entry_index(const file_header& header)
         : header_(&header), order_(header.tensors.size()) {
         std::iota(order_.begin(), order_.end(), std::size_t{0});
-        std::stable_sort(order_.begin(), order_.end(),
-                         [&](std::size_t a, std::size_t b) { return name(a) < name(b); });
+        sotto::detail::sort_stably(
+            order_, [&](std::size_t a, std::size_t b) { return name(a) < name(b); });
     }
 
     /// Its number in the order of the data.

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "sotto/core/sort_stably.hpp"
 #include "sotto/trainer/read_json_lines.hpp"
 #include "sotto/trainer/run_log.hpp"
 
@@ -46,7 +47,7 @@ inline int ranks_that_trained(std::span<const run_log> logs, const run_log& run)
 /// examples are those of all logs; ranks of which there is none count as the mean of the others.
 inline run_log joined_ranks(std::vector<run_log> ranks) {
     if (ranks.empty()) return {};
-    std::stable_sort(ranks.begin(), ranks.end(), [](const run_log& a, const run_log& b) {
+    detail::sort_stably(ranks, [](const run_log& a, const run_log& b) {
         return a.about.rank < b.about.rank;
     });
     const auto trained =

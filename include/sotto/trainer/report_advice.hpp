@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "sotto/collectives/all_gather_v.hpp"
+#include "sotto/core/sort_stably.hpp"
 #include "sotto/trainer/advice.hpp"
 #include "sotto/trainer/report_chart.hpp"
 #include "sotto/trainer/report_costs.hpp"
@@ -173,7 +174,7 @@ inline std::string crossover_chart(const advice& found, bool link_known) {
     // Whole gradients, what is advised, and what is best on slow links; but no two that look alike.
     std::vector<std::size_t> candidates(found.steps.size());
     std::iota(candidates.begin(), candidates.end(), std::size_t{0});
-    std::stable_sort(candidates.begin(), candidates.end(), [&](std::size_t a, std::size_t b) {
+    sotto::detail::sort_stably(candidates, [&](std::size_t a, std::size_t b) {
         const auto rank = [&](std::size_t i) {
             return i == found.dense ? 0 : i == found.best ? 1 : 2;
         };

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "sotto/core/sort_stably.hpp"
 #include "sotto/trainer/report_chart.hpp"
 #include "sotto/trainer/report_summary.hpp"
 #include "sotto/trainer/report_text.hpp"
@@ -162,7 +163,7 @@ inline std::string tensor_table(std::span<const run_log> runs,
     const auto& tensors = runs[members.front()].about.tensors;
     std::vector<std::size_t> order(tensors.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
-    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    sotto::detail::sort_stably(order, [&](std::size_t a, std::size_t b) {
         return tensors[a].size > tensors[b].size;
     });
     const std::size_t shown = order.size() > rows_max ? rows_max - 1 : order.size();

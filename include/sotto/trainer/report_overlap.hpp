@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "sotto/core/sort_stably.hpp"
 #include "sotto/trainer/report_axis.hpp"
 #include "sotto/trainer/report_chart.hpp"
 #include "sotto/trainer/report_summary.hpp"
@@ -127,7 +128,7 @@ private:
         std::vector<std::size_t> order = detail::in_order_of(round_, &round_times::of_tensor::left);
         std::erase_if(order, [&](std::size_t i) { return tensors[i].size == 0; });
         std::vector<std::size_t> by_size = order;
-        std::stable_sort(by_size.begin(), by_size.end(), [&](std::size_t a, std::size_t b) {
+        sotto::detail::sort_stably(by_size, [&](std::size_t a, std::size_t b) {
             return tensors[a].size > tensors[b].size;
         });
         const bool all = by_size.size() <= tensors_max;

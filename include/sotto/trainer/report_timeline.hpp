@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sotto/core/sort_stably.hpp"
 #include "sotto/trainer/rank_timeline.hpp"
 #include "sotto/trainer/report_axis.hpp"
 #include "sotto/trainer/report_chart.hpp"
@@ -30,8 +31,8 @@ public:
     explicit timeline_chart(const run_log& run) {
         add(run.timeline);
         for (const rank_timeline& other : run.others) add(other);
-        std::stable_sort(rows_.begin(), rows_.end(),
-                         [](const row& a, const row& b) { return a.of->rank < b.of->rank; });
+        sotto::detail::sort_stably(
+            rows_, [](const row& a, const row& b) { return a.of->rank < b.of->rank; });
         left_out_ = rows_.size() - std::min(rows_.size(), rows_max);
         rows_.resize(rows_.size() - left_out_);
         align();

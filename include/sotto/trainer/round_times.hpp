@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sotto/core/clock.hpp"
+#include "sotto/core/sort_stably.hpp"
 #include "sotto/trainer/reports.hpp"
 
 namespace sotto {
@@ -74,7 +75,7 @@ inline std::vector<std::size_t> in_order_of(const round_times& round,
                                             double round_times::of_tensor::*time) {
     std::vector<std::size_t> order(round.tensors.size());
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = order.size() - 1 - i;
-    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    detail::sort_stably(order, [&](std::size_t a, std::size_t b) {
         return round.tensors[a].*time < round.tensors[b].*time;
     });
     return order;

@@ -11,6 +11,7 @@
 
 #include "sotto/core/clock.hpp"
 #include "sotto/core/random.hpp"
+#include "sotto/core/sort_stably.hpp"
 
 namespace sotto {
 
@@ -147,8 +148,8 @@ inline std::vector<network_fault> random_faults(
         if (f.what == network_fault::kind::delay) f.extra = extra;
         drawn.push_back(f);
     }
-    std::stable_sort(drawn.begin(), drawn.end(),
-                     [](const network_fault& a, const network_fault& b) { return a.at < b.at; });
+    detail::sort_stably(
+        drawn, [](const network_fault& a, const network_fault& b) { return a.at < b.at; });
     return drawn;
 }
 
