@@ -23,3 +23,9 @@ find_package(OpenSSL 3.0 QUIET)
 # Its C interface, which both of its languages have: the bindings for C++ were given up.
 set(MPI_CXX_SKIP_MPICXX ON)
 find_package(MPI 3.0 QUIET COMPONENTS CXX)
+
+option(SOTTO_TORCH "Build what needs LibTorch, where it is there" ON)
+set(LibTorch_FOUND FALSE)
+if(SOTTO_TORCH)
+    find_package(LibTorch 1.13 MODULE QUIET)
+endif()
