@@ -1,4 +1,6 @@
-// What a program with PyTorch's DistributedDataParallel does, in ten lines. In Python it is
+// A loop with PyTorch's DistributedDataParallel, in ten lines of C++.
+//
+// In Python it is
 //
 //   dist.init_process_group("gloo")
 //   net = DistributedDataParallel(make_net())
