@@ -1,7 +1,7 @@
 // Fine-tunes a network of LibTorch on few examples: what it learnt before is frozen.
 //
-// It learnt five classes, and is to tell five others apart, by Deep Gradient Compression. On CIFAR-10
-// by --cifar10, else on generated digits.
+// It learnt five classes, and is to tell five others apart, by Deep Gradient Compression. On
+// CIFAR-10 by --cifar10, else on generated digits.
 
 #include <sotto/adapters/torch.hpp>
 #include <sotto/data/read_cifar10.hpp>

@@ -1,6 +1,6 @@
 // What sotto takes for a step beside a loop that is written by hand with LibTorch: the same module,
-// start, batches and optimizer, one rank and one thread, in turns. Prints one JSON object, and fails
-// if the two do not end with the same parameters.
+// start, batches and optimizer, one rank and one thread, in turns. Prints one JSON object, and
+// fails if the two do not end with the same parameters.
 
 #include <sotto/adapters/torch.hpp>
 #include <sotto/core/random.hpp>
