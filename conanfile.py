@@ -66,6 +66,7 @@ class SottoConan(ConanFile):
         toolchain.cache_variables["SOTTO_BUILD_BENCH"] = False
         # test_package is this package's consumer; ours would look for Debian's packages.
         toolchain.cache_variables["SOTTO_TEST_PACKAGE"] = False
+        toolchain.cache_variables["SOTTO_TORCH"] = False  # no LibTorch of the machine's
         toolchain.cache_variables["CMAKE_DISABLE_FIND_PACKAGE_CBLAS"] = not self.options.models
         toolchain.generate()
         CMakeDeps(self).generate()
