@@ -30,10 +30,16 @@ namespace {
 struct settings {
     std::string model = "residual_cnn";
     std::int64_t batch_size = 32, steps = 20, turns = 15;
-    double rate = 1e-3;  // low: rounding is not made large by it
+    double rate = 0.01;
 };
 
-constexpr double momentum = 0.9, apart_most = 1e-2;
+constexpr double momentum = 0.9;
+
+/// How far apart the two may be after the first turn, as a part of their way: rounding, which in
+/// many layers with batch norm soon decides on which side of 0 a value is.
+double apart_most(const settings& s) {
+    return s.model == "mlp" ? 1e-4 : 5e-2;
+}
 
 sotto::data::labelled_set examples_of(const settings& s, sotto::data::example_shape shape) {
     sotto::random_stream random{1};
@@ -173,8 +179,8 @@ int main(int argc, char** argv) {
         std::fprintf(file, "%s\n", found.dump().c_str());
         std::fclose(file);
     }
-    const double difference = found["parameters_apart"];
-    if (!(difference < apart_most))
-        std::fprintf(stderr, "the parameters are %g apart, as a part of their way\n", difference);
-    return difference < apart_most ? 0 : 1;
+    const double difference = found["parameters_apart_after_a_turn"];
+    if (difference < apart_most(s)) return 0;
+    std::fprintf(stderr, "the parameters are %g of their way apart\n", difference);
+    return 1;
 }
