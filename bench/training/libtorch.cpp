@@ -52,6 +52,7 @@ nlohmann::json train(const settings& s, auto strategy) {
     nlohmann::json found;
     run_in_process(workers, {.timeout = std::chrono::minutes(30)}, [&](auto& transport) {
         torch_model model{study::residual_net(), {.input = {3, 32, 32}, .draw = study::draw_anew}};
+        transport.agree(true);  // no other module is made while values are drawn
         trainer trainer{model, strategy, transport, {.batch_size = s.batch_size, .seed = s.seed}};
         auto losses = nlohmann::json::array(), errors = losses;
         round_report last;

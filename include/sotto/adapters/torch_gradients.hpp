@@ -14,6 +14,7 @@
 #include "sotto/adapters/torch_memory.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/layout.hpp"
+#include "sotto/transports/strand.hpp"
 
 namespace sotto::detail {
 
@@ -44,10 +45,24 @@ public:
         std::ranges::fill(out, 0.0f);
         const torch_memory::loan there = memory_.lend(out);
         const attached views{*this};
-        auto announce = [&](std::size_t index) { on_ready(tensors[std::int64_t(index)]); };
-        const hearing heard{*listener_, announce};
-        ::torch::autograd::backward({root}, {given});
-        if (listener_->failure) std::rethrow_exception(listener_->failure);
+        // A thread may not be in autograd twice, so that ranks of one thread announce afterwards.
+        const bool afterwards = simulation::strand::is_here();
+        ready_.clear();
+        const auto tell = [&](std::size_t index) {
+            on_ready(tensors[static_cast<std::int64_t>(index)]);
+        };
+        auto announce = [&](std::size_t index) {
+            if (afterwards)
+                ready_.push_back(index);
+            else
+                tell(index);
+        };
+        {
+            const hearing heard{*listener_, announce};
+            ::torch::autograd::backward({root}, {given});
+        }
+        if (listener_->failure) std::rethrow_exception(std::exchange(listener_->failure, nullptr));
+        for (const std::size_t index : ready_) tell(index);
     }
 
 private:
@@ -116,6 +131,7 @@ private:
     std::vector<at::Tensor> parameters_;
     std::shared_ptr<listener> listener_;
     std::vector<std::shared_ptr<::torch::autograd::Node>> nodes_;
+    std::vector<std::size_t> ready_;  // in the order in which they were
 };
 
 }  // namespace sotto::detail

@@ -25,6 +25,7 @@
 #include "sotto/trainer/publish.hpp"
 #include "sotto/trainer/trainer.hpp"
 #include "sotto/transports/run_in_process.hpp"
+#include "sotto/transports/run_simulated.hpp"
 #include "support/folders.hpp"
 #include "unit/adapters/torch_nets.hpp"
 
@@ -95,6 +96,23 @@ TEST_CASE("every strategy trains a module of LibTorch") {
     SUBCASE("local updates") {
         learns(train_net(4, local_updates{plain_sgd}, epochs{8}));
     }
+}
+
+TEST_CASE("ranks of a simulated network, which are one thread, learn the same as on threads") {
+    const auto seen = torch_test::quarters(128, 1);
+    const auto after = [&](auto&& run) {
+        std::vector<floats_of_net> left(3);
+        run([&](auto& transport) {
+            torch_model model{torch_test::convolving(), {.input = {1, 6, 6}}};
+            trainer trainer{model, all_reduce{plain_sgd, sparse_dgc}, transport, {.batch_size = 8}};
+            trainer.fit(seen, epochs{2});
+            left[static_cast<std::size_t>(transport.rank())].assign(trainer.parameters().begin(),
+                                                                    trainer.parameters().end());
+        });
+        return left;
+    };
+    CHECK(after([](auto body) { run_simulated(3, {}, body); }) ==
+          after([](auto body) { run_in_process(3, body); }));
 }
 
 TEST_CASE("modules of LibTorch teach each other") {
