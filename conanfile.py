@@ -71,6 +71,7 @@ class SottoConan(ConanFile):
         # test_package is this package's consumer; ours would look for Debian's packages.
         toolchain.cache_variables["SOTTO_TEST_PACKAGE"] = False
         # What happens to be installed must not add to the package.
+        toolchain.cache_variables["SOTTO_TORCH"] = False
         toolchain.cache_variables["CMAKE_DISABLE_FIND_PACKAGE_CBLAS"] = not self.options.models
         toolchain.cache_variables["CMAKE_DISABLE_FIND_PACKAGE_OpenSSL"] = not self.options.tls
         # Of MPI nothing is looked for: Conan Center's has no CMake names, and the headers are there anyway.

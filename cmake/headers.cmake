@@ -546,3 +546,12 @@ set(sotto_mpi_headers
     include/sotto/transports/mpi.hpp
     include/sotto/transports/mpi_library.hpp
     include/sotto/transports/mpi_session.hpp)
+
+# With sotto::torch.
+set(sotto_torch_headers
+    include/sotto/adapters/torch.hpp
+    include/sotto/adapters/torch_gradients.hpp
+    include/sotto/adapters/torch_library.hpp
+    include/sotto/adapters/torch_loss.hpp
+    include/sotto/adapters/torch_memory.hpp
+    include/sotto/adapters/torch_parts.hpp)

@@ -16,7 +16,7 @@ endif()
 
 # CMake before 3.23 ignores exported file sets: its users get their include path from INCLUDES.
 set(header_sets FILE_SET HEADERS DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
-foreach(part IN ITEMS models tls mpi)
+foreach(part IN ITEMS models tls mpi torch)
     if(NOT TARGET sotto_${part})
         list(APPEND header_sets FILE_SET ${part}_headers DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
     endif()
@@ -32,6 +32,24 @@ install(FILES "${PROJECT_BINARY_DIR}/sotto.pc" DESTINATION "${pkgconfig_dir}")
 string(REGEX MATCH "openblas|cblas|blas" pc_cblas "${CBLAS_LIBRARY}")
 if(TARGET OpenBLAS::OpenBLAS)
     set(pc_cblas openblas)
+endif()
+# LibTorch has none.
+set(pc_torch_cflags)
+set(pc_torch_libs)
+if(TARGET sotto_torch)
+    cmake_path(GET LibTorch_torch_LIBRARY PARENT_PATH torch_folder)
+    if(NOT torch_folder IN_LIST CMAKE_CXX_IMPLICIT_LINK_DIRECTORIES)
+        set(pc_torch_libs "-L${torch_folder} -Wl,-rpath,${torch_folder} ")
+    endif()
+    string(APPEND pc_torch_libs "-ltorch -ltorch_cpu -lc10")
+    get_target_property(torch_abi LibTorch::LibTorch INTERFACE_COMPILE_DEFINITIONS)
+    if(torch_abi)
+        set(pc_torch_cflags "-D${torch_abi} ")
+    endif()
+    string(APPEND pc_torch_cflags "-isystem ${LibTorch_API_INCLUDE_DIR}")
+    if(NOT LibTorch_INCLUDE_DIR IN_LIST CMAKE_CXX_IMPLICIT_INCLUDE_DIRECTORIES)
+        string(APPEND pc_torch_cflags " -isystem ${LibTorch_INCLUDE_DIR}")
+    endif()
 endif()
 foreach(part IN LISTS sotto_parts)
     install(TARGETS sotto_${part} EXPORT sotto-${part}-targets
@@ -50,5 +68,6 @@ install(FILES "${PROJECT_BINARY_DIR}/sotto-config.cmake"
               "${PROJECT_BINARY_DIR}/sotto-config-version.cmake"
               "${PROJECT_SOURCE_DIR}/cmake/modules/FindxxHash.cmake"
               "${PROJECT_SOURCE_DIR}/cmake/modules/FindCBLAS.cmake"
+              "${PROJECT_SOURCE_DIR}/cmake/modules/FindLibTorch.cmake"
         DESTINATION "${package_dir}")
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DATADIR}/licenses/sotto")

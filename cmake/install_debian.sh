@@ -1,7 +1,7 @@
 #!/bin/sh
-# install_debian.sh examples|tests|neon|bench
+# install_debian.sh examples|tests|neon|bench|torch
 # Installs by apt-get what building the examples, and the tests or benchmarks as well, needs and is
-# not there.
+# not there; what LibTorch is for, which is large, only by its own name.
 # When all is there it asks for no rights. SOTTO_INSTALL=no: only names what is missing.
 set -eu
 
@@ -96,8 +96,11 @@ case ${1:-} in
         need_header doctest-dev doctest/doctest.h
         need qemu-user qemu-aarch64
         ;;
+    torch)
+        need_header libtorch-dev torch/csrc/api/include/torch/torch.h
+        ;;
     *)
-        echo "usage: install_debian.sh examples|tests|neon|bench" >&2
+        echo "usage: install_debian.sh examples|tests|neon|bench|torch" >&2
         exit 2
         ;;
 esac

@@ -33,21 +33,44 @@ if(SOTTO_SANITIZE)
     target_link_options(sotto_own_options INTERFACE ${sanitize})
 endif()
 
-# sotto_link_parts(<target>): to all of sotto's parts that there are but sotto::mpi.
+# What a source includes that needs a part of sotto.
+set(sotto_needing_models "sotto/(nn|models|data)/|sotto/sotto\\.hpp|cblas\\.h")
+set(sotto_needing_tls "sotto/transports/tcp_tls\\.hpp")
+set(sotto_needing_torch "sotto/adapters/torch|support/with_torch\\.hpp")
+
+# sotto_needs(<variable> <source> <part>): whether it includes what needs the part.
+function(sotto_needs variable source part)
+    file(STRINGS "${source}" needs LIMIT_COUNT 1 REGEX "include [<\"](${sotto_needing_${part}})")
+    set(${variable} "${needs}" PARENT_SCOPE)
+endfunction()
+
+# sotto_link_parts(<target>): to all of sotto's parts that there are but sotto::mpi and sotto::torch.
 function(sotto_link_parts target)
     set(parts ${sotto_parts})
-    list(REMOVE_ITEM parts mpi)  # what it is linked to works only with its launcher at hand
+    # What MPI is linked to works only with its launcher at hand; LibTorch takes a second to load.
+    list(REMOVE_ITEM parts mpi torch)
     foreach(part IN LISTS parts)
         target_link_libraries(${target} PRIVATE sotto::${part})
     endforeach()
 endfunction()
 
-# sotto_own_target(<name>): linked to all of sotto that there is but sotto::mpi.
+# sotto_own_target(<name>): linked to all of sotto that there is but sotto::mpi; to sotto::torch if a source needs it.
 function(sotto_own_target name)
     set_target_properties(${name} PROPERTIES CXX_EXTENSIONS OFF)
     target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/tests")
     target_link_libraries(${name} PRIVATE sotto_own_options sotto::sotto)
     sotto_link_parts(${name})
+    get_target_property(sources ${name} SOURCES)
+    foreach(source IN LISTS sources)
+        cmake_path(ABSOLUTE_PATH source BASE_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}")
+        if(TARGET sotto::torch AND EXISTS "${source}")
+            sotto_needs(needs "${source}" torch)
+            if(needs)
+                target_link_libraries(${name} PRIVATE sotto::torch)
+                break()
+            endif()
+        endif()
+    endforeach()
 endfunction()
 
 # sotto_add_own_executable(<name> <sources>...)
@@ -74,18 +97,13 @@ function(sotto_check_own_sources name)
     target_compile_options(${name} PRIVATE -O0 -fsyntax-only)
 endfunction()
 
-# What a source includes that needs a part of sotto.
-set(sotto_needing_models "sotto/(nn|models|data)/|sotto/sotto\\.hpp|cblas\\.h")
-set(sotto_needing_tls "sotto/transports/tcp_tls\\.hpp")
-
 # sotto_buildable(<list variable>): takes out the sources that need a part that is missing.
 function(sotto_buildable list)
     set(kept)
     foreach(source IN LISTS ${list})
         set(lacks)
-        foreach(part IN ITEMS models tls)
-            file(STRINGS "${source}" needs LIMIT_COUNT 1
-                 REGEX "include [<\"](${sotto_needing_${part}})")
+        foreach(part IN ITEMS models tls torch)
+            sotto_needs(needs "${source}" ${part})
             if(needs AND NOT TARGET sotto::${part})
                 set(lacks sotto::${part})
             endif()

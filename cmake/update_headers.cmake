@@ -9,16 +9,17 @@ list(SORT headers)
 set(of_models "^include/sotto/(nn|models|data)/")
 set(of_tls "^include/sotto/transports/tcp_tls\\.hpp$")
 set(of_mpi "^include/sotto/transports/mpi(_session|_library)?\\.hpp$")
-foreach(part IN ITEMS models tls mpi)
+set(of_torch "^include/sotto/adapters/torch")
+foreach(part IN ITEMS models tls mpi torch)
     set(${part}_headers ${headers})
     list(FILTER ${part}_headers INCLUDE REGEX "${of_${part}}")
 endforeach()
-list(FILTER headers EXCLUDE REGEX "${of_models}|${of_tls}|${of_mpi}")
+list(FILTER headers EXCLUDE REGEX "${of_models}|${of_tls}|${of_mpi}|${of_torch}")
 
 if(CHECK)
     include("${root}/cmake/headers.cmake")
     set(differences)
-    foreach(kind IN ITEMS headers models_headers tls_headers mpi_headers)
+    foreach(kind IN ITEMS headers models_headers tls_headers mpi_headers torch_headers)
         foreach(header IN LISTS sotto_${kind})
             if(NOT header IN_LIST ${kind})
                 list(APPEND differences "  listed, but not there: ${header}")
@@ -42,6 +43,7 @@ list(JOIN headers "\n    " headers)
 list(JOIN models_headers "\n    " models_headers)
 list(JOIN tls_headers "\n    " tls_headers)
 list(JOIN mpi_headers "\n    " mpi_headers)
+list(JOIN torch_headers "\n    " torch_headers)
 file(CONFIGURE OUTPUT "${root}/cmake/headers.cmake" @ONLY CONTENT
 "# Every header of sotto. Written by: cmake -P cmake/update_headers.cmake
 
@@ -59,4 +61,8 @@ set(sotto_tls_headers
 # With sotto::mpi.
 set(sotto_mpi_headers
     @mpi_headers@)
+
+# With sotto::torch.
+set(sotto_torch_headers
+    @torch_headers@)
 ")

@@ -69,6 +69,9 @@ say() {
 
 echo "== packages"
 "$root/cmake/install_debian.sh" examples
+if grep -qs adapters/torch "$root"/examples/[0-9][0-9]_"$name".cpp; then
+    "$root/cmake/install_debian.sh" torch
+fi
 mkdir -p "$build"
 : > "$log"
 say "configure" cmake --preset examples -S "$root"

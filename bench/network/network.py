@@ -8,8 +8,8 @@ PyTorch's DistributedDataParallel.
 What is missing cmake/install_debian.sh installs; peers that are not there then are left out. One
 JSON file for each row goes to bench/results/network, so that a run that was ended early goes on
 with --resume; --table makes bench/results/network.md of those that were measured with the options
-it is given, and names what is asked and was not measured. The section end_to_end needs SOTTO_DATA,
-a folder with mnist/, cifar10-sample/ and tinyshakespeare/. What it measures depends on what else
+it is given, and names what is asked and was not measured. The sections end_to_end and libtorch need
+SOTTO_DATA, a folder with mnist/, cifar10-sample/ and tinyshakespeare/. What it measures depends on what else
 the machine does: nothing else should run."""
 
 import argparse
@@ -30,6 +30,7 @@ import detection
 import end_to_end
 import exchange
 import gossip
+import libtorch
 import namespaces
 import rows
 import server
@@ -63,6 +64,7 @@ SECTIONS = {
     "simulated": Section(simulated.ABOUT, simulated.simulated_rows, simulated.simulated_lines),
     "end_to_end": Section(end_to_end.ABOUT, end_to_end.end_to_end_rows,
                           end_to_end.end_to_end_lines),
+    "libtorch": Section(libtorch.ABOUT, libtorch.libtorch_rows, libtorch.libtorch_lines),
     "detection": Section(detection.ABOUT, detection.detection_rows, detection.detection_lines),
     "backpressure": Section(backpressure.ABOUT, backpressure.backpressure_rows,
                             backpressure.backpressure_lines),
@@ -111,16 +113,17 @@ def arguments():
     kept = options.build if options.quick else ROOT / "bench" / "results"
     options.results = (options.results or kept / "network").resolve()
     options.table_file = options.table_file or kept / "network.md"
-    if "end_to_end" in options.sections and not options.table and "SOTTO_DATA" not in os.environ:
+    if (not options.table and "SOTTO_DATA" not in os.environ and
+            not {"end_to_end", "libtorch"}.isdisjoint(options.sections)):
         parser.error("set SOTTO_DATA to a folder that holds mnist/, cifar10-sample/ and "
-                     "tinyshakespeare/, or leave out the section end_to_end")
+                     "tinyshakespeare/, or leave out the sections end_to_end and libtorch")
     return options
 
 
 # The options that a section's rows depend on.
 MATTER = {"wire": ("rate", "burst"), "dgc": ("rate", "burst", "weights"), "gossip": ("rate", "burst", "weights"),
           "simulated": ("rate", "burst", "weights"),
-          "end_to_end": ("burst", "steps"), "detection": ("trials",)}
+          "end_to_end": ("burst", "steps"), "libtorch": ("burst",), "detection": ("trials",)}
 
 
 def command_of(options, section=None):
@@ -128,7 +131,7 @@ def command_of(options, section=None):
     are nobody else's."""
     environment = [f"{name}={os.environ[name]}" for name in ("OPENBLAS_CORETYPE",)
                    if section and name in os.environ]
-    if section == "end_to_end":
+    if section in ("end_to_end", "libtorch"):
         environment.insert(0, "SOTTO_DATA=FOLDER")
     words = ["bench/network/network.py"]
     words += ["--sections", section, "--rounds", options.rounds] if section else ["--table"]

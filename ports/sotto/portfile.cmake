@@ -22,6 +22,7 @@ vcpkg_cmake_configure(
         -DSOTTO_BUILD_TESTS=OFF
         -DSOTTO_BUILD_EXAMPLES=OFF
         -DSOTTO_BUILD_BENCH=OFF
+        -DSOTTO_TORCH=OFF
         ${feature_options}
     MAYBE_UNUSED_VARIABLES
         CMAKE_DISABLE_FIND_PACKAGE_CBLAS

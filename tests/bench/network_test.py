@@ -239,7 +239,7 @@ class Sections(unittest.TestCase):
             asked[name] = len([line for line in lines if line["asked"] is not None])
         self.assertEqual(asked, {"loopback": 2 * (2 + 5 + 2), "wire": 4, "dgc": 2 + 1 + 1, "gossip": 1,
                                  "simulated": 2 * 2 + 2,
-                                 "end_to_end": 4 + 2 + 2 + 5, "detection": 6 * 10,
+                                 "end_to_end": 4 + 2 + 2 + 5, "libtorch": 2, "detection": 6 * 10,
                                  "backpressure": 2,
                                  "server": 2 * (2 + 2)})
 

@@ -124,6 +124,9 @@ code ~ /<boost\/|<asio|boost::|asio::/ && file !~ "^include/sotto/transports/tcp
 code ~ /<mpi\.h>|(^|[^A-Za-z0-9_])MPI_/ && file !~ /^include\/sotto\/transports\/mpi(_session|_library)?\.hpp$/ {
     report(FNR, "names MPI, which belongs in transports/mpi.hpp")
 }
+code ~ /<torch\/|(^|[^A-Za-z0-9_])(torch|at|c10)::/ && folder != "adapters" {
+    report(FNR, "names LibTorch, which belongs in adapters/torch*.hpp")
+}
 code ~ /<xsimd|xsimd::/ && folder != "kernels" {
     report(FNR, "names xsimd, which belongs in kernels/")
 }

@@ -68,6 +68,10 @@ bites '2: names MPI, which belongs in transports/mpi.hpp' \
     include/sotto/collectives/a.hpp <<'CPP'
 inline int size() { int n = 0; MPI_Comm_size(world, &n); return n; }
 CPP
+bites '2: names LibTorch, which belongs in adapters/torch*.hpp' \
+    include/sotto/models/a.hpp <<'CPP'
+inline at::Tensor nothing() { return torch::zeros({0}); }
+CPP
 bites '2: names xsimd, which belongs in kernels/' \
     include/sotto/compressors/a.hpp <<'CPP'
 using batch = xsimd::batch<float>;

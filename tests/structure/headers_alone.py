@@ -18,7 +18,7 @@ import sys
 import tempfile
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)', re.MULTILINE)
-LONG = re.compile(r"xtensor|boost/asio")  # of other libraries those that take longest
+LONG = re.compile(r"xtensor|boost/asio|torch/")  # of other libraries those that take longest
 PRECOMPILED = 40
 
 

@@ -61,8 +61,13 @@ public:
                       static_cast<unsigned>(self >> 32), static_cast<unsigned>(self));
     }
 
+    /// Whether whoever asks is one that was started, so that others of its thread may have the turn
+    /// in between: what is not to be entered twice by a thread must be left before.
+    static bool is_here() noexcept { return here_; }
+
     /// Gives the turn away, and returns when it has it again.
     void give_to(strand& next) noexcept {
+        here_ = next.stack_ != nullptr;
         caught_.save();
         next.caught_.restore();
         ::swapcontext(&context_, &next.context_);
@@ -94,6 +99,8 @@ private:
         own.give_to(*own.body_());
     }
 
+    static inline thread_local bool here_ = false;
+
     ucontext_t context_{};
     void* stack_ = nullptr;
     std::function<strand*()> body_;
@@ -116,6 +123,8 @@ public:
             run()->turn_.release();
         });
     }
+
+    static bool is_here() noexcept { return false; }  // a thread of its own
 
     void give_to(strand& next) noexcept {
         next.turn_.release();

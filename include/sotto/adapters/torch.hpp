@@ -1,0 +1,481 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "sotto/adapters/torch_gradients.hpp"
+#include "sotto/adapters/torch_library.hpp"
+#include "sotto/adapters/torch_loss.hpp"
+#include "sotto/adapters/torch_memory.hpp"
+#include "sotto/adapters/torch_parts.hpp"
+#include "sotto/checkpoint/digest.hpp"
+#include "sotto/core/errors.hpp"
+#include "sotto/core/layout.hpp"
+#include "sotto/core/random.hpp"
+#include "sotto/data/labelled_batch.hpp"
+#include "sotto/losses/cross_entropy.hpp"
+#include "sotto/losses/loss.hpp"
+#include "sotto/models/gradient_source.hpp"
+
+namespace sotto {
+
+/// How a torch_model reads examples, and what it starts from.
+struct torch_options {
+    std::vector<std::int64_t> input{};  // an example's shape; empty: its values in a row
+    std::int64_t outputs = 0;           // logits for each label; 0: the module is asked
+    /// Draws starting values into the module's parameters: the same for the same stream, which is
+    /// also what torch's own generator then gives, if no other thread draws from it. Empty: those
+    /// that the module has.
+    std::function<void(::torch::nn::Module&, random_stream)> draw{};
+};
+
+/// A labelled batch as the module's forward takes it, examples x input, without a copy.
+struct torch_inputs {};
+
+namespace detail {
+
+template <class T>
+std::shared_ptr<T> torch_pointer(const std::shared_ptr<T>& module) {
+    return module;
+}
+template <class T>
+std::shared_ptr<T> torch_pointer(const ::torch::nn::ModuleHolder<T>& module) {
+    return module.ptr();
+}
+
+template <class M>
+concept holds_torch_module = requires(const M& module) {
+    { *torch_pointer(module) } -> std::convertible_to<::torch::nn::Module&>;
+};
+
+/// The batch that a function of a module and a batch takes.
+template <class Forward>
+struct torch_batch {
+    using type = data::labelled_batch;
+};
+template <class Forward>
+    requires requires {
+        &Forward::operator();
+    }
+struct torch_batch<Forward> : torch_batch<decltype(&Forward::operator())> {};
+template <class Result, class Forward, class Module, class Batch>
+struct torch_batch<Result (Forward::*)(Module, const Batch&) const> {
+    using type = Batch;
+};
+template <class Result, class Module, class Batch>
+struct torch_batch<Result (*)(Module, const Batch&)> {
+    using type = Batch;
+};
+
+template <class Module, class Forward, class Batch>
+concept torch_passes = (std::same_as<Forward, torch_inputs> &&
+                        requires(Module & module, at::Tensor inputs) {
+                            { module.forward(inputs) } -> std::convertible_to<at::Tensor>;
+                        }) ||
+                       std::is_invocable_r_v<at::Tensor, const Forward&, Module&, const Batch&>;
+
+}  // namespace detail
+
+/// A module of LibTorch as a model: `torch_model model{net, {.input = {3, 32, 32}}}`, net a holder
+/// (TORCH_MODULE) or a std::shared_ptr. The module is shared with the caller, and has one model.
+///
+/// Its parameters become views of one memory, in the order of named_modules(); a call of this model
+/// exchanges that memory for the span that it was given, as it does for gradients, so that nothing
+/// is copied in a step. Between calls the module has the values that it had at the beginning, or
+/// that `write_back` gave to it.
+///   shape   parameters with requires_grad. Others never change and are not part of the layout;
+///           ranks compare their digest, and so does whoever reads a checkpoint.
+///           buffers: those of float32, and scalar counts (num_batches_tracked) as floats; other
+///           integers never change. They start as the module has them
+///   batch   what Forward takes, `forward(module, batch) -> at::Tensor`; without one a labelled
+///           batch as [examples, input...], which the module must not change
+///   loss    a sotto::loss of the logits and labels (torch_loss for one that is written with
+///           torch): the model is then a predictor. Else a function (output, batch) -> at::Tensor,
+///           one number
+///   mode    train() for gradients and eval() for predictions, whenever the module is in the other.
+///           A module that keeps parts of itself in eval() says so by overriding train()
+///   random  `reseed` seeds torch's own generator, which all ranks of a process share: with dropout
+///           a run repeats its bits where each rank is a process
+///   cost    torch takes and frees memory at every step; the adapter takes none but for a few
+///           handles. Torch's threads are the program's affair: at::set_num_threads(1) where ranks
+///           share a machine
+///   errors  invalid_option: as torch_parts; a shape or number of outputs that does not fit; sizes
+///           of spans; a module that was given other memory (moved, converted or loaded) after the
+///           model was made. What torch throws passes
+template <class Module, class Loss = cross_entropy, class Forward = torch_inputs>
+class torch_model {
+    static_assert(detail::holds_torch_module<Module>,
+                  "torch_model: the first argument must be a module of LibTorch: a holder made by "
+                  "TORCH_MODULE, or a std::shared_ptr");
+
+    using implementation =
+        std::remove_reference_t<decltype(*detail::torch_pointer(std::declval<const Module&>()))>;
+    static constexpr bool predicts = sotto::loss<Loss>;
+
+public:
+    using batch_type = typename detail::torch_batch<Forward>::type;
+
+private:
+    static_assert(detail::torch_passes<implementation, Forward, batch_type>,
+                  "torch_model: the module's forward must take one at::Tensor and return one; else "
+                  "the fourth argument must be a function (module&, const batch&) -> at::Tensor");
+    static_assert(
+        predicts ||
+            std::is_invocable_r_v<at::Tensor, const Loss&, const at::Tensor&, const batch_type&>,
+        "torch_model: the loss must be a sotto::loss, such as cross_entropy or "
+        "torch_loss{function}, or a function (const at::Tensor& output, const batch&) "
+        "-> at::Tensor");
+    static_assert(
+        !predicts || requires(const batch_type& batch) { batch.labels(); },
+        "torch_model: a sotto::loss asks for labels, which the batch has not: it needs "
+        "labels() -> span<const int32_t>, or a loss (const at::Tensor& output, const "
+        "batch&) -> at::Tensor");
+
+public:
+    explicit torch_model(const Module& module, torch_options options = {}, Loss criterion = {},
+                         Forward forward = {})
+        : torch_model(detail::torch_pointer(module), std::move(options), std::move(criterion),
+                      std::move(forward), made{}) {}
+
+    torch_model(const torch_model&) = delete;
+    torch_model& operator=(const torch_model&) = delete;
+
+    const sotto::layout& layout() const noexcept { return parts_.parameters; }
+    const std::shared_ptr<implementation>& module() const noexcept { return module_; }
+
+    void initialise(std::span<float> parameters, random_stream random) const {
+        check_parameters("parameters", parameters.size());
+        check_memory();
+        std::ranges::copy(values_.values(), parameters.begin());
+        if (!options_.draw) return;
+        const std::lock_guard one_at_a_time(drawing());
+        seed(random);
+        const auto here = values_.lend(parameters);
+        const at::NoGradGuard none;
+        options_.draw(*module_, random);
+        check_memory();
+    }
+
+    /// The module's own parameters are these from now on: when training is over.
+    void write_back(std::span<const float> parameters) {
+        check_parameters("parameters", parameters.size());
+        check_memory();
+        std::ranges::copy(parameters, values_.values().begin());
+        read_counters();
+    }
+
+    const sotto::layout& buffer_layout() const noexcept { return parts_.buffers; }
+    std::span<float> buffers() noexcept { return kept_.values(); }
+    void reset_buffers() noexcept { std::ranges::copy(first_, kept_.values().begin()); }
+
+    void reseed(random_stream random) const { seed(random); }
+
+    double gradient(std::span<const float> parameters, const batch_type& batch,
+                    std::span<float> out, auto&& on_ready) {
+        if constexpr (predicts) {
+            const std::span<const float> logits = forward(parameters, batch);
+            logits_gradient_.resize(logits.size());
+            const double mean = loss_.gradient(logits, batch.labels(), logits_gradient_);
+            backward(parameters, batch, logits_gradient_, out, on_ready);
+            return mean;
+        } else {
+            check_parameters("parameters", parameters.size());
+            check_parameters("gradient", out.size());
+            const auto here = values_.lend(parameters);
+            const at::Tensor mean = one_number(loss_(train(batch), batch));
+            gradients_.write(mean, at::Tensor(), layout(), out, on_ready);
+            return mean.template item<double>();
+        }
+    }
+
+    double loss(std::span<const float> parameters, const batch_type& batch) requires(!predicts) {
+        check_parameters("parameters", parameters.size());
+        const auto here = values_.lend(parameters);
+        const at::NoGradGuard none;
+        return one_number(loss_(evaluate(batch), batch)).template item<double>();
+    }
+
+    const Loss& loss() const noexcept requires predicts { return loss_; }
+
+    std::int64_t outputs() const noexcept requires predicts { return options_.outputs; }
+
+    std::span<const float> forward(std::span<const float> parameters,
+                                   const batch_type& batch) requires predicts {
+        check_parameters("parameters", parameters.size());
+        output_ = at::Tensor();
+        forwarded_ = -1;  // until all of it has passed
+        const auto labels = std::ssize(batch.labels());
+        if (labels > 0) {
+            const auto here = values_.lend(parameters);
+            output_ = train(batch);
+            logits_ = logits_of(output_, labels);
+        }
+        forwarded_ = labels;
+        return shown(logits_, labels);
+    }
+
+    void backward(std::span<const float> parameters, const batch_type& batch,
+                  std::span<const float> logits_gradient, std::span<float> out,
+                  auto&& on_ready) requires predicts {
+        check_parameters("parameters", parameters.size());
+        check_parameters("gradient", out.size());
+        const auto labels = std::ssize(batch.labels());
+        if (labels != forwarded_)
+            throw invalid_option(
+                "torch_model: backward on a batch of " + std::to_string(labels) +
+                " labels; expected the batch given to forward, " +
+                (forwarded_ < 0 ? "which was not called since" : std::to_string(forwarded_)));
+        if (std::ssize(logits_gradient) != labels * outputs())
+            throw invalid_option("torch_model: the gradient of the logits has " +
+                                 std::to_string(logits_gradient.size()) + " values; expected " +
+                                 std::to_string(labels) + " x " + std::to_string(outputs()));
+        forwarded_ = -1;
+        if (labels == 0) {
+            std::ranges::fill(out, 0.0f);
+            return;
+        }
+        check_memory();
+        const auto here = values_.lend(parameters);
+        const at::Tensor root = std::exchange(output_, at::Tensor());  // goes with its graph
+        const at::Tensor given = ::torch::from_blob(const_cast<float*>(logits_gradient.data()),
+                                                    root.sizes(), ::torch::kFloat32);
+        gradients_.write(root, given, layout(), out, on_ready);
+    }
+
+    std::span<const float> predict(std::span<const float> parameters,
+                                   const batch_type& batch) requires predicts {
+        check_parameters("parameters", parameters.size());
+        const auto labels = std::ssize(batch.labels());
+        if (labels > 0) {
+            const auto here = values_.lend(parameters);
+            const at::NoGradGuard none;
+            predicted_ = logits_of(evaluate(batch), labels);
+        }
+        return shown(predicted_, labels);
+    }
+
+    /// With the buffers of another model of this kind, which belong to its parameters.
+    std::span<const float> predict(std::span<const float> parameters,
+                                   std::span<const float> buffers,
+                                   const batch_type& batch) requires predicts {
+        if (buffers.size() != first_.size())
+            throw invalid_option("torch_model: " + std::to_string(buffers.size()) +
+                                 " buffers; expected " + std::to_string(first_.size()));
+        const auto here = kept_.lend(buffers);
+        return predict(parameters, batch);
+    }
+
+    void describe(auto&& field) const {
+        std::ostringstream structure;
+        structure << *module_;
+        std::string input;
+        for (const std::int64_t extent : options_.input)
+            input += (input.empty() ? "" : " x ") + std::to_string(extent);
+        field("module", std::string_view(module_->name()));
+        field("structure", std::string_view(checkpoint::hex(
+                               checkpoint::digest_of(std::as_bytes(std::span(structure.view()))))));
+        field("input", std::string_view(input));
+        field("outputs", options_.outputs);
+        field("fixed", std::string_view(fixed_));
+        field("loss", loss_);
+    }
+
+private:
+    struct made {};
+
+    torch_model(std::shared_ptr<implementation> module, torch_options options, Loss criterion,
+                Forward forward, made)
+        : module_(required(std::move(module))),
+          options_(std::move(options)),
+          loss_(std::move(criterion)),
+          forward_(std::move(forward)),
+          parts_(*module_),
+          fixed_(parts_.fixed()),
+          values_(parts_.parameters, detail::torch_memory::kind::owned),
+          kept_(parts_.buffers, detail::torch_memory::kind::owned),
+          gradients_(parts_.parameters, move_into(values_, parts_.learnt)) {
+        move_into(kept_, parts_.kept);
+        write_counters();
+        first_.assign(buffers().begin(), buffers().end());
+        for (const std::int64_t extent : options_.input)
+            if (extent < 1)
+                throw invalid_option("torch_model: input has an extent of " +
+                                     std::to_string(extent) + "; expected at least 1");
+        if constexpr (predicts) ask_outputs();
+    }
+
+    static std::shared_ptr<implementation> required(std::shared_ptr<implementation> module) {
+        if (!module) throw invalid_option("torch_model: there is no module; expected one");
+        return module;
+    }
+
+    /// The values go along; tensors that are undefined stay so.
+    static const std::vector<at::Tensor>& move_into(const detail::torch_memory& memory,
+                                                    const std::vector<at::Tensor>& tensors) {
+        const at::NoGradGuard none;
+        for (std::size_t i = 0; i < tensors.size(); ++i) {
+            at::Tensor one = tensors[i];
+            if (!one.defined()) continue;
+            const at::Tensor& to = memory.views()[i];
+            to.copy_(one.detach());
+            one.set_data(to);
+        }
+        return tensors;
+    }
+
+    void ask_outputs() {
+        if (options_.outputs < 0)
+            throw invalid_option("torch_model: outputs is " + std::to_string(options_.outputs) +
+                                 "; expected at least 1, or 0 to ask the module");
+        if (options_.outputs > 0) return;
+        if constexpr (std::same_as<Forward, torch_inputs>) {
+            if (!options_.input.empty()) {
+                std::vector<std::int64_t> shape{1};
+                shape.insert(shape.end(), options_.input.begin(), options_.input.end());
+                const at::NoGradGuard none;
+                const bool training = module_->is_training();
+                module_->eval();
+                const at::Tensor said = module_->forward(::torch::zeros(shape));
+                module_->train(training);
+                if (said.dim() > 0) options_.outputs = said.size(-1);
+                if (options_.outputs > 0) return;
+            }
+        }
+        throw invalid_option(
+            "torch_model: outputs is 0; expected the number of logits for each label, or the "
+            "`input` shape by which the module can be asked");
+    }
+
+    at::Tensor train(const batch_type& batch) { return pass(batch, true); }
+    at::Tensor evaluate(const batch_type& batch) { return pass(batch, false); }
+
+    at::Tensor pass(const batch_type& batch, bool training) {
+        check_memory();
+        if (module_->is_training() != training) module_->train(training);
+        read_counters();
+        const at::AutoGradMode differentiating(training);
+        at::Tensor output;
+        if constexpr (std::same_as<Forward, torch_inputs>)
+            output = module_->forward(inputs_of(batch));
+        else
+            output = forward_(*module_, batch);
+        if (training) write_counters();
+        if (!output.defined())
+            throw invalid_option("torch_model: the module returned no tensor; expected one");
+        return output;
+    }
+
+    at::Tensor inputs_of(const batch_type& batch) {
+        std::int64_t size = 1;
+        shape_.assign(1, batch.size());
+        for (const std::int64_t extent : options_.input) {
+            shape_.push_back(extent);
+            size *= extent;
+        }
+        if (options_.input.empty()) shape_.push_back(size = batch.width());
+        if (batch.width() != size)
+            throw invalid_option("torch_model: the batch has examples of " +
+                                 std::to_string(batch.width()) + " values; expected " +
+                                 std::to_string(size) + ", those of the input's shape");
+        return ::torch::from_blob(const_cast<float*>(batch.inputs().data()), shape_,
+                                  ::torch::kFloat32);
+    }
+
+    /// Contiguous: a copy only if the module's output is not.
+    at::Tensor logits_of(const at::Tensor& output, std::int64_t labels) const {
+        if (output.scalar_type() != c10::kFloat || output.numel() != labels * options_.outputs)
+            throw invalid_option("torch_model: the module returned " +
+                                 std::to_string(output.numel()) + " values of type " +
+                                 c10::toString(output.scalar_type()) + " for " +
+                                 std::to_string(labels) + " labels; expected " +
+                                 std::to_string(options_.outputs) + " logits for each, of Float");
+        return output.detach().contiguous();
+    }
+
+    std::span<const float> shown(const at::Tensor& logits, std::int64_t labels) const noexcept {
+        if (labels == 0) return {};
+        return {static_cast<const float*>(logits.data_ptr()),
+                static_cast<std::size_t>(labels * options_.outputs)};
+    }
+
+    static const at::Tensor& one_number(const at::Tensor& loss) {
+        if (!loss.defined() || loss.numel() != 1)
+            throw invalid_option("torch_model: the loss has " +
+                                 std::to_string(loss.defined() ? loss.numel() : 0) +
+                                 " values; expected 1, the mean over the batch");
+        return loss;
+    }
+
+    void read_counters() const noexcept {
+        for (const auto& c : parts_.counters)
+            *static_cast<std::int64_t*>(c.count.data_ptr()) = std::llround(place_of(c));
+    }
+    void write_counters() const noexcept {
+        for (const auto& c : parts_.counters)
+            place_of(c) = static_cast<float>(*static_cast<const std::int64_t*>(c.count.data_ptr()));
+    }
+    float& place_of(const detail::torch_parts::counter& c) const noexcept {
+        return parts_.buffers[c.index].of(kept_.values()).front();
+    }
+
+    void check_parameters(const char* what, std::size_t size) const {
+        if (static_cast<std::int64_t>(size) != layout().size())
+            throw invalid_option(std::string("torch_model: the span of ") + what + " has " +
+                                 std::to_string(size) + " floats; expected " +
+                                 std::to_string(layout().size()) + ", the layout's size");
+    }
+
+    void check_memory() const {
+        for (std::size_t i = 0; i < parts_.learnt.size(); ++i)
+            if (!values_.holds(parts_.learnt[i]))
+                refuse_memory("parameter", layout()[static_cast<std::int64_t>(i)]);
+        for (std::size_t i = 0; i < parts_.kept.size(); ++i)
+            if (parts_.kept[i].defined() && !kept_.holds(parts_.kept[i]))
+                refuse_memory("buffer", parts_.buffers[static_cast<std::int64_t>(i)]);
+    }
+    [[noreturn]] static void refuse_memory(const char* what, const tensor& which) {
+        throw invalid_option(std::string("torch_model: ") + what + " '" + which.name +
+                             "' was given other memory after the model was made; expected that a "
+                             "module is loaded, moved or converted before");
+    }
+
+    static void seed(random_stream random) {
+        auto generator = at::detail::getDefaultCPUGenerator();
+        const std::lock_guard alone(generator.mutex());
+        generator.set_current_seed(random.key());
+    }
+    static std::mutex& drawing() {
+        static std::mutex one;
+        return one;
+    }
+
+    std::shared_ptr<implementation> module_;
+    torch_options options_;
+    Loss loss_;
+    Forward forward_;
+    detail::torch_parts parts_;
+    std::string fixed_;
+    detail::torch_memory values_, kept_;  // parameters and buffers
+    detail::torch_gradients gradients_;
+    std::vector<float> first_;  // buffers at the beginning
+    std::vector<std::int64_t> shape_;
+    std::vector<float> logits_gradient_;
+    at::Tensor output_;  // of the last forward, with its graph
+    at::Tensor logits_, predicted_;
+    std::int64_t forwarded_ = -1;  // labels of the last forward
+};
+
+}  // namespace sotto
