@@ -145,6 +145,7 @@ private:
         "batch&) -> at::Tensor");
 
 public:
+    /// The module's values become views; ranks on threads need a module each.
     explicit torch_model(const Module& module, torch_options options = {}, Loss criterion = {},
                          Forward forward = {})
         : torch_model(detail::torch_pointer(module), std::move(options), std::move(criterion),
@@ -154,6 +155,7 @@ public:
     torch_model& operator=(const torch_model&) = delete;
 
     const sotto::layout& layout() const noexcept { return parts_.parameters; }
+    /// The module, whose values are those that it had or those of the last write_back.
     const std::shared_ptr<implementation>& module() const noexcept { return module_; }
 
     void initialise(std::span<float> parameters, random_stream random) const {
@@ -201,6 +203,7 @@ public:
         }
     }
 
+    /// Of a batch, as in an evaluation: what the function that is the loss makes of it.
     double loss(std::span<const float> parameters, const batch_type& batch) requires(!predicts) {
         check_parameters("parameters", parameters.size());
         const auto here = values_.lend(parameters);
@@ -208,7 +211,7 @@ public:
         return one_number(loss_(evaluate(batch), batch)).template item<double>();
     }
 
-    const Loss& loss() const noexcept requires predicts { return loss_; }
+    const Loss& loss() const noexcept requires predicts { return loss_; }  // of logits and labels
 
     std::int64_t outputs() const noexcept requires predicts { return options_.outputs; }
 

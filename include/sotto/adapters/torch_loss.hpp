@@ -24,7 +24,7 @@ struct torch_loss {
         "torch_loss: it needs a function (const at::Tensor& logits, const at::Tensor& "
         "labels) -> at::Tensor");
 
-    Function function{};
+    Function function{};  // of logits and labels
 
     double value(std::span<const float> logits, std::span<const std::int32_t> labels) const {
         if (outputs_of(logits, labels) == 0) return 0.0;
