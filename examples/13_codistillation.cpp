@@ -305,8 +305,11 @@ int main(int argc, char** argv) {
         ->check(CLI::IsMember({"soft-cross-entropy", "forward-kl", "reverse-kl", "squared"}));
     app.add_option("--temperature", s.temperature, "Softens what is said")
         ->check(examples::number_above(0.0, 1e3));
-    app.add_option("--weight", s.weight, "Of teachers beside the labels")
-        ->check(examples::number_from(0.0, 1e3));
+    const auto* weight =
+        app.add_option("--weight", s.weight,
+                       "Of teachers beside the labels; with --loss squared, which pulls the harder "
+                       "the further off it is, by default 0.1")
+            ->check(examples::number_from(0.0, 1e3));
     app.add_option("--weights", s.weights, "How that goes on")
         ->check(CLI::IsMember({"constant", "ramped", "decayed"}));
     app.add_option("--scale", s.scale,
@@ -333,9 +336,12 @@ int main(int argc, char** argv) {
     app.add_option("--compare", s.compare, "First the same without teachers");
     app.add_option("--log", s.log, "JSON lines, a file for each group and rank");
     app.add_option("--report", s.report, "The HTML file to write");
-    app.add_flag("--quick", s.quick, "A few seconds: fewer digits, at most 200 steps");
+    app.add_flag(
+        "--quick", s.quick,
+        "A few seconds: fewer digits, at most 200 steps, 50 of them before the first lesson");
     examples::add_transport(app, s.transport);
     return examples::run(app, argc, argv, [&] {
+        if (s.loss == "squared" && weight->count() == 0) s.weight = 0.1;
         if (s.quick) {
             s.steps = std::min<std::int64_t>(s.steps, 200);
             s.groups.burn_in = std::min<std::int64_t>(s.groups.burn_in, 50);

@@ -237,16 +237,16 @@ auto use_newest(Files& files, const std::filesystem::path& folder, std::int64_t 
 
 /// Reads the newest whole model of a folder; nothing where there is none, or where that of step
 /// `after` is the newest. One that is older than it counts, too: who writes there has begun anew.
-/// Never waits for who writes there: files that are not whole count as not there, and one that is
-/// removed meanwhile has a newer one beside it.
+/// Never waits for who writes there: of files that are not whole the one before is taken, and one
+/// that is removed meanwhile has a newer one beside it.
 ///   cost    the file is read twice, once to be checked
 ///   errors  mismatch: it is no published model, or of another architecture, naming both;
-///           io_failure: the system would not list, open or read
+///           io_failure: the system would not list, open or read, or no file is whole
 template <file_system Files>
 std::optional<published_model> read_published(Files& files, const std::filesystem::path& folder,
                                               const architecture& kind, std::int64_t after = -1) {
     std::vector<refused_file> torn;
-    return detail::use_newest(files, folder, after, torn, [&](file_reader<Files>& file) {
+    auto newest = detail::use_newest(files, folder, after, torn, [&](file_reader<Files>& file) {
         published_model found;
         found.facts = detail::facts_of(file);
         if (const digest own = kind.identity(); found.facts.architecture != own)
@@ -268,6 +268,10 @@ std::optional<published_model> read_published(Files& files, const std::filesyste
         take(buffers_section(0), kind.buffers, found.buffers);
         return found;
     });
+    if (!newest && !torn.empty())
+        throw io_failure("of the models in '" + folder.string() + "' none is whole: " +
+                         torn.front().why);
+    return newest;
 }
 
 /// What is known of the models in a folder, without keeping their weights.

@@ -129,11 +129,14 @@ TEST_CASE("a file with any one byte changed or cut off is not there: the one bef
     }
 }
 
-TEST_CASE("where all are damaged there is none, which is found in one look") {
+TEST_CASE("where all are damaged, that is said") {
     memory_files files;
     REQUIRE(publish(files, 50) == "");
     files.disk().names.at(file_name(50))->now.resize(100);
-    CHECK_FALSE(read_published(files, "group", small()));
+    CHECK_THROWS_WITH_AS(read_published(files, "group", small()),
+                         doctest::Contains("of the models in 'group' none is whole: "), io_failure);
+    REQUIRE(publish(files, 60) == "");
+    CHECK(read_published(files, "group", small())->facts.step == 60);
 }
 
 TEST_CASE("a survey tells of the newest whole model, and of what is newer and is not") {

@@ -345,7 +345,7 @@ TEST_CASE("what a teacher is to be left out for leaves the student as if alone")
         publish();
         const auto file = models_of(folder, 1) / checkpoint::file_name(3);
         std::filesystem::resize_file(file, std::filesystem::file_size(file) / 2);
-        ends(left_out::absent);
+        ends(left_out::unreadable);
     }
     SUBCASE("unreadable") {
         std::filesystem::create_directories(models_of(folder, 1) / checkpoint::file_name(3));
