@@ -5,6 +5,13 @@
 #   --system   without a network: this machine's headers and libraries stand for Conan Center's packages
 set -euo pipefail
 
+case ${1:-} in
+    "" | --system) ;;
+    *)
+        echo "usage: tests/package_managers/conan.sh [--system]" >&2
+        exit 2
+        ;;
+esac
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 export CONAN_HOME=$PWD/build/conan
 rm -rf "$CONAN_HOME"
