@@ -20,6 +20,8 @@
 #include <string>
 #include <string_view>
 
+#include "epochs_kept.hpp"
+
 namespace {
 
 struct settings {
@@ -67,30 +69,12 @@ nlohmann::json train(const settings& s, auto make_model, auto strategy, const au
             if (transport.rank() == 0 && !s.order.empty()) write_order(s, examples.size());
             return;
         }
-        auto losses = nlohmann::json::array(), errors = losses;
-        sotto::round_report last;
-        const auto keep = [&](const sotto::epoch_report& epoch) {
-            losses.push_back(epoch.evaluated->loss);
-            errors.push_back(100.0 * (1.0 - epoch.evaluated->accuracy));
-            last = epoch.total;
-        };
+        study::epochs_kept kept;
+        const auto keep = [&](const sotto::epoch_report& epoch) { kept.add(epoch); };
         const auto whole = trainer.fit(examples, sotto::epochs{s.passes},
                                        sotto::evaluate_on{unseen}, sotto::progress_bar{}, keep);
         if (transport.rank() != 0) return;
-        found = {{"parameters", model.layout().size()},
-                 {"steps", whole.steps},
-                 {"test_loss", losses.back()},
-                 {"test_error", errors.back()},
-                 {"test_losses", losses},
-                 {"test_errors", errors},
-                 {"train_loss", whole.loss},
-                 {"seconds", whole.seconds},
-                 {"dense_bytes", whole.total.dense_bytes},
-                 {"message_bytes", whole.total.message_bytes},
-                 {"bytes_sent", whole.total.bytes_sent},
-                 {"dense_bytes_last_epoch", last.dense_bytes},
-                 {"message_bytes_last_epoch", last.message_bytes},
-                 {"bytes_sent_last_epoch", last.bytes_sent}};
+        found = kept.result(model.layout().size(), whole);
     });
     return found;
 }

@@ -24,6 +24,7 @@
 #include <set>
 #include <string>
 
+#include "epochs_kept.hpp"
 #include "torch_nets.hpp"
 
 namespace {
@@ -54,30 +55,12 @@ nlohmann::json train(const settings& s, auto strategy) {
         torch_model model{study::residual_net(), {.input = {3, 32, 32}, .draw = study::draw_anew}};
         transport.agree(true);  // no other module is made while values are drawn
         trainer trainer{model, strategy, transport, {.batch_size = s.batch_size, .seed = s.seed}};
-        auto losses = nlohmann::json::array(), errors = losses;
-        round_report last;
-        const auto keep = [&](const epoch_report& epoch) {
-            losses.push_back(epoch.evaluated->loss);
-            errors.push_back(100.0 * (1.0 - epoch.evaluated->accuracy));
-            last = epoch.total;
-        };
+        study::epochs_kept kept;
+        const auto keep = [&](const epoch_report& epoch) { kept.add(epoch); };
         const auto whole =
             trainer.fit(examples, epochs{s.passes}, evaluate_on{unseen}, progress_bar{}, keep);
         if (transport.rank() != 0) return;
-        found = {{"parameters", model.layout().size()},
-                 {"steps", whole.steps},
-                 {"test_loss", losses.back()},
-                 {"test_error", errors.back()},
-                 {"test_losses", losses},
-                 {"test_errors", errors},
-                 {"train_loss", whole.loss},
-                 {"seconds", whole.seconds},
-                 {"dense_bytes", whole.total.dense_bytes},
-                 {"message_bytes", whole.total.message_bytes},
-                 {"bytes_sent", whole.total.bytes_sent},
-                 {"dense_bytes_last_epoch", last.dense_bytes},
-                 {"message_bytes_last_epoch", last.message_bytes},
-                 {"bytes_sent_last_epoch", last.bytes_sent}};
+        found = kept.result(model.layout().size(), whole);
     });
     return found;
 }
