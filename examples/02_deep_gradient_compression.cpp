@@ -1,5 +1,6 @@
 // Deep Gradient Compression taken apart: data set, model and every part by flags.
 
+#include <sotto/models/lenet.hpp>
 #include <sotto/sotto.hpp>
 #include <sotto/trainer/json_lines.hpp>
 

@@ -6,6 +6,7 @@
 #include <sotto/trainer/joined_ranks.hpp>
 #include <sotto/trainer/report.hpp>
 #include <sotto/trainer/run_recorder.hpp>
+#include <sotto/transports/run_simulated.hpp>
 
 #include <CLI/CLI.hpp>
 #include <cstddef>

@@ -9,6 +9,7 @@
 #include <sotto/trainer/report.hpp>
 #include <sotto/trainer/run_ranks.hpp>
 #include <sotto/trainer/run_recorder.hpp>
+#include <sotto/transports/run_simulated.hpp>
 
 #include <CLI/CLI.hpp>
 #include <chrono>

@@ -5,6 +5,7 @@
 // the first kind, of which a teacher needs one: what is above it are exchanges of models, losses
 // and gates. Writes one JSON object; see codistillation.py.
 
+#include <sotto/models/lenet.hpp>
 #include <sotto/sotto.hpp>
 
 #include <CLI/CLI.hpp>

@@ -2,6 +2,7 @@
 // with four workers in this process and writes one JSON object. See dgc_ablation.sh, which runs all
 // of them.
 
+#include <sotto/models/lenet.hpp>
 #include <sotto/sotto.hpp>
 
 #include <CLI/CLI.hpp>

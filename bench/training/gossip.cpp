@@ -10,6 +10,7 @@
 #include <sotto/sotto.hpp>
 #include <sotto/trainer/consensus_maxima.hpp>
 #include <sotto/trainer/run_recorder.hpp>
+#include <sotto/transports/run_simulated.hpp>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>

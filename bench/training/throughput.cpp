@@ -3,11 +3,12 @@
 // the same models from the same weights on the same data; see throughput.sh, which compares the
 // two.
 
+#include <sotto/models/character_lstm.hpp>
+#include <sotto/models/lenet.hpp>
+#include <sotto/models/residual_cnn.hpp>
 #include <sotto/sotto.hpp>
 
 #include <CLI/CLI.hpp>
-#include <sotto/models/character_lstm.hpp>
-#include <sotto/models/residual_cnn.hpp>
 
 #include <algorithm>
 #include <chrono>

@@ -2,6 +2,7 @@
 // that others have taken meanwhile.
 
 #include <sotto/sotto.hpp>
+#include <sotto/transports/run_simulated.hpp>
 
 #include <algorithm>
 #include <chrono>

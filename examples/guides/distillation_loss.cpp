@@ -2,6 +2,7 @@
 // that a teacher that is far off in one output does not pull harder than one that is off a little.
 
 #include <sotto/sotto.hpp>
+#include <sotto/transports/run_simulated.hpp>
 
 #include <algorithm>
 #include <cmath>

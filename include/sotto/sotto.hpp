@@ -1,7 +1,13 @@
 #pragma once
 
-// Everything, in one include. Each header also stands alone: whoever needs only a compressor or an
-// all-reduce includes that one and gets nothing else with it.
+// What programs that train are made of, in one include: trainer, strategies and all that they take.
+// Each header also stands alone: whoever needs only a compressor or an all-reduce includes that one
+// and gets nothing else with it. What takes long to compile and not every program needs is not in
+// here:
+//   sotto/trainer/html_report.hpp        reports as pages, and the advice in them
+//   sotto/transports/run_simulated.hpp   networks that are imitated
+//   sotto/transports/tcp.hpp, mpi.hpp    networks that are there: they need Boost.Asio, or MPI
+//   sotto/models/lenet.hpp, residual_cnn.hpp, character_lstm.hpp
 
 #include "sotto/collectives/all_gather_v.hpp"
 #include "sotto/collectives/all_gather_values.hpp"
@@ -106,10 +112,7 @@
 #include "sotto/topologies/star.hpp"
 #include "sotto/topologies/torus.hpp"
 #include "sotto/topologies/tree.hpp"
-#include "sotto/trainer/advice_calibration.hpp"
-#include "sotto/trainer/advice_link.hpp"
 #include "sotto/trainer/early_stop.hpp"
-#include "sotto/trainer/html_report.hpp"
 #include "sotto/trainer/progress_bar.hpp"
 #include "sotto/trainer/publish.hpp"
 #include "sotto/trainer/trainer.hpp"
@@ -117,7 +120,6 @@
 #include "sotto/transports/in_process.hpp"
 #include "sotto/transports/metered.hpp"
 #include "sotto/transports/run_in_process.hpp"
-#include "sotto/transports/run_simulated.hpp"
 #include "sotto/version.hpp"
 
 #if __has_include(<zlib.h>)
@@ -126,9 +128,6 @@
 
 // Models multiply matrices by a CBLAS; link sotto::models, or any BLAS, to use them.
 #if __has_include(<cblas.h>)
-#include "sotto/models/character_lstm.hpp"
-#include "sotto/models/lenet.hpp"
 #include "sotto/models/mlp.hpp"
-#include "sotto/models/residual_cnn.hpp"
 #include "sotto/models/softmax_regression.hpp"
 #endif
