@@ -1,5 +1,6 @@
 #pragma once
 
+#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -8,7 +9,7 @@
 #include <vector>
 
 #include "sotto/core/errors.hpp"
-#include "sotto/core/xxhash.hpp"
+#include "sotto/core/random.hpp"
 #include "sotto/losses/loss.hpp"
 #include "sotto/losses/surprise.hpp"
 
@@ -55,8 +56,9 @@ struct smoothed_cross_entropy {
     void describe(auto&& field) const {
         field("smoothing", smoothing);
         field("frequencies", static_cast<std::uint64_t>(towards.size()));
-        field("digest", static_cast<std::uint64_t>(
-                            XXH3_64bits(towards.data(), towards.size() * sizeof(double))));
+        random_stream digest;
+        for (const double f : towards) digest = digest.split(std::bit_cast<std::uint64_t>(f));
+        field("digest", digest.bits64());
     }
 
 private:

@@ -90,12 +90,16 @@ private:
     }
 
     bool weighted() const {
-        const auto has_weight = [](const edge& e) { return e.weight.has_value(); };
-        const auto count = std::ranges::count_if(edges, has_weight);
-        if (count == 0 || count == std::ssize(edges)) return count != 0;
-        const edge& without = *std::ranges::find_if_not(edges, has_weight);
-        throw invalid_option((without.line == 0 ? "topologies::edge_list: "
-                                                : place_of(without) + "no weight, but ") +
+        std::size_t count = 0;
+        const edge* without = nullptr;  // the first one
+        for (const edge& e : edges)
+            if (e.weight)
+                ++count;
+            else if (!without)
+                without = &e;
+        if (count == 0 || !without) return count != 0;
+        throw invalid_option((without->line == 0 ? "topologies::edge_list: "
+                                                 : place_of(*without) + "no weight, but ") +
                              std::to_string(count) + " of " + std::to_string(edges.size()) +
                              " links have a weight; give it to all of them or to none");
     }

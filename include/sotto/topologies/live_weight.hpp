@@ -28,10 +28,11 @@ live_links live_links_of(const mixing_matrix& whole, int rank, Predicate is_ther
 namespace detail {
 /// Whether all links of a rank weigh what by_degree gives them.
 inline bool is_by_degree(const mixing_matrix& whole, int rank) noexcept {
-    return std::ranges::all_of(whole.into(rank), [&](const neighbour& n) {
+    for (const neighbour& n : whole.into(rank)) {
         const auto most = std::max(whole.into(rank).size(), whole.into(n.rank).size());
-        return std::abs(n.weight * (1.0 + static_cast<double>(most)) - 1.0) < 1e-9;
-    });
+        if (std::abs(n.weight * (1.0 + static_cast<double>(most)) - 1.0) >= 1e-9) return false;
+    }
+    return true;
 }
 }  // namespace detail
 

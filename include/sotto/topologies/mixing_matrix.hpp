@@ -91,8 +91,9 @@ public:
     /// What `from` counts for at `to`: the matrix's entry in row `to`.
     double weight(int to, int from) const noexcept {
         if (to == from) return own_weight(to);
-        const auto found = std::ranges::find(into(to), from, &neighbour::rank);
-        return found == into(to).end() ? 0.0 : found->weight;
+        for (const neighbour& n : into(to))
+            if (n.rank == from) return n.weight;
+        return 0.0;
     }
     /// What its links leave of a row.
     double own_weight(int rank) const noexcept { return 1.0 - sum_of(into(rank)); }
@@ -107,7 +108,7 @@ public:
     /// Whether every link weighs the same both ways.
     bool is_symmetric() const noexcept {
         for (int rank = 0; rank < size(); ++rank)
-            if (!std::ranges::equal(into(rank), out_of(rank))) return false;
+            if (into_[index(rank)] != out_of_[index(rank)]) return false;
         return true;
     }
 
@@ -168,7 +169,8 @@ private:
     }
 
     static void add(std::vector<neighbour>& links, neighbour more) {
-        const auto at = std::ranges::lower_bound(links, more.rank, {}, &neighbour::rank);
+        const auto before = [](const neighbour& n, int rank) { return n.rank < rank; };
+        const auto at = std::lower_bound(links.begin(), links.end(), more.rank, before);
         if (at != links.end() && at->rank == more.rank)
             at->weight += more.weight;
         else

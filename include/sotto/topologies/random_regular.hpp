@@ -87,9 +87,9 @@ private:
         for (const auto& [a, b] : edges) {
             const int from = group[static_cast<std::size_t>(a)],
                       to = group[static_cast<std::size_t>(b)];
-            std::ranges::replace(group, from, to);
+            std::replace(group.begin(), group.end(), from, to);
         }
-        return std::ranges::all_of(group, [&](int g) { return g == group.front(); });
+        return std::count(group.begin(), group.end(), group.front()) == size;
     }
 };
 
