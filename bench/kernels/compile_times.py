@@ -1,4 +1,4 @@
-"""What each kernel's header adds to the time of compiling a file."""
+"""What headers add to the time of compiling a file: kernels, policies, and the one include."""
 
 import re
 import resource
@@ -13,6 +13,12 @@ XSIMD = "xsimd/xsimd.hpp"
 # Of the compiler and the system, not of the standard library: they count as the header's own.
 NOT_STANDARD = re.compile(rf"intrin\.h$|^arm_|^cpuid\.h$|^(?!{XSIMD}$).*/|^xxhash")
 REPEATS = 5
+ONE_INCLUDE = ("sotto.hpp", "trainer/trainer.hpp")
+ONE_INCLUDE_MOST = 2.5
+KERNEL_MOST = 0.3
+POLICIES = ("compressors", "optimizers", "staleness", "topologies", "distillation", "mixing",
+            "consistency", "consensus", "losses")
+POLICY_MOST = 0.2
 
 
 def includes_of_others(header, seen=None):
@@ -43,22 +49,39 @@ def processor_seconds(source, folder):
     return resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
 
 
+def compare(section, repeats, case, sources):
+    """Medians of compiling each, in turns."""
+    with tempfile.TemporaryDirectory() as folder:
+        times = {name: [] for name in sources}
+        for turn in range(repeats):
+            for name in sorted(sources, reverse=turn % 2 == 1):
+                times[name].append(processor_seconds(sources[name], folder))
+    return section.case(case, times)
+
+
+def above_others(section, repeats, header, most):
+    """One header beside what it includes of others."""
+    path = header.relative_to(libraries.ROOT / "include")
+    others = includes_of_others(header)
+    alone = "standard headers and xsimd" if XSIMD in others else "standard headers"
+    sources = {"with it": f'#include "{path}"\n',
+               alone: "".join(f"#include <{name}>\n" for name in sorted(others))}
+    case = str(path.relative_to("sotto"))
+    medians = compare(section, repeats, case, sources)
+    section.line(case, f"above its {alone} alone", medians["with it"] - medians[alone], most,
+                 at_most=True, unit=" s")
+
+
 def compile_times(bench, _):
     section = Section("compile_times", 0,
                       "g++ -O0 of a file with one header, user seconds above one with the standard "
-                      "headers that it includes, and with xsimd where it includes that")
+                      "headers that it includes, and with xsimd where it includes that; of headers "
+                      "that bring much, user seconds in all")
     repeats = min(REPEATS, bench.options.rounds)
-    with tempfile.TemporaryDirectory() as folder:
-        for header in sorted((libraries.ROOT / "include/sotto/kernels").glob("*.hpp")):
-            others = includes_of_others(header)
-            alone = "standard headers and xsimd" if XSIMD in others else "standard headers"
-            sources = {"with it": f'#include "sotto/kernels/{header.name}"\n',
-                       alone: "".join(f"#include <{name}>\n" for name in sorted(others))}
-            times = {name: [] for name in sources}
-            for turn in range(repeats):
-                for name in sorted(sources, reverse=turn % 2 == 1):
-                    times[name].append(processor_seconds(sources[name], folder))
-            medians = section.case(header.name, times)
-            section.line(header.name, f"above its {alone} alone",
-                         medians["with it"] - medians[alone], 0.3, at_most=True, unit=" s")
+    for header in ONE_INCLUDE:
+        medians = compare(section, repeats, header, {"with it": f'#include "sotto/{header}"\n'})
+        section.line(header, "in all", medians["with it"], ONE_INCLUDE_MOST, at_most=True, unit=" s")
+    for folder, most in (("kernels", KERNEL_MOST), *((policy, POLICY_MOST) for policy in POLICIES)):
+        for header in sorted((libraries.ROOT / "include/sotto" / folder).glob("*.hpp")):
+            above_others(section, repeats, header, most)
     return section
