@@ -6,6 +6,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <optional>
 #include <string_view>
@@ -51,6 +52,15 @@ int refuse(const char* what, std::string_view given) {
     return 2;
 }
 
+/// A variable that places ranks of a job of other machines too, which this program would override
+/// unheard; null where there is none. Within a job of its own they are that job's.
+const char* placed_otherwise() {
+    if (std::getenv("SOTTO_JOB") != nullptr) return nullptr;
+    for (const char* const name : {"SOTTO_RANK", "SOTTO_SIZE", "SOTTO_ADDRESS", "SOTTO_PORT"})
+        if (std::getenv(name) != nullptr) return name;
+    return nullptr;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -84,6 +94,14 @@ int main(int argc, char** argv) {
     }
     if (job.size == 0) return refuse("-n RANKS was expected", at < argc ? argv[at] : "");
     if (at >= argc) return refuse("a command was expected", "");
+    if (const char* const name = placed_otherwise()) {
+        std::fprintf(stderr,
+                     "sotto_launch: %s is set, but all ranks of its job are on this machine, and it "
+                     "places them itself: unset it. Ranks on several machines are started one by "
+                     "one, or by torchrun, srun or mpirun\n",
+                     name);
+        return 2;
+    }
     job.command.assign(argv + at, argv + argc);
     // Whoever started this one may not care how its own processes end; this one must know.
     std::signal(SIGCHLD, SIG_DFL);

@@ -29,6 +29,9 @@ returns 0 '[0] 0 of 2 at 127.0.0.1
 returns 7 '' "$launch" -n 3 --grace 0 sh -c 'test "$SOTTO_RANK" != 1 || exit 7'
 returns 143 '' "$launch" -n 1 sh -c 'kill -TERM $$'
 returns 2 '' "$launch" -n 0 true
+# What places ranks of several machines is not overridden unheard.
+returns 2 '' env SOTTO_SIZE=4 "$launch" -n 2 true
+returns 2 '' env SOTTO_ADDRESS=10.0.0.1 "$launch" -n 2 true
 returns 2 '' "$launch" -n 2
 for wrong in -1 86401 1e9 inf nan 5s ''; do
     returns 2 '' "$launch" -n 1 --grace "$wrong" true

@@ -196,7 +196,7 @@ inline void find_address(placement& place, const variables& get) {
 /// SOTTO_SIZE, SOTTO_ADDRESS, SOTTO_PORT; torchrun, Horovod, Open MPI, MVAPICH, PMI (MPICH, Intel
 /// MPI), PMIx, Slurm, also where its srun speaks PMI or PMIx. Of several the innermost counts, and
 /// a remark says so. SOTTO_INTERFACE (see interfaces.hpp) chooses the own address. Nobody's: one
-/// rank of one.
+/// rank of one, as a remark says.
 ///   errors  invalid_option: a variable that is no such number; nobody's, and yet SOTTO_SIZE or
 ///           WORLD_SIZE; several machines and nobody says where rank 0 is; two launchers that
 ///           disagree on the rank in a job of one size, so that neither can be the other's
@@ -233,6 +233,8 @@ inline detection detect(const variables& get) {
         found.place.bind = address_of_interface(*choice, interfaces_of_this_machine());
     if (all.empty()) {
         detail::require_no_size(get);
+        found.remarks.push_back(
+            "no launcher and no SOTTO_RANK says which rank this is: it trains alone, rank 0 of 1");
         return found;
     }
     detail::find_port(found.place, get);

@@ -80,7 +80,11 @@ const environment speaking_pmix{{"PMIX_RANK", "2"},
 }  // namespace
 
 TEST_CASE("without a launcher a process is one rank of one") {
-    const placement place = detect_in({}).place;
+    const detection found = detect_in({});
+    const placement& place = found.place;
+    REQUIRE(found.remarks.size() == 1);
+    CHECK(found.remarks[0] ==
+          "no launcher and no SOTTO_RANK says which rank this is: it trains alone, rank 0 of 1");
     CHECK(place.rank == 0);
     CHECK(place.size == 1);
     CHECK(place.launcher == "nobody");
