@@ -1,0 +1,40 @@
+#include <sotto/launch/environment.hpp>
+#include <sotto/sotto.hpp>
+#include <sotto/transports/tcp.hpp>
+#include <sotto/transports/tcp_tls.hpp>  // for the secret: OpenSSL 3
+
+#include <cstdio>
+#include <cstdlib>
+
+void train(sotto::tcp& transport) {
+    const auto digits = sotto::data::digits(4'000, sotto::random_stream{1});
+    const auto unseen = sotto::data::digits(1'000, sotto::random_stream{2});
+    sotto::models::mlp model{784, 128, 10};
+    sotto::trainer trainer{
+        model,
+        sotto::all_reduce{sotto::sgd{.learning_rate = 0.1},
+                          sotto::dgc{.density = 0.01, .momentum = 0.9, .warm_up_epochs = 1}},
+        transport};
+    trainer.resume_if_there("checkpoints");  // every rank calls it, rank 0 reads
+    trainer.fit(digits, sotto::epochs{5}, sotto::evaluate_on{unseen}, sotto::progress_bar{},
+                sotto::checkpoints{"checkpoints", {.every_epochs = 1}});
+}
+
+int main() try {
+    auto options = sotto::tcp_options::at(sotto::launch::from_environment());
+    if (std::getenv("SOTTO_SECRET_FILE"))
+        options.security = sotto::pre_shared_key::from_environment();
+    sotto::tcp transport = sotto::tcp::join(options);  // returns once all ranks are there
+    try {
+        train(transport);
+    } catch (const std::exception& e) {
+        transport.fail(e.what());  // the others learn why this rank ends
+        throw;
+    }
+} catch (const sotto::peer_failure& lost) {
+    std::fprintf(stderr, "rank %d was lost: %s\n", lost.rank(), lost.what());
+    return 3;  // start all ranks again: they go on from the last checkpoint
+} catch (const std::exception& e) {
+    std::fprintf(stderr, "%s\n", e.what());
+    return 1;
+}
