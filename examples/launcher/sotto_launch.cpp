@@ -96,9 +96,9 @@ int main(int argc, char** argv) {
     if (at >= argc) return refuse("a command was expected", "");
     if (const char* const name = placed_otherwise()) {
         std::fprintf(stderr,
-                     "sotto_launch: %s is set, but all ranks of its job are on this machine, and it "
-                     "places them itself: unset it. Ranks on several machines are started one by "
-                     "one, or by torchrun, srun or mpirun\n",
+                     "sotto_launch: %s is set, but all ranks of its job are on this machine, and "
+                     "it places them itself: unset it. Ranks on several machines are started one "
+                     "by one, or by torchrun, srun or mpirun\n",
                      name);
         return 2;
     }
