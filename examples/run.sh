@@ -6,7 +6,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 build=$root/build/examples
 log=$build/build.log
 
-# Each example as "name<tab>the first line of its source": that line says what it shows.
+# Each example as "name<tab>the first sentence of its source", which says what it shows.
 examples() {
     local entry name source
     for entry in "$root"/examples/[0-9][0-9]_*; do
@@ -18,7 +18,10 @@ examples() {
             source=$entry/$name.cpp
             [ -e "$source" ] || source=$(find "$entry" -name '*.cpp' | sort | head -n 1)
         fi
-        printf '%s\t%s\n' "$name" "$(sed -n '1s|^// *||p' "$source")"
+        printf '%s\t%s\n' "$name" "$(awk '!sub("^// *", "") { exit }
+            { text = text (NR > 1 ? " " : "") $0 }
+            match(text, /\. /) || /\.$/ { exit }
+            END { sub(/\. .*/, ".", text); print text }' "$source")"
     done
 }
 
@@ -27,7 +30,10 @@ usage() {
     echo "Installs what is missing (Debian), builds and runs one example; without a NAME, quickstart."
     echo "-n RANKS: the workers are so many processes, which talk over TCP, not threads."
     echo
-    examples | awk -F '\t' '{ printf "  %-28s %s\n", $1, $2 }'
+    examples | while IFS=$'\t' read -r name shows; do
+        echo "  $name"
+        echo "$shows" | fold -s -w 90 | sed 's/^/      /'
+    done
 }
 
 case ${1:-} in
@@ -75,7 +81,7 @@ fi
 mkdir -p "$build"
 : > "$log"
 say "configure" cmake --preset examples -S "$root"
-say "build $name (the first time takes a minute or two)" \
+say "build $name (the first time takes a minute or two of two idle processors)" \
     cmake --build "$build" --target "example_$name" ${ranks:+sotto_launch}
 
 # The workers are threads already: BLAS must not start more for each of them.

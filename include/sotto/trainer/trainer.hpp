@@ -104,7 +104,7 @@ public:
     fit_report fit(const Data& data, training_length length, Extras&&... extras) {
         static_assert(dataset<examples_of<Data>>,
                       "fit: the data must be a dataset: it needs batch_type, size() and "
-                      "gather(indices, batch)");
+                      "gather(indices, batch) const");
         static_assert(reads<examples_of<Data>>,
                       "fit: the data set's batch_type is not the one that the model reads");
         static_assert((tells_or_evaluates<Extras> && ...),
@@ -117,7 +117,7 @@ public:
                       "have visit(field), which shows everything to be saved; so must a compressor "
                       "with commit or rollback, a controller or mixing method of gossip with "
                       "members, and an optimizer that is not linear: what they remember would be "
-                      "lost");
+                      "lost. Of a parameter_server the servers save: serving{.checkpoints}");
         static_assert((answers_no_step<Extras> && ...),
                       "fit: on_step, or a function of a step_report, must return nothing: what "
                       "stops training is the verdict of on_epoch");
@@ -189,7 +189,7 @@ public:
                       "mean loss of a batch");
         static_assert(dataset<Data>,
                       "evaluate: the data must be a dataset: it needs batch_type, size() and "
-                      "gather(indices, batch)");
+                      "gather(indices, batch) const");
         static_assert(reads<Data>,
                       "evaluate: the data set's batch_type is not the one that the model reads");
         keeper_.require_whole_state();
