@@ -104,6 +104,12 @@ public:
         key_ += 6.4 * static_cast<double>(columns(text)) + 12.0;
     }
 
+    /// Words above the chart, where they cover no line; not together with keys.
+    void note(std::string_view text) {
+        keys_ += "<text class=\"t\" x=\"" + at(left_) + "\" y=\"" + at(top_ - 1.5) + "\">" +
+                 escaped(text) + "</text>";
+    }
+
     /// `describes` is what somebody hears who cannot see it.
     std::string svg(std::string_view describes) {
         std::string out = "<svg viewBox=\"0 0 " + at(width) + " " + at(height) +

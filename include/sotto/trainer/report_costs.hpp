@@ -14,6 +14,7 @@
 #include "sotto/core/sort_stably.hpp"
 #include "sotto/trainer/report_chart.hpp"
 #include "sotto/trainer/report_summary.hpp"
+#include "sotto/trainer/report_terms.hpp"
 #include "sotto/trainer/report_text.hpp"
 #include "sotto/trainer/run_log.hpp"
 
@@ -236,7 +237,8 @@ inline std::string totals(std::span<const run_log> runs) {
     for (std::size_t i = 0; i < runs.size(); ++i)
         head += "<th>" + key(i) + escaped(runs[i].name, 40) +
                 (runs[i].by_server() || runs[i].about.mixing
-                     ? ", rank " + std::to_string(runs[i].about.rank)
+                     ? ", rank " + std::to_string(runs[i].about.rank) +
+                           (serves_too(runs[i]) ? ", a server too" : "")
                      : "") +
                 "</th>";
     std::string rows;
@@ -258,8 +260,9 @@ inline std::string totals(std::span<const run_log> runs) {
                                      : "whole gradients by a ring, or to a server, would send",
         [](const run_log& r) { return bytes(r.total.ring_bytes); });
     row("sent on the wire, all copies", [](const run_log& r) { return bytes(r.total.bytes_sent); });
-    row("wire ratio",
-        [&](const run_log& r) { return ratio(r.total.ring_bytes, r.total.bytes_sent); });
+    row("wire ratio", [&](const run_log& r) {
+        return serves_too(r) ? std::string("–") : ratio(r.total.ring_bytes, r.total.bytes_sent);
+    });
     row("received", [](const run_log& r) { return bytes(r.total.bytes_received); });
     row("parameters", [](const run_log& r) {
         double size = 0.0;
@@ -274,6 +277,8 @@ inline std::string totals(std::span<const run_log> runs) {
         why +=
             "To a server a message goes once. Back come the server’s parameters, whole "
             "unless few of them have changed: both ratios are of what was sent alone. ";
+    if (const std::string serving = said_of_serving(runs); !serving.empty())
+        why += serving + " Of that there is no wire ratio. ";
     if (served < std::ssize(runs))
         why +=
             "The two ratios differ: a sum of whole gradients over N workers costs each "

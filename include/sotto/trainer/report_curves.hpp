@@ -150,11 +150,28 @@ void draw(chart& c, const Stretches& all, std::size_t colour, chart::weight how,
     flush();
 }
 
+/// Which steps' losses an axis leaves out: they are drawn at its edge. Nothing where it shows all.
+inline std::string left_out(std::span<const run_log> runs, const axis& y) {
+    double least = y.low, most = y.high;
+    for (const run_log& run : runs)
+        for (const run_point& p : run.points)
+            if (p.losses > 0 && y.shows(p.loss())) {
+                least = std::min(least, p.loss());
+                most = std::max(most, p.loss());
+            }
+    if (least < y.low && most > y.high)
+        return "steps beyond the edges, " + digits(least) + " to " + digits(most) + ", lie on them";
+    if (least < y.low) return "steps beyond the edge, down to " + digits(least) + ", lie on it";
+    if (most > y.high) return "steps beyond the edge, up to " + digits(most) + ", lie on it";
+    return "";
+}
+
 /// One chart of a measure, of all runs.
 inline std::string drawn(std::span<const run_log> runs, const measure& what, against x) {
-    chart c(what.title, axis_along(x, runs), name_of(x, runs),
-            axis_of(values_of(runs, what), what.share));
+    const axis y = axis_of(values_of(runs, what), what.share);
+    chart c(what.title, axis_along(x, runs), name_of(x, runs), y);
     std::string says;
+    if (const std::string out = what.of_steps ? left_out(runs, y) : ""; !out.empty()) c.note(out);
     for (std::size_t i = 0; i < runs.size(); ++i) {
         const run_log& run = runs[i];
         drawn_end end;
@@ -202,6 +219,8 @@ inline std::string curves(std::span<const run_log> runs) {
          [](const run_epoch& e) { return e.evaluated ? value(e.evaluated->loss) : value(); }, false,
          false, &own_evaluations::loss}};
     std::string out = said_of_losses(runs);
+    if (const std::string serving = said_of_serving(runs); !serving.empty())
+        out += "<p class=\"soft\">" + serving + "</p>";
     for (const measure& what : measures) {
         std::string row;
         for (const against x : {against::steps, against::time, against::sent}) {

@@ -46,15 +46,15 @@ inline std::string most_sent(const run_log& run) {
 
 /// "each of N workers", and where there were not always so many, that. Workers of a server need
 /// not do as many steps as each other, nor those on a graph have as many links: then which one it
-/// is, or that it is an average.
+/// is, whether it serves, or that it is an average.
 inline std::string each_worker(const run_log& run) {
     const std::string in_the_end = run.changed_world ? " (in the end)" : "";
     const std::string all = std::to_string(run.workers()) + " workers";
     if (!most_sent(run).empty()) return "one of " + all + in_the_end + ", on average,";
     if (!run.by_server() && (!run.about.mixing || knows_each(run)))
         return "each of " + all + in_the_end;
-    return "rank " + std::to_string(run.about.rank) +
-           (run.workers() == 1 ? ", the only worker" : ", one of " + all) + in_the_end + ",";
+    return "rank " + std::to_string(run.about.rank) + (serves_too(run) ? ", a server and " : ", ") +
+           (run.workers() == 1 ? "the only worker" : "one of " + all) + in_the_end + ",";
 }
 
 /// Whether there was somebody to send gradients to.
@@ -144,9 +144,35 @@ inline std::string own_models(const evaluation& found, const std::string& said) 
            " on average";
 }
 
+/// What a worker sent for its own gradients: of one that serves too its messages alone.
+inline double sent_as_worker(const run_log& run) noexcept {
+    return serves_too(run) ? run.total.message_bytes : sent_by_one(run);
+}
+
+/// That beside whole gradients, sent the way that this run's went; nothing where it is as much.
+inline std::string beside_whole(const run_log& run) {
+    const double dense = run.total.ring_bytes, sent = sent_as_worker(run);
+    if (look_alike(dense, sent)) return "";
+    if (sent > dense)
+        return ", <b>" + times(sent / std::max(dense, 1.0)) + "</b> as much as " +
+               (run.by_server() ? "whole gradients to a server would have been, "
+                                : "an all-reduce of whole gradients would have, ") +
+               bytes(dense);
+    return std::string("; whole gradients ") + (run.by_server() ? "to a server" : "by a ring") +
+           " would have been " + bytes(dense) + ", <b>" + times(dense / std::max(sent, 1.0)) +
+           "</b> as much";
+}
+
+/// What of the bytes that a rank sent is its own, where it serves too.
+inline std::string own_messages(const run_log& run) {
+    return serves_too(run) ? serving_included(run) + "; its own messages are " +
+                                 bytes(run.total.message_bytes) + " of that"
+                           : "";
+}
+
 /// One run in the words that somebody would tell it in.
 inline std::string told_alone(const run_log& run) {
-    const double dense = run.total.ring_bytes, sent = sent_by_one(run);
+    const double sent = sent_by_one(run);
     std::string out = "<b>" + escaped(run.name, 80) + "</b>: ";
     if (run.steps == 0) return out + "no step was measured yet.";
     if (!has_others(run))
@@ -157,12 +183,7 @@ inline std::string told_alone(const run_log& run) {
                (run.by_server() ? " and received " + bytes(run.total.bytes_received) : "") +
                " in " + counted(static_cast<double>(run.steps)) + " steps";
     if (run.ranks.size() > 1) out += all_workers(run);
-    if (has_others(run) && !look_alike(dense, sent))
-        out += sent > dense ? ", <b>" + times(sent / std::max(dense, 1.0)) +
-                                  "</b> as much as an all-reduce of whole gradients would have, " +
-                                  bytes(dense)
-                            : "; whole gradients would have been " + bytes(dense) + ", <b>" +
-                                  times(dense / std::max(sent, 1.0)) + "</b> as much";
+    if (has_others(run)) out += own_messages(run) + beside_whole(run);
     if (const run_epoch* e = run.last_evaluated()) {
         const evaluation& found = *e->evaluated;
         out += std::isfinite(found.accuracy)
@@ -175,32 +196,45 @@ inline std::string told_alone(const run_log& run) {
     return out + ".";
 }
 
-/// A run beside the one that sent whole gradients.
-inline std::string told_beside(const run_log& run, const run_log& dense) {
+/// What a run sent beside the one that sent whole gradients.
+inline std::string sent_beside(const run_log& run, const run_log& dense) {
     const double sent = sent_by_one(run), whole = sent_by_one(dense);
     const double fewer = whole / std::max(sent, 1.0);
-    std::string out =
-        "<b>" + escaped(run.name, 80) + "</b> sent <b>" +
-        (look_alike(fewer, 1.0) ? std::string("as much</b> as")
-         : fewer > 1.0          ? times(fewer) + " fewer bytes</b> than"
-                                : times(1.0 / fewer) + " as much</b> as") +
-        " <b>" + escaped(dense.name, 80) + "</b> (" + bytes(sent) +
-        (bytes(sent) != bytes(whole) ? " instead of " + bytes(whole) : "") +
-        (run.by_server() ? ", by rank " + std::to_string(run.about.rank) + ", which received " +
-                               bytes(run.total.bytes_received) + ")"
-                         : " a worker" + most_sent(run) + ")");
+    const std::string name = "<b>" + escaped(run.name, 80) + "</b>",
+                      other = "<b>" + escaped(dense.name, 80) + "</b>";
+    if (!serve_alike(run, dense))  // one of them for others too: that is no ratio
+        return name + ": " + each_worker(run) + " sent <b>" + bytes(sent) + "</b>" +
+               most_sent(run) + own_messages(run) + ". In " + other + " " + each_worker(dense) +
+               " sent " + bytes(whole) + most_sent(dense) + own_messages(dense) + ". " + name;
+    return name + " sent <b>" +
+           (look_alike(fewer, 1.0) ? std::string("as much</b> as")
+            : fewer > 1.0          ? times(fewer) + " fewer bytes</b> than"
+                                   : times(1.0 / fewer) + " as much</b> as") +
+           " " + other + " (" + bytes(sent) +
+           (bytes(sent) != bytes(whole) ? " instead of " + bytes(whole) : "") +
+           (run.by_server() ? ", by rank " + std::to_string(run.about.rank) + ", which " +
+                                  (serves_too(run) ? "serves too and " : "") + "received " +
+                                  bytes(run.total.bytes_received) + ")"
+                            : " a worker" + most_sent(run) + ")");
+}
+
+/// A run beside the one that sent whole gradients.
+inline std::string told_beside(const run_log& run, const run_log& dense) {
+    std::string out = sent_beside(run, dense);
+    const std::string comma = serve_alike(run, dense) ? "," : "";
     const run_epoch *a = run.last_evaluated(), *b = dense.last_evaluated();
     if (a && b && std::isfinite(a->evaluated->accuracy) && std::isfinite(b->evaluated->accuracy)) {
         const double points = 100.0 * (a->evaluated->accuracy - b->evaluated->accuracy);
-        out += ", ended at <b>" + percent(a->evaluated->accuracy) + "</b> accuracy instead of " +
-               percent(b->evaluated->accuracy) + " (" + (points < 0.0 ? "−" : "+") +
-               fixed(std::abs(points), 2) + " points)";
+        out += comma + " ended at <b>" + percent(a->evaluated->accuracy) +
+               "</b> accuracy instead of " + percent(b->evaluated->accuracy) + " (" +
+               (points < 0.0 ? "−" : "+") + fixed(std::abs(points), 2) + " points)";
     } else if (a && b) {
-        out += ", ended at a loss of <b>" + digits(a->evaluated->loss) +
+        out += comma + " ended at a loss of <b>" + digits(a->evaluated->loss) +
                "</b> on unseen data instead of " + digits(b->evaluated->loss);
     }
-    out += " and took <b>" + seconds(seconds_of_all(run)) + simulated_word(run) +
-           "</b> instead of " + seconds(seconds_of_all(dense)) + simulated_word(dense);
+    out += std::string((a && b) || !comma.empty() ? " and" : "") + " took <b>" +
+           seconds(seconds_of_all(run)) + simulated_word(run) + "</b> instead of " +
+           seconds(seconds_of_all(dense)) + simulated_word(dense);
     if (run.steps != dense.steps)
         out += ", in " + counted(static_cast<double>(run.steps)) + " steps instead of " +
                counted(static_cast<double>(dense.steps));
@@ -225,12 +259,79 @@ inline std::string told(std::span<const run_log> runs) {
     return out;
 }
 
-/// The four numbers of one run that everybody asks for.
+/// One number of a card, and what it is.
+inline std::string number_of_card(const std::string& value, const std::string& what) {
+    return "<div><dt>" + what + "</dt><dd>" + value + "</dd></div>";
+}
+
+/// What a rank that serves too sent, and what of that whole gradients are to be compared with.
+inline std::string served_in_card(const run_log& run) {
+    const auto [steady, steps] = run.steady();
+    const auto ratio = [](const run_costs& c) {
+        return c.message_bytes / std::max(c.ring_bytes, 1.0);
+    };
+    const auto a_step = static_cast<double>(std::max<std::int64_t>(steps, 1));
+    const std::string who = each_worker(run);
+    std::string out =
+        number_of_card(bytes(run.total.bytes_sent),
+                       "sent by " + who.substr(0, who.size() - 1) + serving_included(run)) +
+        number_of_card(bytes(run.total.bytes_received),
+                       "received by it, pushes of all workers included") +
+        number_of_card(bytes(run.total.message_bytes), "of what it sent its own messages, " +
+                                                           bytes(steady.message_bytes / a_step) +
+                                                           " a step in the last epoch");
+    const double share = ratio(run.total), later = ratio(steady);
+    if (look_alike(share, 1.0)) return out;
+    return out +
+           (share < 1.0
+                ? number_of_card(times(1.0 / std::max(share, 1e-9)),
+                                 "smaller messages than whole gradients to a server; " +
+                                     times(1.0 / std::max(later, 1e-9)) + " in the last epoch")
+                : number_of_card(times(share),
+                                 "as large messages as whole gradients to a server; " +
+                                     times(later) + " in the last epoch"));
+}
+
+/// What a worker sent, beside whole gradients.
+inline std::string sent_in_card(const run_log& run) {
+    const auto [steady, steps] = run.steady();
+    const double sent = sent_by_one(run), step = sent_a_step(run);
+    const double ratio = run.total.ring_bytes / std::max(sent, 1.0);
+    const double later = steady.ring_bytes / std::max(step * static_cast<double>(steps), 1.0);
+    const std::string who = each_worker(run);
+    std::string out = number_of_card(
+        bytes(sent), "sent by " + who + (who.back() == ',' ? " " : ", ") + bytes(step) +
+                         " a step in the last epoch" +
+                         (most_sent(run).empty() ? "" : "; in all" + most_sent(run)));
+    if (run.by_server()) {
+        out += number_of_card(bytes(run.total.bytes_received),
+                              "received by it: the server’s answers, of which no ratio here tells");
+        if (look_alike(ratio, 1.0)) return out;
+    }
+    if (sends_whole_gradients(run) && !run.by_server() && (ratio >= 1.0 || look_alike(ratio, 1.0)))
+        return out +
+               number_of_card(times(ratio), "whole gradients, as a ring all-reduce sends them");
+    const std::string in_the_end = " in the last epoch";
+    if (ratio < 1.0 && !look_alike(ratio, 1.0))
+        return out + number_of_card(times(1.0 / ratio),
+                                    (run.by_server()
+                                         ? "as many bytes sent as whole gradients to a server; "
+                                         : "as many bytes as an all-reduce of whole gradients by a "
+                                           "ring; ") +
+                                        times(1.0 / later) + in_the_end);
+    return out +
+           number_of_card(times(ratio),
+                          (run.by_server() ? "fewer bytes sent than whole gradients to a server; "
+                                           : "fewer bytes than whole gradients by a ring; ") +
+                              times(later) + in_the_end);
+}
+
+/// The numbers of one run that everybody asks for.
 inline std::string card(const run_log& run, std::size_t colour) {
     std::string out = "<section class=\"card c" + chart::place(colour) + "\"><h3>" +
                       escaped(run.name, 80) + "</h3><dl class=\"big\">";
     const auto number = [&](const std::string& value, const std::string& what) {
-        out += "<div><dt>" + what + "</dt><dd>" + value + "</dd></div>";
+        out += number_of_card(value, what);
     };
     const run_epoch* tested = run.last_evaluated();
     if (tested && std::isfinite(tested->evaluated->accuracy))
@@ -251,31 +352,8 @@ inline std::string card(const run_log& run, std::size_t colour) {
                counted(run.total.examples_of_all / std::max(took, 1e-9)) +
                (run.workers() > 1 ? " examples/s of " + std::to_string(run.workers()) + " workers"
                                   : std::string(" examples/s")));
-    if (has_others(run) && run.steps > 0) {
-        const auto [steady, steps] = run.steady();
-        const double sent = sent_by_one(run), step = sent_a_step(run);
-        const double ratio = run.total.ring_bytes / std::max(sent, 1.0);
-        const double later = steady.ring_bytes / std::max(step * static_cast<double>(steps), 1.0);
-        const std::string who = each_worker(run);
-        number(bytes(sent), "sent by " + who + (who.back() == ',' ? " " : ", ") + bytes(step) +
-                                " a step in the last epoch" +
-                                (most_sent(run).empty() ? "" : "; in all" + most_sent(run)));
-        if (run.by_server()) {
-            number(bytes(run.total.bytes_received),
-                   "received by it: the server’s answers, of which no ratio here tells");
-            if (!look_alike(ratio, 1.0))
-                number(times(ratio), "fewer bytes sent than whole gradients; " + times(later) +
-                                         " in the last epoch");
-        } else if (ratio < 1.0 && !look_alike(ratio, 1.0))
-            number(times(1.0 / ratio),
-                   "as many bytes as an all-reduce of whole gradients by a ring; " +
-                       times(1.0 / later) + " in the last epoch");
-        else if (sends_whole_gradients(run))
-            number(times(ratio), "whole gradients, as a ring all-reduce sends them");
-        else
-            number(times(ratio), "fewer bytes than whole gradients by a ring; " + times(later) +
-                                     " in the last epoch");
-    }
+    if (has_others(run) && run.steps > 0)
+        out += serves_too(run) ? served_in_card(run) : sent_in_card(run);
     return out + "</dl></section>";
 }
 
@@ -303,7 +381,8 @@ inline std::string equal_accuracy(std::span<const run_log> runs) {
         if (!e || runs[i].steps_missing > 0) continue;
         out += "<tr><th>" + key(i) + escaped(runs[i].name, 60) + "</th><td>" +
                counted(static_cast<double>(e->step)) + "</td><td>" + seconds(e->seconds) +
-               "</td><td>" + bytes(e->bytes_sent) + "</td></tr>";
+               "</td><td>" + bytes(e->bytes_sent) +
+               (serves_too(runs[i]) ? ", serving included" : "") + "</td></tr>";
     }
     return out + "</table></div>";
 }

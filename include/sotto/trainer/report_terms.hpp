@@ -7,6 +7,7 @@
 
 #include "sotto/trainer/report_text.hpp"
 #include "sotto/trainer/run_log.hpp"
+#include "sotto/trainer/run_ranks.hpp"
 
 namespace sotto::reporting {
 
@@ -22,6 +23,45 @@ inline std::string names_where(std::span<const run_log> runs, auto&& is_so) {
     }
     if (count > names_max) last += ", and " + std::to_string(count - names_max) + " more";
     return out.empty() ? last : out + " and " + last;
+}
+
+/// Which ranks of a run serve, by its options.
+inline serving_ranks serving_of(const run_log& run) noexcept {
+    serving_ranks found;
+    for (const auto& [name, value] : run.about.options) found.read(name, value);
+    return found;
+}
+
+/// Whether the rank whose log it is trains and serves: what it sent and received is then of both,
+/// and of what it did for others when it had no steps left to do.
+inline bool serves_too(const run_log& run) noexcept {
+    return run.steps > 0 &&
+           (run.about.rank < serving_of(run).servers ||
+            std::any_of(run.servers.begin(), run.servers.end(), [&](const server_report& server) {
+                return server.rank == run.about.rank;
+            }));
+}
+
+/// Whether bytes that two runs' ranks sent are of the same: neither serves, or both do, each one of
+/// as many servers.
+inline bool serve_alike(const run_log& a, const run_log& b) noexcept {
+    return serves_too(a) == serves_too(b) &&
+           (!serves_too(a) || serving_of(a).servers == serving_of(b).servers);
+}
+
+/// For behind what such a rank sent; nothing for others.
+inline std::string serving_included(const run_log& run) {
+    if (!serves_too(run)) return "";
+    return std::string(", serving included") + (run.ended ? ", also after its own last step" : "");
+}
+
+/// For beside bytes of several runs: in which there is serving; nothing where in none.
+inline std::string said_of_serving(std::span<const run_log> runs) {
+    const std::string names = names_where(runs, serves_too);
+    if (names.empty()) return "";
+    return "The rank of <b>" + names +
+           "</b> that is shown serves too: what it sent and received holds its answers to all "
+           "workers and their pushes, also after its own last step.";
 }
 
 /// Whether all times are of a simulated network.

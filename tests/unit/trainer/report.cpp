@@ -288,3 +288,21 @@ TEST_CASE("options that find no room are counted") {
     CHECK(has(page({log}), "<tr><th>and 8 more</th></tr>"));
     CHECK_FALSE(has(page({made_up("run", 20, 1.0, 0.9)}), " more</th>"));
 }
+
+TEST_CASE("a chart of losses says which steps its axis leaves out") {
+    // Of 1000 steps five begin far above, and two lie far below: all but the wildest 2 % are shown.
+    const auto drawn = [](double above, double below) {
+        run_log log = made_up("run", 1000, 1.0, 0.9);
+        log.epochs.back().loss = 0.02;  // the axis is logarithmic
+        for (std::size_t p = 0; p < log.points.size(); ++p) {
+            const double loss = p < 5 ? above : p > 900 && p < 903 ? below : 1.0;
+            log.points[p].loss_sum = loss * static_cast<double>(log.points[p].losses);
+        }
+        return page({log});
+    };
+    CHECK(has(drawn(9.5, 1.0), ">steps beyond the edge, up to 9.50, lie on it</text>"));
+    CHECK(has(drawn(1.0, 0.001), ">steps beyond the edge, down to 0.00100, lie on it</text>"));
+    CHECK(has(drawn(9.5, 0.001), ">steps beyond the edges, 0.00100 to 9.50, lie on them</text>"));
+    CHECK_FALSE(has(drawn(1.0, 1.0), "steps beyond"));
+    CHECK(fault_of(drawn(9.5, 0.001)) == "");
+}
