@@ -75,12 +75,14 @@ def timing_lines(timed, claims):
     yield "## A step beside a loop written by hand"
     yield ""
     yield ("One rank, one thread, the same module, start, batches and momentum SGD, in turns; medians. "
-           "`torch::optim::SGD` steps the one, sotto's trainer the other. Apart: the "
-           "distance of the two networks after the first turn and at the end, as a part of the way that "
-           "they have come: rounding, which training makes large.")
+           "`torch::optim::SGD` steps the one, sotto's trainer the other. Computing: forward, loss and "
+           "backward alone, which is what the adapter has a part in. Apart: the distance of the two "
+           "networks after the first step and at the end, as a part of the way that they have come: "
+           "rounding, which training makes large.")
     yield ""
-    yield "| model | parameters | by hand | sotto | sotto / by hand | parameters apart |"
-    yield "|---|---|---|---|---|---|"
+    yield ("| model | parameters | by hand | sotto | sotto / by hand | of computing alone | "
+           "parameters apart |")
+    yield "|---|---|---|---|---|---|---|"
     held = True
     for model, run in timed.items():
         result = run.result()
@@ -89,11 +91,11 @@ def timing_lines(timed, claims):
             continue
         yield (f"| {model} | {result['parameters']:,} | {result['by_hand_ms']:.3f} ms | "
                f"{result['sotto_ms']:.3f} ms | {result['ratio']:.3f} | "
-               f"{result['parameters_apart_after_a_turn']:.1e}, {result['parameters_apart']:.1e} |")
-        fits = result["ratio"] <= 1 + OVERHEAD_MOST
-        held = held and fits
-        claims.add(f"{model}: a step at most {OVERHEAD_MOST:.0%} above one by hand",
-                   f"{result['ratio'] - 1:+.1%}", fits)
+               f"{result['ratio_of_computing']:.3f} | {result['parameters_apart_after_a_step']:.1e}, {result['parameters_apart']:.1e} |")
+        above = result["ratio_of_computing"] - 1
+        held = held and above <= OVERHEAD_MOST
+        claims.add(f"{model}: computing by the adapter at most {OVERHEAD_MOST:.0%} above by hand",
+                   f"{above:+.1%}", above <= OVERHEAD_MOST)
     yield ""
     return held
 
