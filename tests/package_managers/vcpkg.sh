@@ -26,6 +26,7 @@ root=$(cd "$root" && pwd -P)
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 work=$(mktemp -d "${TMPDIR:-/tmp}/sotto_vcpkg.XXXXXX")
 trap 'rm -rf "$work"' EXIT
+trap 'exit 1' HUP INT TERM  # once what runs has ended, which else would go on writing
 
 # Packages are kept for this run alone: vcpkg does not see that the tree ours is made of has changed.
 export VCPKG_ROOT=$root VCPKG_DISABLE_METRICS=1 HOME=$work/home
