@@ -1,6 +1,7 @@
 # An overlay port of the tree it lies in:  vcpkg install sotto --overlay-ports=<this tree>/ports
 # In a registry, vcpkg_from_github(OUT_SOURCE_PATH SOURCE_PATH REPO ... REF "v${VERSION}" SHA512 ...
 # HEAD_REF main) takes the place of the next line; nothing else changes.
+# Of what changes in the tree vcpkg sees only this folder: then  VCPKG_BINARY_SOURCES=clear  makes it anew.
 get_filename_component(SOURCE_PATH "${CMAKE_CURRENT_LIST_DIR}/../.." ABSOLUTE)
 
 set(VCPKG_BUILD_TYPE release) # header-only
@@ -34,6 +35,9 @@ if("launcher" IN_LIST FEATURES)
     vcpkg_copy_tools(TOOL_NAMES sotto_launch sotto_teachers AUTO_CLEAN)
 endif()
 vcpkg_cmake_config_fixup(CONFIG_PATH share/cmake/sotto)
+# vcpkg's xtensor has no .pc file, and lies where our headers do.
+vcpkg_replace_string("${CURRENT_PACKAGES_DIR}/share/pkgconfig/sotto.pc"
+    "Requires: xtensor xsimd" "Requires: xsimd")
 # Our .pc files lie in share/pkgconfig, which vcpkg allows only to files without a Libs line.
 vcpkg_fixup_pkgconfig()
 
