@@ -1,4 +1,4 @@
-// expect-error: begun_from: the model must be a gradient_source that can be copied or moved; a torch_model begins with what its module has
+// expect-error: begun_from: the model must be a gradient_source that can be copied or moved
 // What it begins with is kept inside a copy of the model.
 #include "sotto/models/mlp.hpp"
 #include "sotto/trainer/saved_model.hpp"
