@@ -115,6 +115,7 @@
 #include "sotto/trainer/early_stop.hpp"
 #include "sotto/trainer/progress_bar.hpp"
 #include "sotto/trainer/publish.hpp"
+#include "sotto/trainer/saved_model.hpp"
 #include "sotto/trainer/trainer.hpp"
 #include "sotto/transports/group.hpp"
 #include "sotto/transports/in_process.hpp"

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,6 +15,7 @@
 #include "sotto/checkpoint/digest.hpp"
 #include "sotto/checkpoint/file_system.hpp"
 #include "sotto/checkpoint/generations.hpp"
+#include "sotto/checkpoint/whole_file.hpp"
 #include "sotto/core/bytes.hpp"
 
 namespace sotto::checkpoint {
@@ -41,14 +43,13 @@ public:
         : files_(files),
           folder_(std::move(folder)),
           path_(folder_ / file_name(step)),
-          unfinished_(path_.string() + std::string(unfinished_suffix)),
           step_(step),
           keep_(keep),
           damaged_(std::move(damaged)) {
         std::error_code why;
         files_.make_folder(folder_, why);
         if (why) {
-            fail("make the folder of", path_, why);
+            fail("make", why);
             return;
         }
         lock_ = files_.lock(folder_, why);
@@ -56,21 +57,20 @@ public:
             problem_ = "cannot write '" + path_.string() +
                        "': another process is writing a checkpoint into this folder";
         else if (why)
-            fail("lock the folder of", path_, why);
+            fail("lock", why);
         if (why) return;
         locked_ = true;
         remove_unfinished();
-        file_ = files_.create(unfinished_, why);
-        if (why)
-            fail("create", unfinished_, why);
-        else
-            open_ = created_ = true;
+        file_.emplace(files_, path_);
     }
 
     file_writer(const file_writer&) = delete;
     file_writer& operator=(const file_writer&) = delete;
     /// Where `finish` was not called or failed, what was begun is removed.
-    ~file_writer() { give_up(); }
+    ~file_writer() {
+        file_.reset();
+        unlock();
+    }
 
     /// The first piece.
     void write_header(byte_view header) {
@@ -81,71 +81,36 @@ public:
     /// The next piece.
     void write(byte_view piece) {
         digest_.update(piece);
-        put(piece);
+        if (file_) file_->write(piece);
     }
 
     /// The last piece was written; whether all went well.
     bool finish() {
         const closing_digests closing{digest_.value(), header_digest_};
-        put(std::as_bytes(std::span(&closing, 1)));
-        std::error_code why;
-        step(
-            "sync", unfinished_, [&] { files_.sync(file_, why); }, why);
-        step(
-            "close", unfinished_,
-            [&] {
-                open_ = false;
-                files_.close(file_, why);
-            },
-            why);
-        step(
-            "rename", unfinished_, [&] { files_.rename(unfinished_, path_, why); }, why);
-        if (ok()) created_ = false;
-        step(
-            "sync the folder of", path_, [&] { files_.sync_folder(folder_, why); }, why);
-        if (ok()) remove_old();
-        give_up();
+        if (file_) {
+            file_->write(std::as_bytes(std::span(&closing, 1)));
+            if (file_->finish()) remove_old();
+        }
+        unlock();
         return ok();
     }
 
     /// Whether nothing has failed so far.
-    bool ok() const noexcept { return problem_.empty(); }
+    bool ok() const noexcept { return problem().empty(); }
     /// What failed first, in a sentence; empty if nothing did.
-    const std::string& problem() const noexcept { return problem_; }
+    const std::string& problem() const noexcept { return file_ ? file_->problem() : problem_; }
     /// What the file is called once it is whole.
     const std::filesystem::path& path() const noexcept { return path_; }
     /// Bytes that were written so far.
-    std::int64_t bytes_written() const noexcept { return bytes_; }
+    std::int64_t bytes_written() const noexcept { return file_ ? file_->bytes_written() : 0; }
 
 private:
-    void put(byte_view piece) {
-        while (ok() && !piece.empty()) {
-            std::error_code why;
-            const std::int64_t taken = files_.write(file_, piece, why);
-            if (!why && taken <= 0) why = std::make_error_code(std::errc::io_error);
-            if (why) return fail("write", unfinished_, why);
-            piece = piece.subspan(static_cast<std::size_t>(taken));
-            bytes_ += taken;
-        }
+    void fail(const char* what, std::error_code why) {
+        problem_ = std::string("cannot ") + what + " the folder of '" + path_.string() +
+                   "': " + why.message();
     }
 
-    void step(const char* what, const std::filesystem::path& which, auto&& act,
-              std::error_code& why) {
-        if (!ok()) return;
-        act();
-        if (why) fail(what, which, why);
-    }
-
-    void fail(const char* what, const std::filesystem::path& which, std::error_code why) {
-        problem_ = std::string("cannot ") + what + " '" + which.string() + "': " + why.message();
-        give_up();
-    }
-
-    /// What is left of the attempt goes; a failure of that changes nothing.
-    void give_up() noexcept {
-        std::error_code ignored;
-        if (std::exchange(open_, false)) files_.close(file_, ignored);
-        if (std::exchange(created_, false)) files_.remove(unfinished_, ignored);
+    void unlock() noexcept {
         if (std::exchange(locked_, false)) files_.unlock(lock_);
     }
 
@@ -175,15 +140,15 @@ private:
     }
 
     Files& files_;
-    std::filesystem::path folder_, path_, unfinished_;
+    std::filesystem::path folder_, path_;
     std::int64_t step_, keep_;
     std::vector<std::int64_t> damaged_;
-    int file_ = -1, lock_ = -1;
-    bool open_ = false, created_ = false, locked_ = false;
+    std::optional<whole_file<Files>> file_;  // once the folder is this writer's
+    int lock_ = -1;
+    bool locked_ = false;
     digester digest_;
     digest header_digest_{};
-    std::int64_t bytes_ = 0;
-    std::string problem_;
+    std::string problem_;  // with the folder
 };
 
 }  // namespace sotto::checkpoint

@@ -64,19 +64,11 @@ std::filesystem::path publish(trainer<Model, Strategy, Transport>& from,
                                           parameters, buffers, options.keep);
             if (!problem.empty()) throw io_failure("publish: " + problem);
         };
-        if constexpr (conducting::in_step<Strategy>) {
-            detail::tidings told;
-            try {
-                if (ranks.rank() == 0) write();
-            } catch (const error& e) {
-                told.fail(e.code(), e.what());
-            }
-            detail::give_to_all(ranks, told,
-                                {channels::checkpoint, 8, static_cast<std::uint64_t>(step)});
-            told.raise_if_failed(ranks);
-        } else {
+        if constexpr (conducting::in_step<Strategy>)
+            detail::by_the_first(ranks, {channels::checkpoint, 8, static_cast<std::uint64_t>(step)},
+                                 write);
+        else
             write();
-        }
     });
     return place / checkpoint::file_name(step);
 }

@@ -78,6 +78,19 @@ void give_to_all(Transport& through, tidings& told, tag label) {
     give_to_all(through, std::as_writable_bytes(std::span(&told, 1)), label);
 }
 
+/// Rank 0 acts. What it throws is the same error on every rank.
+template <transport Transport, class Act>
+void by_the_first(Transport& through, tag label, Act act) {
+    tidings told;
+    try {
+        if (through.rank() == 0) act();
+    } catch (const error& e) {
+        told.fail(e.code(), e.what());
+    }
+    give_to_all(through, told, label);
+    told.raise_if_failed(through);
+}
+
 /// Blocks until a message of just this length went from one rank to another.
 template <transport Transport>
 void receive_from(Transport& through, int rank, mutable_byte_view into, tag label) {
@@ -161,17 +174,10 @@ public:
     template <checkpoint::file_system Files>
     void require_place_for_it(Files& files, const std::filesystem::path& folder, bool is_ours,
                               const std::string& configuration, std::uint64_t seed) {
-        tidings told;
-        if (through_.rank() == 0) {
-            try {
-                require_header(configuration, seed);
-                require_folder(files, folder, is_ours);
-            } catch (const error& e) {
-                told.fail(e.code(), e.what());
-            }
-        }
-        give_to_all(through_, told, label(3));
-        told.raise_if_failed(through_);
+        by_the_first(through_, label(3), [&] {
+            require_header(configuration, seed);
+            require_folder(files, folder, is_ours);
+        });
     }
 
 private:

@@ -1,0 +1,13 @@
+// expect-error: begun_from: the model must be a gradient_source that can be copied or moved
+// What it begins with is kept inside a copy of the model.
+#include "sotto/models/mlp.hpp"
+#include "sotto/trainer/saved_model.hpp"
+
+struct stays : sotto::models::mlp<> {
+    stays() : mlp({4, 2}) {}
+    stays(const stays&) = delete;
+};
+
+void misuse(const stays& model) {
+    sotto::begun_from begun{model, sotto::load_model("model.safetensors")};
+}
