@@ -56,8 +56,10 @@ int refuse(const char* what, std::string_view given) {
 /// unheard; null where there is none. Within a job of its own they are that job's.
 const char* placed_otherwise() {
     if (std::getenv("SOTTO_JOB") != nullptr) return nullptr;
-    for (const char* const name : {"SOTTO_RANK", "SOTTO_SIZE", "SOTTO_ADDRESS", "SOTTO_PORT"})
-        if (std::getenv(name) != nullptr) return name;
+    for (const char* const name : {"SOTTO_RANK", "SOTTO_SIZE", "SOTTO_ADDRESS"}) {
+        const char* const value = std::getenv(name);
+        if (value != nullptr && *value != '\0') return name;
+    }
     return nullptr;
 }
 
@@ -96,8 +98,8 @@ int main(int argc, char** argv) {
     if (at >= argc) return refuse("a command was expected", "");
     if (const char* const name = placed_otherwise()) {
         std::fprintf(stderr,
-                     "sotto_launch: %s is set, but all ranks of its job are on this machine, and "
-                     "it places them itself: unset it. Ranks on several machines are started one "
+                     "sotto_launch: %s is set, but sotto_launch starts all ranks on this machine "
+                     "and places them itself: unset it. Ranks on several machines are started one "
                      "by one, or by torchrun, srun or mpirun\n",
                      name);
         return 2;

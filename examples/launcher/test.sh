@@ -32,6 +32,8 @@ returns 2 '' "$launch" -n 0 true
 # What places ranks of several machines is not overridden unheard.
 returns 2 '' env SOTTO_SIZE=4 "$launch" -n 2 true
 returns 2 '' env SOTTO_ADDRESS=10.0.0.1 "$launch" -n 2 true
+returns 0 '' env SOTTO_SIZE= SOTTO_PORT=29501 "$launch" -n 2 true
+returns 0 '' "$launch" -n 1 "$launch" -n 2 true
 returns 2 '' "$launch" -n 2
 for wrong in -1 86401 1e9 inf nan 5s ''; do
     returns 2 '' "$launch" -n 1 --grace "$wrong" true

@@ -32,10 +32,11 @@ namespace sotto {
 /// Writes the model that a trainer holds into one file, which load_model reads, and any reader of
 /// safetensors. It is what evaluate measures: the mean of ranks' parameters, where these differ,
 /// and of their models' buffers. All ranks call it, and the first writes; where ranks do not learn
-/// in step, the first that trains writes its own. Of several models that are trained at once each
-/// has a file, named as logs are: model.group-1.safetensors.
+/// in step, the first that trains writes its own and the others return at once. Of several models
+/// that are trained at once each has a file, named as logs are: model.group-1.safetensors. Jobs
+/// must not write the same file at the same time.
 ///   wire    as checkpoint::write_model_file
-///   cost    the others wait while the first one writes, for no longer than the transport's timeout
+///   cost    in step the others wait while the first writes, no longer than the transport's timeout
 ///   errors  io_failure: the file could not be written, what was there still is; invalid_option:
 ///           names that cannot be written. The same on all ranks, where they learn in step
 /// Returns the file.
