@@ -4,9 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
 #include <functional>
-#include <ios>
 #include <span>
 #include <string>
 #include <string_view>
@@ -58,32 +56,47 @@ inline model_values read_sections(const std::filesystem::path& path) {
         layout names;
         std::vector<float> more;
         take(buffers_section(ranks), names, more);
-        if (more.empty() || more.size() != found.buffers.size()) break;
+        if (more.empty()) break;
+        if (more.size() != found.buffers.size())
+            throw error(errc::malformed, "'" + path.string() + "': expected " +
+                                             std::to_string(found.buffers.size()) +
+                                             " values of buffers of rank " + std::to_string(ranks) +
+                                             ", found " + std::to_string(more.size()));
         std::ranges::transform(found.buffers, more, found.buffers.begin(), std::plus<>());
     }
     for (float& value : found.buffers) value *= 1.0f / static_cast<float>(ranks);
     return found;
 }
 
-/// A file that is opened to be read from its beginning.
+/// A file that is read from its beginning.
 class model_input {
 public:
     explicit model_input(const std::filesystem::path& path) : name_("'" + path.string() + "'") {
         std::error_code why;
-        const auto size = std::filesystem::file_size(path, why);
-        if (!why) in_.open(path, std::ios::binary);
-        if (why || !in_)
-            throw io_failure("cannot read " + name_ + (why ? ": " + why.message() : ""));
-        size_ = static_cast<std::int64_t>(size);
+        file_ = files_.open(path, why);
+        require_done(why);
+        size_ = files_.size(file_, why);
+        if (why) close();
+        require_done(why);
     }
+    model_input(const model_input&) = delete;
+    model_input& operator=(const model_input&) = delete;
+    ~model_input() { close(); }
 
     std::int64_t size() const noexcept { return size_; }
 
     void read(mutable_byte_view into) {
-        in_.read(reinterpret_cast<char*>(into.data()), static_cast<std::streamsize>(into.size()));
-        if (in_.gcount() != static_cast<std::streamsize>(into.size()))
-            refuse("expected " + std::to_string(into.size()) + " more bytes, found " +
-                   std::to_string(in_.gcount()));
+        const std::size_t wanted = into.size();
+        while (!into.empty()) {
+            std::error_code why;
+            const std::int64_t got = files_.read(file_, at_, into, why);
+            require_done(why);
+            if (got == 0)
+                refuse("expected " + std::to_string(wanted) + " more bytes, found " +
+                       std::to_string(wanted - into.size()));
+            at_ += got;
+            into = into.subspan(static_cast<std::size_t>(got));
+        }
     }
 
     [[noreturn]] void refuse(const std::string& why) const {
@@ -97,9 +110,19 @@ public:
     }
 
 private:
+    void require_done(std::error_code why) const {
+        if (why) throw io_failure("cannot read " + name_ + ": " + why.message());
+    }
+
+    void close() noexcept {
+        std::error_code ignored;
+        files_.close(file_, ignored);
+    }
+
     std::string name_;
-    std::ifstream in_;
-    std::int64_t size_ = 0;
+    posix_files files_;
+    int file_ = -1;
+    std::int64_t size_ = 0, at_ = 0;
 };
 
 }  // namespace detail
