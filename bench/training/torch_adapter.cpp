@@ -35,8 +35,8 @@ struct settings {
 
 constexpr double momentum = 0.9;
 
-/// How far apart the two may be after their first step, as a part of their way: rounding; of the MLP
-/// after a whole turn, too. In many layers with batch norm it soon decides on which side of 0 a
+/// How far apart the two may be after their first step, as a part of their way, and the MLPs after
+/// a whole turn: rounding. In many layers with batch norm it soon decides on which side of 0 a
 /// value is, and has become a twentieth after ten steps.
 constexpr double apart_most = 1e-4;
 
