@@ -11,6 +11,7 @@ set(sotto_headers
     include/sotto/checkpoint/generations.hpp
     include/sotto/checkpoint/group_folders.hpp
     include/sotto/checkpoint/json_cursor.hpp
+    include/sotto/checkpoint/load_model.hpp
     include/sotto/checkpoint/model_file.hpp
     include/sotto/checkpoint/own_state.hpp
     include/sotto/checkpoint/parse_header.hpp
@@ -554,6 +555,7 @@ set(sotto_mpi_headers
 # With sotto::torch.
 set(sotto_torch_headers
     include/sotto/adapters/torch.hpp
+    include/sotto/adapters/torch_forward.hpp
     include/sotto/adapters/torch_gradients.hpp
     include/sotto/adapters/torch_library.hpp
     include/sotto/adapters/torch_loss.hpp

@@ -16,12 +16,15 @@
 #include <utility>
 #include <vector>
 
+#include "sotto/adapters/torch_forward.hpp"
 #include "sotto/adapters/torch_gradients.hpp"
 #include "sotto/adapters/torch_library.hpp"
 #include "sotto/adapters/torch_loss.hpp"
 #include "sotto/adapters/torch_memory.hpp"
 #include "sotto/adapters/torch_parts.hpp"
 #include "sotto/checkpoint/digest.hpp"
+#include "sotto/checkpoint/load_model.hpp"
+#include "sotto/checkpoint/model_file.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/layout.hpp"
 #include "sotto/core/random.hpp"
@@ -41,53 +44,6 @@ struct torch_options {
     /// that the module has.
     std::function<void(::torch::nn::Module&, random_stream)> draw{};
 };
-
-/// A labelled batch as the module's forward takes it, examples x input, without a copy.
-struct torch_inputs {};
-
-namespace detail {
-
-template <class T>
-std::shared_ptr<T> torch_pointer(const std::shared_ptr<T>& module) {
-    return module;
-}
-template <class T>
-std::shared_ptr<T> torch_pointer(const ::torch::nn::ModuleHolder<T>& module) {
-    return module.ptr();
-}
-
-template <class M>
-concept holds_torch_module = requires(const M& module) {
-    { *torch_pointer(module) } -> std::convertible_to<::torch::nn::Module&>;
-};
-
-/// The batch that a function of a module and a batch takes.
-template <class Forward>
-struct torch_batch {
-    using type = data::labelled_batch;
-};
-template <class Forward>
-    requires requires {
-        &Forward::operator();
-    }
-struct torch_batch<Forward> : torch_batch<decltype(&Forward::operator())> {};
-template <class Result, class Forward, class Module, class Batch>
-struct torch_batch<Result (Forward::*)(Module, const Batch&) const> {
-    using type = Batch;
-};
-template <class Result, class Module, class Batch>
-struct torch_batch<Result (*)(Module, const Batch&)> {
-    using type = Batch;
-};
-
-template <class Module, class Forward, class Batch>
-concept torch_passes = (std::same_as<Forward, torch_inputs> &&
-                        requires(Module & module, at::Tensor inputs) {
-                            { module.forward(inputs) } -> std::convertible_to<at::Tensor>;
-                        }) ||
-                       std::is_invocable_r_v<at::Tensor, const Forward&, Module&, const Batch&>;
-
-}  // namespace detail
 
 /// A module of LibTorch as a model: `torch_model model{net, {.input = {3, 32, 32}}}`, net a holder
 /// (TORCH_MODULE) or a std::shared_ptr. The module is shared with the caller, and has one model.
@@ -177,6 +133,21 @@ public:
         check_memory();
         std::ranges::copy(parameters, values_.values().begin());
         read_counters();
+    }
+
+    /// Begins with what was learnt before, parameters and buffers, in place of what the module has
+    /// or `draw` would give it: `model.begin_with(load_model("model.safetensors"))`, before its
+    /// trainer is made; ranks that begin with other values are refused.
+    ///   errors  mismatch: what was learnt is of another model, as saved_model::require says
+    void begin_with(const saved_model& learnt) {
+        learnt.require(layout());
+        learnt.require_buffers(buffer_layout());
+        options_.draw = nullptr;
+        first_ = learnt.buffers;
+        reset_buffers();
+        write_back(learnt.parameters);
+        begins_with_ = checkpoint::hex(
+            checkpoint::digest_of_model(learnt.kind, learnt.parameters, learnt.buffers));
     }
 
     const sotto::layout& buffer_layout() const noexcept { return parts_.buffers; }
@@ -293,6 +264,7 @@ public:
         field("input", std::string_view(input));
         field("outputs", options_.outputs);
         field("fixed", std::string_view(fixed_));
+        if (!begins_with_.empty()) field("begins_with", std::string_view(begins_with_));
         field("loss", loss_);
     }
 
@@ -470,7 +442,7 @@ private:
     Loss loss_;
     Forward forward_;
     detail::torch_parts parts_;
-    std::string fixed_;
+    std::string fixed_, begins_with_;
     detail::torch_memory values_, kept_;  // parameters and buffers
     detail::torch_gradients gradients_;
     std::vector<float> first_;  // buffers at the beginning

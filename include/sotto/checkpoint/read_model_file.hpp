@@ -29,6 +29,18 @@ namespace sotto::checkpoint {
 
 namespace detail {
 
+/// Appends what a file names.
+///   errors  malformed: it names what no model has, such as more than 2^40 floats
+inline void add_tensor(layout& names, const std::filesystem::path& file, std::string name,
+                       const std::vector<std::int64_t>& shape) {
+    try {
+        names.add(std::move(name), shape);
+    } catch (const invalid_option& e) {
+        throw error(errc::malformed,
+                    "'" + file.string() + "' is no whole file of a model: " + e.what());
+    }
+}
+
 /// Out of a checkpoint or a published model. Of ranks' buffers it is the mean, as an evaluation
 /// sees it.
 inline model_values read_sections(const std::filesystem::path& path) {
@@ -38,7 +50,7 @@ inline model_values read_sections(const std::filesystem::path& path) {
         const auto& tensors = file.header().tensors;
         for (std::size_t i = 0; i < tensors.size(); ++i) {
             if (section_of(tensors[i].name) != section || tensors[i].type != dtype::f32) continue;
-            names.add(tensors[i].name.substr(section.size() + 1), tensors[i].shape);
+            add_tensor(names, path, tensors[i].name.substr(section.size() + 1), tensors[i].shape);
             values.resize(static_cast<std::size_t>(names.size()));
             const auto size = static_cast<std::size_t>(tensors[i].size_bytes()) / sizeof(float);
             file.read(i, std::as_writable_bytes(std::span(values).last(size)));
@@ -171,7 +183,8 @@ inline model_values read_model_file(const std::filesystem::path& path) {
                       std::string(name_of(entry.type)));
         const bool is_buffer = of_parameters == 0;
         of_parameters -= !is_buffer;
-        (is_buffer ? found.kind.buffers : found.kind.parameters).add(entry.name, entry.shape);
+        detail::add_tensor(is_buffer ? found.kind.buffers : found.kind.parameters, path, entry.name,
+                           entry.shape);
     }
     const auto take = [&](const layout& tensors, std::vector<float>& values) {
         values.resize(static_cast<std::size_t>(tensors.size()));

@@ -10,8 +10,8 @@
 namespace sotto {
 
 /// What a model consists of, as those who publish and read such models compare it: names and shapes
-/// of its parameters and buffers, and what it says of itself. The loss that it learns by is no part
-/// of that: it computes the same function with another.
+/// of its parameters and buffers, and what it says of itself. The loss that it learns by, and what
+/// it begins with, are no part of that: it computes the same function with others.
 template <class Model>
 checkpoint::architecture architecture_of(const Model& model) {
     checkpoint::architecture kind;
@@ -22,7 +22,8 @@ checkpoint::architecture architecture_of(const Model& model) {
         const std::string_view type = local_name<Model>();
         text.add("model", type.substr(0, type.find('<')));
         model.describe([&](std::string_view name, const auto& value) {
-            if (name != "loss") text.add(std::string("model.").append(name), value);
+            if (name != "loss" && name != "begins_with")
+                text.add(std::string("model.").append(name), value);
         });
     } else {
         text.add("model", model);

@@ -12,9 +12,9 @@
 
 #include "sotto/checkpoint/digest.hpp"
 #include "sotto/checkpoint/file_system.hpp"
+#include "sotto/checkpoint/load_model.hpp"
 #include "sotto/checkpoint/model_file.hpp"
 #include "sotto/checkpoint/published_model.hpp"
-#include "sotto/checkpoint/read_model_file.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/layout.hpp"
 #include "sotto/core/random.hpp"
@@ -32,9 +32,10 @@ namespace sotto {
 /// Writes the model that a trainer holds into one file, which load_model reads, and any reader of
 /// safetensors. It is what evaluate measures: the mean of ranks' parameters, where these differ,
 /// and of their models' buffers. All ranks call it, and the first writes; where ranks do not learn
-/// in step, the first that trains writes its own and the others return at once. Of several models
-/// that are trained at once each has a file, named as logs are: model.group-1.safetensors. Jobs
-/// must not write the same file at the same time.
+/// in step, the first that trains writes its own and the others return at once: where it was lost
+/// nobody does, and `publish` lets another one. Of several models that are trained at once each has
+/// a file, named as logs are: model.group-1.safetensors. Jobs must not write the same file at the
+/// same time.
 ///   wire    as checkpoint::write_model_file
 ///   cost    in step the others wait while the first writes, no longer than the transport's timeout
 ///   errors  io_failure: the file could not be written, what was there still is; invalid_option:
@@ -67,39 +68,6 @@ std::filesystem::path save_model(trainer<Model, Strategy, Transport>& from,
     return file;
 }
 
-/// What was learnt, out of a file. What kinds tensors are of is in none: here they are all weights.
-struct saved_model : checkpoint::model_values {
-    std::filesystem::path file{};  // where it was
-
-    /// Names, shapes and places of the parameters.
-    const layout& tensors() const noexcept { return kind.parameters; }
-
-    /// Refuses parameters that are not those of a model with this layout.
-    ///   errors  mismatch, which names the first tensor that is missing, of another shape, in
-    ///           another place or too many, what was expected and what was found
-    void require(const layout& expected) const {
-        checkpoint::require_alike(file, "tensor", tensors(), parameters, expected);
-    }
-    /// The same of buffers.
-    void require_buffers(const layout& expected) const {
-        checkpoint::require_alike(file, "buffer", kind.buffers, buffers, expected);
-    }
-};
-
-/// Reads what save_model wrote; also a checkpoint of ranks that have the same parameters, and a
-/// published model.
-///   errors  as checkpoint::read_model_file
-inline saved_model load_model(const std::filesystem::path& path) {
-    return {checkpoint::read_model_file(path), path};
-}
-/// The same for a model with this layout.
-///   errors  as saved_model::require, too
-inline saved_model load_model(const std::filesystem::path& path, const layout& expected) {
-    saved_model learnt = load_model(path);
-    learnt.require(expected);
-    return learnt;
-}
-
 /// A model that begins with what was learnt before: `begun_from model{models::mlp{784, 10},
 /// load_model("model.safetensors")}`. It is that model in all else, for any strategy. Every rank
 /// reads the file; ranks that read another one are refused with the trainer's other options.
@@ -108,7 +76,7 @@ template <class Model>
 class begun_from : public Model {
     static_assert(gradient_source<Model> && std::is_move_constructible_v<Model>,
                   "begun_from: the model must be a gradient_source that can be copied or moved; a "
-                  "torch_model begins with what its module has");
+                  "torch_model has begin_with");
 
 public:
     /// Takes a copy of the model.

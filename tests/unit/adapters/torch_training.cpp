@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "sotto/checkpoint/load_model.hpp"
 #include "sotto/compressors/dgc.hpp"
 #include "sotto/consistency/asynchronous.hpp"
 #include "sotto/core/errors.hpp"
@@ -16,6 +17,7 @@
 #include "sotto/optimizers/sgd.hpp"
 #include "sotto/staleness/delay_compensation.hpp"
 #include "sotto/strategies/all_reduce.hpp"
+#include "sotto/strategies/architecture_of.hpp"
 #include "sotto/strategies/codistillation.hpp"
 #include "sotto/strategies/gossip.hpp"
 #include "sotto/strategies/local_updates.hpp"
@@ -23,6 +25,7 @@
 #include "sotto/strategies/prediction_exchange.hpp"
 #include "sotto/strategies/transport_exchange.hpp"
 #include "sotto/trainer/publish.hpp"
+#include "sotto/trainer/saved_model.hpp"
 #include "sotto/trainer/trainer.hpp"
 #include "sotto/transports/run_in_process.hpp"
 #include "sotto/transports/run_simulated.hpp"
@@ -196,6 +199,50 @@ TEST_CASE("a module that goes on from a checkpoint has the same bits, its buffer
                   (whole.buffers[0][0] + whole.buffers[1][0]) * 0.5f);
         });
     });
+}
+
+TEST_CASE("a module begins with what was learnt before, its buffers too, whatever would draw") {
+    const testing::scratch_folder folder("torch_begun");
+    const auto file = folder.path() / "model.safetensors";
+    const auto seen = torch_test::quarters(256, 1);
+    const all_reduce strategy{plain_sgd};
+    const auto draw = [](torch::nn::Module& net, random_stream) {
+        for (at::Tensor& p : net.parameters()) p.fill_(0.0f);
+    };
+    run_in_process(2, [&](in_process& transport) {
+        torch_model model{torch_test::convolving(), {.input = {1, 6, 6}}};
+        trainer trainer{model, strategy, transport, {.batch_size = 8}};
+        trainer.fit(seen, steps{12});
+        save_model(trainer, file);
+    });
+    const saved_model learnt = load_model(file);
+    CHECK(learnt.buffers.back() == 12.0f);  // num_batches_tracked
+    run_in_process(2, [&](in_process& transport) {
+        torch_model model{torch_test::convolving(), {.input = {1, 6, 6}, .draw = draw}};
+        const auto kind = architecture_of(model).identity();
+        model.begin_with(learnt);
+        CHECK(architecture_of(model).identity() == kind);
+        trainer trainer{model, strategy, transport, {.batch_size = 8}};
+        CHECK(std::ranges::equal(trainer.parameters(), learnt.parameters));
+        CHECK(std::ranges::equal(model.buffers(), learnt.buffers));
+        CHECK(model.module()->norm->num_batches_tracked.template item<std::int64_t>() == 12);
+        trainer.fit(seen, steps{1});
+        CHECK(model.buffers().back() == 13.0f);
+        model.reset_buffers();
+        CHECK(std::ranges::equal(model.buffers(), learnt.buffers));
+    });
+    CHECK_THROWS_AS(
+        run_in_process(2,
+                       [&](in_process& transport) {
+                           torch_model model{torch_test::convolving(), {.input = {1, 6, 6}}};
+                           saved_model mine = learnt;
+                           if (transport.rank() == 1) mine.buffers[0] += 1.0f;
+                           model.begin_with(mine);
+                           const trainer trainer{model, strategy, transport};
+                       }),
+        mismatch);
+    torch_model other{torch_test::plain(), {.input = {36}}};
+    CHECK_THROWS_AS(other.begin_with(learnt), mismatch);
 }
 
 TEST_CASE("ranks whose parameters that do not learn differ are told so") {

@@ -342,6 +342,15 @@ TEST_CASE("what is no saved model is refused in a sentence that says what it is"
                 R"("buffers":"1"}})");
     CHECK(refusal(file) == name + " is no whole file of a model: of 0 tensors are buffers: 1");
 
+    // 2^22 x 2^19 floats in no bytes at all: there is an extent of 0 behind them.
+    with_header(R"({"__metadata__":{"format":"sotto.model_file","format.version":"1",)"
+                R"("buffers":"0"},"w":{"dtype":"F32","shape":[4194304,524288,0],)"
+                R"("data_offsets":[0,0]}})");
+    CHECK(refusal(file) == name +
+                               " is no whole file of a model: layout: tensor 'w' has extent "
+                               "524288; extents are at least 0 and a layout holds at most 2^40 "
+                               "floats");
+
     counting state;
     checkpoint::own_state<> kept(folder.path(), "a server", "its options");
     REQUIRE(kept.save(state, 3));
