@@ -86,7 +86,8 @@ protected:
     static std::size_t index(int rank) noexcept { return static_cast<std::size_t>(rank); }
 
     void listen_on(const endpoint& at) {
-        require_private(options_, at.address(), "bind");
+        require_private(options_, at.address(),
+                        options_.bind.empty() ? "the address to listen on" : "bind");
         listener_.open(options_.rank, at);
     }
 
