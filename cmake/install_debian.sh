@@ -79,6 +79,7 @@ case ${1:-} in
         need clang clang++
         need libclang-rt-dev /usr/lib/llvm-*/lib/clang/*/lib/linux/libclang_rt.fuzzer-*.a
         need_header doctest-dev doctest/doctest.h
+        need_header libeigen3-dev eigen3/Eigen/Core
         need doxygen doxygen
         need pkg-config pkg-config
         need python3 python3
