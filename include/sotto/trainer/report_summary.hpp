@@ -305,7 +305,7 @@ inline std::string sent_in_card(const run_log& run) {
                          (most_sent(run).empty() ? "" : "; in all" + most_sent(run)));
     if (run.by_server()) {
         out += number_of_card(bytes(run.total.bytes_received),
-                              "received by it: the server’s answers, of which no ratio here tells");
+                              "received by it: the server’s answers, which no ratio here counts");
         if (look_alike(ratio, 1.0)) return out;
     }
     if (sends_whole_gradients(run) && !run.by_server() && (ratio >= 1.0 || look_alike(ratio, 1.0)))

@@ -84,7 +84,7 @@ TEST_CASE("what a rank that serves too sent is no worker's push: its messages al
     CHECK(has(text, "served, rank 0, a server too</th>"));
     CHECK(has(text, "<th>wire ratio</th><td>–</td>"));
     CHECK(has(text, "The rank of <b>served</b> that is shown serves too: what it sent"));
-    for (const char* part : {"all-reduce", "by a ring", "of which no ratio here tells"})
+    for (const char* part : {"all-reduce", "by a ring", "which no ratio here counts"})
         CHECK_MESSAGE(!has(text, part), part);
 
     run_log goes_on = run;
