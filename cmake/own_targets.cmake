@@ -4,13 +4,13 @@ option(SOTTO_WERROR "Warnings in our tests and examples are errors" OFF)
 option(SOTTO_QUICK "Build fewer variants of kernels into our tests, examples and benchmarks, and optimise them less" OFF)
 # What tests kernels needs all of their variants, as fast as they are; in a quick build only what is nearest to them.
 if(SOTTO_QUICK)
-    set(sotto_needs_kernels "^(unit_(kernels|nn)|golden|system_selection_beyond_32_bits|example_quickstart)$")
+    set(sotto_needs_kernels "^(unit_(kernels|nn)|golden|system_selection_beyond_32_bits)$")
 else()
     set(sotto_needs_kernels
         "^(unit_(kernels|wire|compressors|nn|models|threads)|golden|system_selection_beyond_32_bits|example_quickstart)$")
 endif()
-# What takes longer to compile than to run; whole runs are optimised all the same.
-set(sotto_needs_no_speed "^(unit_.*|contract_.*|example_(compare_runs|deep_gradient_compression))$")
+# What would take longer to run, unoptimised, than a quick build then takes less to compile.
+set(sotto_needs_speed "^(system_.*|mpi_.*|example_(character_language_model|quickstart|residual_network))$")
 include("${CMAKE_CURRENT_LIST_DIR}/together.cmake")
 set(SOTTO_SANITIZE "" CACHE STRING "Sanitizers of our tests: address,undefined or thread")
 
@@ -81,10 +81,10 @@ function(sotto_add_own_executable name)
         target_compile_definitions(${name} PRIVATE SOTTO_BASELINE_ONLY)
         if(SOTTO_SANITIZE)
             # Their presets say how much is optimised, and precompile headers for that.
-        elseif(name MATCHES "${sotto_needs_no_speed}")
-            target_compile_options(${name} PRIVATE -O0)
-        else()
+        elseif(name MATCHES "${sotto_needs_speed}")
             target_compile_options(${name} PRIVATE -Og)
+        else()
+            target_compile_options(${name} PRIVATE -O0)
         endif()
     endif()
 endfunction()
