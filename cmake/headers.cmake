@@ -11,13 +11,13 @@ set(sotto_headers
     include/sotto/checkpoint/generations.hpp
     include/sotto/checkpoint/group_folders.hpp
     include/sotto/checkpoint/json_cursor.hpp
-    include/sotto/checkpoint/load_model.hpp
     include/sotto/checkpoint/model_file.hpp
     include/sotto/checkpoint/own_state.hpp
     include/sotto/checkpoint/parse_header.hpp
     include/sotto/checkpoint/published_model.hpp
     include/sotto/checkpoint/read_model_file.hpp
     include/sotto/checkpoint/saved_fields.hpp
+    include/sotto/checkpoint/saved_model.hpp
     include/sotto/checkpoint/sections.hpp
     include/sotto/checkpoint/whole_file.hpp
     include/sotto/collectives/all_gather_parts.hpp
@@ -318,6 +318,7 @@ set(sotto_headers
     include/sotto/trainer/advice_transfer.hpp
     include/sotto/trainer/agreement.hpp
     include/sotto/trainer/batch_reader.hpp
+    include/sotto/trainer/begun_from.hpp
     include/sotto/trainer/callback.hpp
     include/sotto/trainer/checkpoints.hpp
     include/sotto/trainer/chrome_trace.hpp
@@ -378,7 +379,7 @@ set(sotto_headers
     include/sotto/trainer/run_ranks.hpp
     include/sotto/trainer/run_recorder.hpp
     include/sotto/trainer/run_taught.hpp
-    include/sotto/trainer/saved_model.hpp
+    include/sotto/trainer/save_model.hpp
     include/sotto/trainer/saved_state.hpp
     include/sotto/trainer/saving.hpp
     include/sotto/trainer/server_lines.hpp

@@ -9,6 +9,7 @@
 //   sotto/transports/tcp.hpp, mpi.hpp    networks that are there: they need Boost.Asio, or MPI
 //   sotto/models/lenet.hpp, residual_cnn.hpp, character_lstm.hpp
 
+#include "sotto/checkpoint/saved_model.hpp"
 #include "sotto/collectives/all_gather_v.hpp"
 #include "sotto/collectives/all_gather_values.hpp"
 #include "sotto/collectives/all_reduce.hpp"
@@ -58,6 +59,7 @@
 #include "sotto/data/dirichlet_split.hpp"
 #include "sotto/data/noisy_labels.hpp"
 #include "sotto/data/read_cifar10.hpp"
+#include "sotto/data/read_idx.hpp"
 #include "sotto/data/read_text.hpp"
 #include "sotto/data/sampler.hpp"
 #include "sotto/distillation/distillation_weight.hpp"
@@ -78,6 +80,8 @@
 #include "sotto/mixing/slow_momentum.hpp"
 #include "sotto/models/ensemble.hpp"
 #include "sotto/models/gradient_source.hpp"
+#include "sotto/models/mlp.hpp"
+#include "sotto/models/softmax_regression.hpp"
 #include "sotto/optimizers/adamw.hpp"
 #include "sotto/optimizers/clipped.hpp"
 #include "sotto/optimizers/momentum_sgd.hpp"
@@ -112,23 +116,15 @@
 #include "sotto/topologies/star.hpp"
 #include "sotto/topologies/torus.hpp"
 #include "sotto/topologies/tree.hpp"
+#include "sotto/trainer/begun_from.hpp"
 #include "sotto/trainer/early_stop.hpp"
 #include "sotto/trainer/progress_bar.hpp"
 #include "sotto/trainer/publish.hpp"
-#include "sotto/trainer/saved_model.hpp"
+#include "sotto/trainer/save_model.hpp"
 #include "sotto/trainer/trainer.hpp"
 #include "sotto/transports/group.hpp"
 #include "sotto/transports/in_process.hpp"
 #include "sotto/transports/metered.hpp"
 #include "sotto/transports/run_in_process.hpp"
 #include "sotto/version.hpp"
-
-#if __has_include(<zlib.h>)
-#include "sotto/data/read_idx.hpp"
-#endif
-
-// Models multiply matrices by a CBLAS; link sotto::models, or any BLAS, to use them.
-#if __has_include(<cblas.h>)
-#include "sotto/models/mlp.hpp"
-#include "sotto/models/softmax_regression.hpp"
 #endif

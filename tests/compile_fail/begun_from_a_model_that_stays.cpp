@@ -1,7 +1,8 @@
 // expect-error: begun_from: the model must be a gradient_source that can be copied or moved
 // What it begins with is kept inside a copy of the model.
+#include "sotto/checkpoint/saved_model.hpp"
 #include "sotto/models/mlp.hpp"
-#include "sotto/trainer/saved_model.hpp"
+#include "sotto/trainer/begun_from.hpp"
 
 struct stays : sotto::models::mlp<> {
     stays() : mlp({4, 2}) {}

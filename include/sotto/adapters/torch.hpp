@@ -23,12 +23,11 @@
 #include "sotto/adapters/torch_memory.hpp"
 #include "sotto/adapters/torch_parts.hpp"
 #include "sotto/checkpoint/digest.hpp"
-#include "sotto/checkpoint/load_model.hpp"
 #include "sotto/checkpoint/model_file.hpp"
+#include "sotto/checkpoint/saved_model.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/layout.hpp"
 #include "sotto/core/random.hpp"
-#include "sotto/data/labelled_batch.hpp"
 #include "sotto/losses/cross_entropy.hpp"
 #include "sotto/losses/loss.hpp"
 #include "sotto/models/gradient_source.hpp"
@@ -51,11 +50,11 @@ struct torch_options {
 /// Its parameters become views of one memory, in the order of named_modules(); a call of this model
 /// exchanges that memory for the span that it was given, as it does for gradients, so that nothing
 /// is copied in a step. Between calls the module has the values that it had at the beginning, or
-/// that `write_back` gave to it.
+/// that `begin_with` or `write_back` gave to it.
 ///   shape   parameters with requires_grad. Others never change and are not part of the layout;
 ///           ranks compare their digest, and so does whoever reads a checkpoint.
 ///           buffers: those of float32, and scalar counts (num_batches_tracked) as floats; other
-///           integers never change. They start as the module has them
+///           integers never change. They start as the module has them, or `begin_with`
 ///   batch   what Forward takes, `forward(module, batch) -> at::Tensor`; without one a labelled
 ///           batch as [examples, input...], which the module must not change
 ///   loss    a sotto::loss of the logits and labels (torch_loss for one that is written with
@@ -136,18 +135,22 @@ public:
     }
 
     /// Begins with what was learnt before, parameters and buffers, in place of what the module has
-    /// or `draw` would give it: `model.begin_with(load_model("model.safetensors"))`, before its
-    /// trainer is made; ranks that begin with other values are refused.
-    ///   errors  mismatch: what was learnt is of another model, as saved_model::require says
+    /// or `draw` would give it: `model.begin_with(load_model("model.safetensors"))`. Parameters
+    /// that do not learn are in no such file: the module must have them. Ranks that begin with
+    /// other values are refused. It comes before the trainer is made: one that is there already
+    /// keeps its own parameters, and gets these buffers.
+    ///   errors  mismatch: what was learnt is of another model, as saved_model::require says;
+    ///           invalid_option: the module was given other memory. Then nothing has changed
     void begin_with(const saved_model& learnt) {
         learnt.require(layout());
         learnt.require_buffers(buffer_layout());
-        options_.draw = nullptr;
-        first_ = learnt.buffers;
-        reset_buffers();
-        write_back(learnt.parameters);
+        check_memory();
         begins_with_ = checkpoint::hex(
             checkpoint::digest_of_model(learnt.kind, learnt.parameters, learnt.buffers));
+        options_.draw = nullptr;
+        std::ranges::copy(learnt.buffers, first_.begin());
+        reset_buffers();
+        write_back(learnt.parameters);
     }
 
     const sotto::layout& buffer_layout() const noexcept { return parts_.buffers; }

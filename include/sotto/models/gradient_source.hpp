@@ -35,6 +35,9 @@ struct ready_probe {
 ///   buffer_layout() -> layout        gradients (running statistics), the names of it, and back to
 ///   reset_buffers()                  its start. Every rank keeps its own; a failed round leaves no
 ///                                    trace in it, an evaluation sees the mean over the ranks
+///   describe(field)                  says what it is, field(name, value): ranks compare it, and
+///                                    those who read published models, but for `loss` and
+///                                    `begins_with`
 ///   meanwhile(advance)               does what it can while gradients travel: a strategy may call
 ///                                    it once all of a round's are on their way. Between pieces of
 ///                                    work it calls advance(), by which they go on

@@ -36,7 +36,7 @@ public:
     /// Opens the port that others find rank 0 at, to know it where it was given as 0.
     std::uint16_t listen() {
         if (!listener_.is_open())
-            listen_on({find_leader(*io_, options_, deadline_), options_.port});
+            listen_on({find_leader(*io_, options_, deadline_), options_.port}, "address");
         return listener_.place().port();
     }
 
@@ -85,9 +85,9 @@ protected:
     static time_point now() noexcept { return std::chrono::steady_clock::now(); }
     static std::size_t index(int rank) noexcept { return static_cast<std::size_t>(rank); }
 
-    void listen_on(const endpoint& at) {
-        require_private(options_, at.address(),
-                        options_.bind.empty() ? "the address to listen on" : "bind");
+    /// `otherwise`: where the address comes from, if not from `bind`.
+    void listen_on(const endpoint& at, const char* otherwise) {
+        require_private(options_, at.address(), options_.bind.empty() ? otherwise : "bind");
         listener_.open(options_.rank, at);
     }
 
@@ -191,10 +191,11 @@ private:
                                                           options_.rank, o.peer));
         const auto here = o.socket()->local_address();
         if (meets(o) && !listener_.is_open())
-            listen_on({options_.bind.empty()
-                           ? here
-                           : find_address(*io_, options_, options_.bind, deadline_),
-                       0});
+            listen_on(
+                {options_.bind.empty() ? here
+                                       : find_address(*io_, options_, options_.bind, deadline_),
+                 0},
+                "the address by which it reaches rank 0");
         o.say(wire::written_hello(own_hello(o.purpose, here)));
         o.at = stage::welcome_due;
     }

@@ -7,12 +7,15 @@
 #include <memory>
 #include <mutex>
 #include <span>
+#include <string>
 #include <vector>
 
-#include "sotto/checkpoint/load_model.hpp"
+#include "sotto/checkpoint/saved_model.hpp"
 #include "sotto/compressors/dgc.hpp"
 #include "sotto/consistency/asynchronous.hpp"
+#include "sotto/core/describe.hpp"
 #include "sotto/core/errors.hpp"
+#include "sotto/core/layout.hpp"
 #include "sotto/optimizers/momentum_sgd.hpp"
 #include "sotto/optimizers/sgd.hpp"
 #include "sotto/staleness/delay_compensation.hpp"
@@ -25,7 +28,7 @@
 #include "sotto/strategies/prediction_exchange.hpp"
 #include "sotto/strategies/transport_exchange.hpp"
 #include "sotto/trainer/publish.hpp"
-#include "sotto/trainer/saved_model.hpp"
+#include "sotto/trainer/save_model.hpp"
 #include "sotto/trainer/trainer.hpp"
 #include "sotto/transports/run_in_process.hpp"
 #include "sotto/transports/run_simulated.hpp"
@@ -231,18 +234,50 @@ TEST_CASE("a module begins with what was learnt before, its buffers too, whateve
         model.reset_buffers();
         CHECK(std::ranges::equal(model.buffers(), learnt.buffers));
     });
-    CHECK_THROWS_AS(
-        run_in_process(2,
-                       [&](in_process& transport) {
-                           torch_model model{torch_test::convolving(), {.input = {1, 6, 6}}};
-                           saved_model mine = learnt;
-                           if (transport.rank() == 1) mine.buffers[0] += 1.0f;
-                           model.begin_with(mine);
-                           const trainer trainer{model, strategy, transport};
-                       }),
-        mismatch);
-    torch_model other{torch_test::plain(), {.input = {36}}};
-    CHECK_THROWS_AS(other.begin_with(learnt), mismatch);
+    for (const bool of_buffers : {false, true}) {
+        CAPTURE(of_buffers);
+        CHECK_THROWS_AS(
+            run_in_process(2,
+                           [&](in_process& transport) {
+                               torch_model model{torch_test::convolving(), {.input = {1, 6, 6}}};
+                               saved_model mine = learnt;
+                               auto& values = of_buffers ? mine.buffers : mine.parameters;
+                               if (transport.rank() == 1) values[0] += 1.0f;
+                               model.begin_with(mine);
+                               const trainer trainer{model, strategy, transport};
+                           }),
+            mismatch);
+    }
+}
+
+TEST_CASE("what a module cannot begin with changes nothing of it") {
+    const auto net = torch_test::convolving();
+    torch_model model{net, {.input = {1, 6, 6}}};
+    saved_model own;
+    own.kind = {model.layout(), model.buffer_layout(), {}};
+    own.parameters.assign(static_cast<std::size_t>(model.layout().size()), 0.5f);
+    own.buffers.assign(model.buffers().size(), 0.5f);
+    const auto start = torch_test::start_of(model);
+    const floats_of_net kept(model.buffers().begin(), model.buffers().end());
+    const std::string before = description{}.add("model", model).text();
+    const auto unchanged = [&] {
+        model.reset_buffers();
+        CHECK(std::ranges::equal(model.buffers(), kept));
+        CHECK(description{}.add("model", model).text() == before);
+    };
+    saved_model other = own;
+    other.kind.parameters = sotto::layout().add("conv.weight", {27});
+    CHECK_THROWS_AS(model.begin_with(other), mismatch);
+    unchanged();
+    other = own;
+    other.kind.buffers = {};
+    other.buffers.clear();
+    CHECK_THROWS_AS(model.begin_with(other), mismatch);
+    unchanged();
+    CHECK(torch_test::start_of(model) == start);
+    net->head->bias.set_data(torch::ones({4}));
+    CHECK_THROWS_AS(model.begin_with(own), invalid_option);
+    unchanged();
 }
 
 TEST_CASE("ranks whose parameters that do not learn differ are told so") {

@@ -1,26 +1,16 @@
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <span>
 #include <string>
-#include <string_view>
-#include <type_traits>
-#include <utility>
-#include <vector>
 
-#include "sotto/checkpoint/digest.hpp"
 #include "sotto/checkpoint/file_system.hpp"
-#include "sotto/checkpoint/load_model.hpp"
 #include "sotto/checkpoint/model_file.hpp"
 #include "sotto/checkpoint/published_model.hpp"
 #include "sotto/core/errors.hpp"
-#include "sotto/core/layout.hpp"
-#include "sotto/core/random.hpp"
 #include "sotto/data/sampler.hpp"
 #include "sotto/models/gradient_source.hpp"
-#include "sotto/strategies/architecture_of.hpp"
 #include "sotto/strategies/strategy.hpp"
 #include "sotto/trainer/model_path.hpp"
 #include "sotto/trainer/saving.hpp"
@@ -66,57 +56,6 @@ std::filesystem::path save_model(trainer<Model, Strategy, Transport>& from,
             write();
     });
     return file;
-}
-
-/// A model that begins with what was learnt before: `begun_from model{models::mlp{784, 10},
-/// load_model("model.safetensors")}`. It is that model in all else, for any strategy. Every rank
-/// reads the file; ranks that read another one are refused with the trainer's other options.
-///   errors  mismatch: what was learnt is of another model, as saved_model::require says
-template <class Model>
-class begun_from : public Model {
-    static_assert(gradient_source<Model> && std::is_move_constructible_v<Model>,
-                  "begun_from: the model must be a gradient_source that can be copied or moved; a "
-                  "torch_model has begin_with");
-
-public:
-    /// Takes a copy of the model.
-    begun_from(Model model, saved_model learnt)
-        : Model(std::move(model)), learnt_(std::move(learnt)) {
-        learnt_.require(this->layout());
-        if constexpr (with_buffers<Model>) {
-            learnt_.require_buffers(this->buffer_layout());
-            reset_buffers();
-        } else {
-            learnt_.require_buffers({});
-        }
-    }
-
-    /// Starts from what was learnt; nothing is drawn.
-    void initialise(std::span<float> parameters, random_stream) const {
-        std::ranges::copy(learnt_.parameters, parameters.begin());
-    }
-    /// Back to those that were learnt.
-    void reset_buffers() requires with_buffers<Model> {
-        std::ranges::copy(learnt_.buffers, this->buffers().begin());
-    }
-
-    void describe(auto&& field) const {
-        field("model", original());
-        field("begins_with", checkpoint::hex(checkpoint::digest_of_model(
-                                 learnt_.kind, learnt_.parameters, learnt_.buffers)));
-    }
-
-    /// The model itself.
-    const Model& original() const noexcept { return *this; }
-
-private:
-    saved_model learnt_;
-};
-
-/// That of the model itself: it computes the same function, whatever it began with.
-template <class Model>
-checkpoint::architecture architecture_of(const begun_from<Model>& model) {
-    return architecture_of(model.original());
 }
 
 }  // namespace sotto

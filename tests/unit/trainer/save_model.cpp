@@ -1,4 +1,4 @@
-#include "sotto/trainer/saved_model.hpp"
+#include "sotto/trainer/save_model.hpp"
 
 #include <doctest/doctest.h>
 
@@ -20,19 +20,15 @@
 #include <nlohmann/json.hpp>
 
 #include "sotto/checkpoint/own_state.hpp"
+#include "sotto/checkpoint/saved_model.hpp"
 #include "sotto/compressors/none.hpp"
 #include "sotto/consistency/asynchronous.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/layout.hpp"
 #include "sotto/core/visit.hpp"
-#include "sotto/data/digits.hpp"
 #include "sotto/distillation/soft_cross_entropy.hpp"
 #include "sotto/models/ensemble.hpp"
 #include "sotto/models/mlp.hpp"
-#include "sotto/models/sequential.hpp"
-#include "sotto/nn/batch_norm.hpp"
-#include "sotto/nn/chain.hpp"
-#include "sotto/nn/dense.hpp"
 #include "sotto/optimizers/sgd.hpp"
 #include "sotto/staleness/no_compensation.hpp"
 #include "sotto/strategies/all_reduce.hpp"
@@ -41,31 +37,23 @@
 #include "sotto/strategies/parameter_server.hpp"
 #include "sotto/strategies/transport_exchange.hpp"
 #include "sotto/topologies/ring.hpp"
+#include "sotto/trainer/begun_from.hpp"
 #include "sotto/trainer/publish.hpp"
 #include "sotto/trainer/trainer.hpp"
 #include "sotto/transports/run_in_process.hpp"
 #include "support/folders.hpp"
 #include "support/memory_disk.hpp"
 #include "support/numbers.hpp"
+#include "support/saved_models.hpp"
 
 using namespace sotto;
+using testing::copy_of;
+using testing::examples;
+using testing::make_file;
+using testing::normed;
 using testing::scratch_folder;
 
 namespace {
-
-const auto examples = data::digits(60, random_stream{3});
-
-auto normed(std::int64_t hidden = 6) {
-    return models::sequential{nn::shape{784, 1, 1},
-                              nn::chain{nn::dense{hidden}, nn::batch_norm{}, nn::dense{10}}};
-}
-static_assert(predictor<begun_from<decltype(normed())>>);
-static_assert(with_buffers<begun_from<decltype(normed())>>);
-static_assert(!with_buffers<begun_from<testing::number_model>>);
-
-std::vector<float> copy_of(std::span<const float> values) {
-    return {values.begin(), values.end()};
-}
 
 std::string bytes_in(const std::filesystem::path& file) {
     std::ifstream in(file, std::ios::binary);
@@ -74,23 +62,6 @@ std::string bytes_in(const std::filesystem::path& file) {
 
 void write(const std::filesystem::path& file, std::string_view text) {
     std::ofstream(file, std::ios::binary) << text;
-}
-
-/// A model that was trained for some steps by two ranks; what it had learnt.
-saved_model make_file(const std::filesystem::path& file, std::int64_t trained = 4) {
-    saved_model held;
-    run_in_process(2, [&](auto& transport) {
-        auto model = normed();
-        trainer trainer{model, all_reduce{sgd{.learning_rate = 0.1}}, transport, {.seed = 5}};
-        trainer.fit(examples, steps{trained});
-        CHECK(save_model(trainer, file) == file);
-        trainer.with_evaluated([&](auto& whole, std::span<const float> parameters, auto&) {
-            if (transport.rank() != 0) return;
-            held.parameters = copy_of(parameters);
-            held.buffers = copy_of(whole.buffers());
-        });
-    });
-    return held;
 }
 
 /// A state to be saved.
@@ -395,90 +366,6 @@ TEST_CASE("checkpoints are read where ranks have the same parameters, and publis
     std::string content = bytes_in(file);
     write(file, content.substr(0, content.size() - 1));
     CHECK(refusal(file).starts_with("'" + file.string() + "' is damaged: "));
-}
-
-TEST_CASE("a trainer begins with what was learnt, and all ranks go on from there alike") {
-    const scratch_folder folder("saved_begun");
-    const auto file = folder.path() / "model.safetensors";
-    const saved_model held = make_file(file, 30);
-    std::vector<std::vector<float>> after(3);
-    run_in_process(3, [&](auto& transport) {
-        begun_from model{normed(), load_model(file)};
-        trainer trainer{model, all_reduce{sgd{.learning_rate = 0.01}}, transport, {.seed = 9}};
-        CHECK(std::ranges::equal(trainer.parameters(), held.parameters));
-        CHECK(std::ranges::equal(model.buffers(), held.buffers));
-        const double before = trainer.evaluate(examples).loss;
-        CHECK(before < 1.0);  // 2.3 by guessing
-        trainer.fit(examples, steps{5});
-        CHECK(before > trainer.evaluate(examples).loss);
-        CHECK_FALSE(std::ranges::equal(trainer.parameters(), held.parameters));
-        CHECK_FALSE(std::ranges::equal(model.buffers(), held.buffers));
-        after[static_cast<std::size_t>(transport.rank())] = copy_of(trainer.parameters());
-    });
-    CHECK(after[1] == after[0]);
-    CHECK(after[2] == after[0]);
-}
-
-TEST_CASE("a model begun from itself learns what it would have learnt, whatever its strategy") {
-    const scratch_folder folder("saved_exactly");
-    const auto file = folder.path() / "model.safetensors";
-    const auto check = [&](const auto& strategy) {
-        std::vector<float> begun, plain;
-        const auto train = [&](auto& model, auto& transport, std::vector<float>& learnt) {
-            trainer trainer{model, strategy, transport, {.seed = 4}};
-            trainer.fit(testing::numbered{40}, steps{6});
-            if (transport.rank() == 0) learnt = copy_of(trainer.parameters());
-        };
-        run_in_process(2, [&](auto& transport) {
-            testing::number_model model;
-            trainer untrained{model, strategy, transport, {.seed = 4}};
-            save_model(untrained, file);
-        });
-        run_in_process(2, [&](auto& transport) {
-            testing::number_model model;
-            train(model, transport, plain);
-        });
-        run_in_process(2, [&](auto& transport) {
-            begun_from model{testing::number_model{}, load_model(file)};
-            train(model, transport, begun);
-        });
-        CHECK(begun == plain);
-    };
-    check(all_reduce{sgd{.learning_rate = 0.5}});
-    check(gossip{sgd{.learning_rate = 0.5}, topologies::ring{}});
-}
-
-TEST_CASE("ranks that begin with other files are refused, and told so") {
-    const scratch_folder folder("saved_otherwise");
-    const auto one = folder.path() / "one.safetensors", other = folder.path() / "other.safetensors";
-    make_file(one, 0);
-    make_file(other, 1);
-    std::string said;
-    try {
-        run_in_process(2, [&](auto& transport) {
-            begun_from model{normed(), load_model(transport.rank() == 0 ? one : other)};
-            trainer trainer{model, all_reduce{}, transport};
-        });
-    } catch (const mismatch& e) {
-        said = e.what();
-    }
-    CHECK(said.find("model.begins_with = ") != std::string::npos);
-}
-
-TEST_CASE("to others a model is of the same kind, whatever it began with") {
-    const scratch_folder folder("saved_kind");
-    const auto file = folder.path() / "model.safetensors";
-    make_file(file, 0);
-    const begun_from model{normed(), load_model(file)};
-    CHECK(architecture_of(model).identity() == architecture_of(normed()).identity());
-    const testing::number_model plain;
-    run_in_process(1, [&](auto& transport) {
-        auto made = plain;
-        trainer trainer{made, all_reduce{}, transport};
-        save_model(trainer, file);
-    });
-    CHECK(architecture_of(begun_from{plain, load_model(file)}).identity() ==
-          architecture_of(plain).identity());
 }
 
 TEST_CASE("where ranks are not in step the first that trains writes its own") {
