@@ -59,7 +59,6 @@
 #include "sotto/data/dirichlet_split.hpp"
 #include "sotto/data/noisy_labels.hpp"
 #include "sotto/data/read_cifar10.hpp"
-#include "sotto/data/read_idx.hpp"
 #include "sotto/data/read_text.hpp"
 #include "sotto/data/sampler.hpp"
 #include "sotto/distillation/distillation_weight.hpp"
@@ -80,8 +79,6 @@
 #include "sotto/mixing/slow_momentum.hpp"
 #include "sotto/models/ensemble.hpp"
 #include "sotto/models/gradient_source.hpp"
-#include "sotto/models/mlp.hpp"
-#include "sotto/models/softmax_regression.hpp"
 #include "sotto/optimizers/adamw.hpp"
 #include "sotto/optimizers/clipped.hpp"
 #include "sotto/optimizers/momentum_sgd.hpp"
@@ -127,4 +124,13 @@
 #include "sotto/transports/metered.hpp"
 #include "sotto/transports/run_in_process.hpp"
 #include "sotto/version.hpp"
+
+#if __has_include(<zlib.h>)
+#include "sotto/data/read_idx.hpp"
+#endif
+
+// Models multiply matrices by a CBLAS; link sotto::models, or any BLAS, to use them.
+#if __has_include(<cblas.h>)
+#include "sotto/models/mlp.hpp"
+#include "sotto/models/softmax_regression.hpp"
 #endif
