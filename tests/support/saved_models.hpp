@@ -24,7 +24,7 @@
 
 namespace sotto::testing {
 
-inline const auto examples = data::digits(60, random_stream{3});
+inline const auto sixty_digits = data::digits(60, random_stream{3});
 
 inline auto normed(std::int64_t hidden = 6) {
     return models::sequential{nn::shape{784, 1, 1},
@@ -41,7 +41,7 @@ inline saved_model make_file(const std::filesystem::path& file, std::int64_t tra
     run_in_process(2, [&](auto& transport) {
         auto model = normed();
         trainer trainer{model, all_reduce{sgd{.learning_rate = 0.1}}, transport, {.seed = 5}};
-        trainer.fit(examples, steps{trained});
+        trainer.fit(sixty_digits, steps{trained});
         CHECK(save_model(trainer, file) == file);
         trainer.with_evaluated([&](auto& whole, std::span<const float> parameters, auto&) {
             if (transport.rank() != 0) return;

@@ -25,10 +25,10 @@
 
 using namespace sotto;
 using testing::copy_of;
-using testing::examples;
 using testing::make_file;
 using testing::normed;
 using testing::scratch_folder;
+using testing::sixty_digits;
 
 static_assert(predictor<begun_from<decltype(normed())>>);
 static_assert(with_buffers<begun_from<decltype(normed())>>);
@@ -44,10 +44,10 @@ TEST_CASE("a trainer begins with what was learnt, and all ranks go on from there
         trainer trainer{model, all_reduce{sgd{.learning_rate = 0.01}}, transport, {.seed = 9}};
         CHECK(std::ranges::equal(trainer.parameters(), held.parameters));
         CHECK(std::ranges::equal(model.buffers(), held.buffers));
-        const double before = trainer.evaluate(examples).loss;
+        const double before = trainer.evaluate(sixty_digits).loss;
         CHECK(before < 1.0);  // 2.3 by guessing
-        trainer.fit(examples, steps{5});
-        CHECK(before > trainer.evaluate(examples).loss);
+        trainer.fit(sixty_digits, steps{5});
+        CHECK(before > trainer.evaluate(sixty_digits).loss);
         CHECK_FALSE(std::ranges::equal(trainer.parameters(), held.parameters));
         CHECK_FALSE(std::ranges::equal(model.buffers(), held.buffers));
         after[static_cast<std::size_t>(transport.rank())] = copy_of(trainer.parameters());
@@ -129,7 +129,7 @@ TEST_CASE("a run that began with another file does not go on from a checkpoint")
             begun_from model{normed(), load_model(file)};
             trainer trainer{model, all_reduce{sgd{.learning_rate = 0.1}}, transport};
             const auto found = trainer.resume_if_there(folder.path() / "run");
-            trainer.fit(examples, steps{found.step + 2},
+            trainer.fit(sixty_digits, steps{found.step + 2},
                         checkpoints{folder.path() / "run", {.every_steps = 2}});
             if (transport.rank() == 0) at = trainer.step();
         });

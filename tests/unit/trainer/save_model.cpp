@@ -48,10 +48,10 @@
 
 using namespace sotto;
 using testing::copy_of;
-using testing::examples;
 using testing::make_file;
 using testing::normed;
 using testing::scratch_folder;
+using testing::sixty_digits;
 
 namespace {
 
@@ -91,11 +91,11 @@ TEST_CASE("what is saved is what evaluate measures, to the last bit") {
         run_in_process(3, [&](auto& transport) {
             auto model = normed();
             trainer trainer{model, strategy, transport, {.batch_size = 5, .seed = 2}};
-            trainer.fit(examples, steps{4});
+            trainer.fit(sixty_digits, steps{4});
             const auto own = copy_of(model.buffers());
             CHECK(save_model(trainer, file) == file);
             CHECK(std::ranges::equal(model.buffers(), own));  // its own again
-            const evaluation found = trainer.evaluate(examples);
+            const evaluation found = trainer.evaluate(sixty_digits);
             trainer.with_evaluated([&](auto& whole, std::span<const float> all, auto& ranks) {
                 if (ranks.rank() != 0) return;
                 measured = found;
@@ -111,7 +111,7 @@ TEST_CASE("what is saved is what evaluate measures, to the last bit") {
         CHECK(learnt.buffers == buffers);
         REQUIRE(learnt.tensors().size() == model.layout().size());
         ensemble one{model, {{learnt.parameters, learnt.buffers}}};
-        CHECK(one.evaluate(examples).log_loss == doctest::Approx(measured.loss).epsilon(1e-5));
+        CHECK(one.evaluate(sixty_digits).log_loss == doctest::Approx(measured.loss).epsilon(1e-5));
         CHECK_FALSE(std::filesystem::exists(file.string() + ".unfinished"));
     };
     check("saved_alike", all_reduce{sgd{.learning_rate = 0.2}});
@@ -175,7 +175,7 @@ TEST_CASE("what cannot be written is the same error on all ranks, and what was t
             trainer trainer{model, all_reduce{sgd{}}, transport};
             const testing::memory_files files(disk);
             save_model(trainer, "model.safetensors", files);
-            trainer.fit(examples, steps{1});
+            trainer.fit(sixty_digits, steps{1});
             if (transport.rank() == 0) {
                 before = disk->names.at("model.safetensors")->now;
                 disk->failure = ENOSPC;
@@ -339,7 +339,7 @@ TEST_CASE("checkpoints are read where ranks have the same parameters, and publis
         run_in_process(4, [&](auto& transport) {
             auto model = normed();
             trainer trainer{model, strategy, transport, {.batch_size = 5}};
-            trainer.fit(examples, steps{3}, checkpoints{run});
+            trainer.fit(sixty_digits, steps{3}, checkpoints{run});
             save_model(trainer, saved);
             const auto there = publish(trainer, folder.path(), 0);
             if (transport.rank() == 0) published = there;
@@ -381,7 +381,7 @@ TEST_CASE("where ranks are not in step the first that trains writes its own") {
                                          none{},
                                          {.dedicated = true}},
                         transport};
-        trainer.fit(examples, steps{2});
+        trainer.fit(sixty_digits, steps{2});
         CHECK(save_model(trainer, file) == file);
         if (transport.rank() != 1) return;
         parameters = copy_of(trainer.parameters());
@@ -400,7 +400,7 @@ TEST_CASE("of several models that are trained at once each has a file") {
                         codistillation{all_reduce{sgd{.learning_rate = 0.1}}, soft_cross_entropy{},
                                        transport_exchange<>{}, codistillation_groups{}},
                         transport};
-        trainer.fit(examples, steps{2});
+        trainer.fit(sixty_digits, steps{2});
         const auto file = save_model(trainer, folder.path() / "model.safetensors");
         CHECK(file.filename() ==
               (transport.rank() == 0 ? "model.group-0.safetensors" : "model.group-1.safetensors"));
