@@ -23,7 +23,6 @@
 #include "sotto/adapters/torch_memory.hpp"
 #include "sotto/adapters/torch_parts.hpp"
 #include "sotto/checkpoint/digest.hpp"
-#include "sotto/checkpoint/model_file.hpp"
 #include "sotto/checkpoint/saved_model.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/layout.hpp"
@@ -145,8 +144,7 @@ public:
         learnt.require(layout());
         learnt.require_buffers(buffer_layout());
         check_memory();
-        begins_with_ = checkpoint::hex(
-            checkpoint::digest_of_model(learnt.kind, learnt.parameters, learnt.buffers));
+        begins_with_ = learnt.identity();
         options_.draw = nullptr;
         std::ranges::copy(learnt.buffers, first_.begin());
         reset_buffers();

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 #include <utility>
 
+#include "sotto/checkpoint/digest.hpp"
 #include "sotto/checkpoint/model_file.hpp"
 #include "sotto/checkpoint/read_model_file.hpp"
 #include "sotto/core/layout.hpp"
@@ -15,6 +17,12 @@ struct saved_model : checkpoint::model_values {
 
     /// Names, shapes and places of the parameters.
     const layout& tensors() const noexcept { return kind.parameters; }
+
+    /// Of names, shapes and values, in hexadecimal: by it ranks that begin with it know each other.
+    ///   cost    it reads all of them
+    std::string identity() const {
+        return checkpoint::hex(checkpoint::digest_of_model(kind, parameters, buffers));
+    }
 
     /// Refuses parameters that are not those of a model with this layout.
     ///   errors  mismatch, which names the first tensor that is missing, of another shape, in

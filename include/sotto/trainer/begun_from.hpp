@@ -5,8 +5,6 @@
 #include <type_traits>
 #include <utility>
 
-#include "sotto/checkpoint/digest.hpp"
-#include "sotto/checkpoint/model_file.hpp"
 #include "sotto/checkpoint/published_model.hpp"
 #include "sotto/checkpoint/saved_model.hpp"
 #include "sotto/core/random.hpp"
@@ -49,8 +47,7 @@ public:
 
     void describe(auto&& field) const {
         field("model", original());
-        field("begins_with", checkpoint::hex(checkpoint::digest_of_model(
-                                 learnt_.kind, learnt_.parameters, learnt_.buffers)));
+        field("begins_with", learnt_.identity());
     }
 
     /// The model itself.

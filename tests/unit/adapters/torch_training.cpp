@@ -261,6 +261,7 @@ TEST_CASE("what a module cannot begin with changes nothing of it") {
     const floats_of_net kept(model.buffers().begin(), model.buffers().end());
     const std::string before = description{}.add("model", model).text();
     const auto unchanged = [&] {
+        CHECK(std::ranges::equal(model.buffers(), kept));
         model.reset_buffers();
         CHECK(std::ranges::equal(model.buffers(), kept));
         CHECK(description{}.add("model", model).text() == before);
