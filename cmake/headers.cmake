@@ -95,11 +95,13 @@ set(sotto_headers
     include/sotto/core/config.hpp
     include/sotto/core/contentless.hpp
     include/sotto/core/describe.hpp
+    include/sotto/core/descriptor.hpp
     include/sotto/core/difference.hpp
     include/sotto/core/errors.hpp
     include/sotto/core/large_pages.hpp
     include/sotto/core/layout.hpp
     include/sotto/core/placement.hpp
+    include/sotto/core/printable.hpp
     include/sotto/core/random.hpp
     include/sotto/core/result.hpp
     include/sotto/core/round_info.hpp
@@ -167,7 +169,6 @@ set(sotto_headers
     include/sotto/kernels/updates.hpp
     include/sotto/kernels/value_bins.hpp
     include/sotto/kernels/vector.hpp
-    include/sotto/launch/descriptor.hpp
     include/sotto/launch/ending.hpp
     include/sotto/launch/environment.hpp
     include/sotto/launch/heard_signals.hpp
@@ -182,6 +183,7 @@ set(sotto_headers
     include/sotto/launch/program_path.hpp
     include/sotto/launch/reserved_port.hpp
     include/sotto/launch/supervision.hpp
+    include/sotto/launch/system_calls.hpp
     include/sotto/losses/cross_entropy.hpp
     include/sotto/losses/frequencies_of.hpp
     include/sotto/losses/loss.hpp

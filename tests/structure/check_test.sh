@@ -93,12 +93,6 @@ bites '2: defines the macro SOTTO_UNROLL, which belongs in core/config.hpp' \
     include/sotto/kernels/a.hpp <<'CPP'
 #define SOTTO_UNROLL 4
 CPP
-bites '501: has 501 lines, at most 500 are allowed' \
-    include/sotto/core/a.hpp <<CPP
-$(repeat 499 'int declared();
-')
-
-CPP
 bites '2: has 101 columns, at most 100 are allowed' \
     tests/unit/core/a.cpp <<CPP
 //$(repeat 99 x)

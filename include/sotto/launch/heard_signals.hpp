@@ -8,7 +8,7 @@
 #include <initializer_list>
 #include <optional>
 
-#include "sotto/launch/descriptor.hpp"
+#include "sotto/launch/system_calls.hpp"
 
 namespace sotto::launch::detail {
 

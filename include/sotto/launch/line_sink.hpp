@@ -12,7 +12,7 @@
 #include <ctime>
 #include <string>
 
-#include "sotto/launch/descriptor.hpp"
+#include "sotto/launch/system_calls.hpp"
 
 namespace sotto::launch::detail {
 

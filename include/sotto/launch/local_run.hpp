@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "sotto/core/clock.hpp"
-#include "sotto/launch/descriptor.hpp"
+#include "sotto/launch/system_calls.hpp"
 #include "sotto/launch/ending.hpp"
 #include "sotto/launch/heard_signals.hpp"
 #include "sotto/launch/line_prefixer.hpp"

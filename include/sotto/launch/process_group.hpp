@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "sotto/core/errors.hpp"
-#include "sotto/launch/descriptor.hpp"
+#include "sotto/launch/system_calls.hpp"
 #include "sotto/launch/job_mark.hpp"
 
 namespace sotto::launch::detail {
@@ -51,7 +51,7 @@ struct running_program {
 class process_group {
 public:
     process_group() : before_(children()) {
-        pipe_ends life = pipe_ends::make();
+        pipe_ends life = open_pipe();
         leader_ = fork_deaf();
         if (leader_ == 0) lead(life.read.handle(), life.write.handle());
         if (leader_ < 0) refuse_by_system("the system starts no process");
@@ -69,10 +69,9 @@ public:
     /// Starts a program, whose input is empty.
     ///   errors  io_failure: it cannot be run, or the system has no process or file left
     running_program start(const prepared_program& program, const sigset_t& mask) {
-        descriptor nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+        const descriptor nothing = sotto::detail::open_file("/dev/null", O_RDONLY);
         if (!nothing) refuse_by_system("/dev/null cannot be opened");
-        nothing = above_standard(std::move(nothing));
-        pipe_ends out = pipe_ends::make(), err = pipe_ends::make(), failure = pipe_ends::make();
+        pipe_ends out = open_pipe(), err = open_pipe(), failure = open_pipe();
         const pid_t self = ::getpid();
         running_program made;
         made.id = fork_deaf();
@@ -86,7 +85,8 @@ public:
             throw io_failure("launch: '" + std::string(program.path) +
                              "' cannot be run: " + std::strerror(why));
         }
-        descriptor end(static_cast<int>(::syscall(SYS_pidfd_open, made.id, 0)));
+        descriptor end =
+            above_standard(descriptor(static_cast<int>(::syscall(SYS_pidfd_open, made.id, 0))));
         if (!end) refuse_by_system("a process cannot be waited for (Linux 5.3 can)");
         for (const descriptor* const one : {&out.read, &err.read})
             ::fcntl(one->handle(), F_SETFL, O_NONBLOCK);

@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "sotto/launch/descriptor.hpp"
+#include "sotto/launch/system_calls.hpp"
 
 namespace sotto::launch {
 
@@ -18,7 +18,7 @@ class reserved_port {
 public:
     /// Takes a port.
     reserved_port() {
-        socket_ = detail::descriptor(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+        socket_ = sotto::detail::open_socket(AF_INET, SOCK_STREAM);
         if (!socket_) detail::refuse_by_system("the system has no socket left");
         // Bound, but never listening: Linux lets another socket have the address then.
         const int yes = 1;

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "sotto/launch/descriptor.hpp"
+#include "sotto/launch/system_calls.hpp"
 
 using sotto::launch::detail::job_mark;
 using sotto::launch::detail::pipe_ends;
@@ -28,7 +28,7 @@ public:
         all.push_back(nullptr);
         std::string name = "tail", follow = "-f", file = "/dev/null";
         const std::array<char*, 4> arguments{name.data(), follow.data(), file.data(), nullptr};
-        pipe_ends started = pipe_ends::make();
+        pipe_ends started = launch::detail::open_pipe();
         id_ = ::fork();
         REQUIRE(id_ >= 0);
         if (id_ == 0) {

@@ -10,7 +10,7 @@
 #include <set>
 #include <vector>
 
-#include "sotto/launch/descriptor.hpp"
+#include "sotto/launch/system_calls.hpp"
 
 using sotto::launch::reserved_port;
 using sotto::launch::detail::descriptor;

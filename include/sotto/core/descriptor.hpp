@@ -1,0 +1,101 @@
+#pragma once
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+namespace sotto::detail {
+
+/// An open file, pipe or socket, closed when this goes.
+class descriptor {
+public:
+    descriptor() = default;
+    /// Takes over what the system opened; below 0 it is none.
+    explicit descriptor(int handle) noexcept : handle_(handle) {}
+    descriptor(descriptor&& other) noexcept : handle_(std::exchange(other.handle_, -1)) {}
+    descriptor& operator=(descriptor&& other) noexcept {
+        std::swap(handle_, other.handle_);
+        return *this;
+    }
+    ~descriptor() { close(); }
+
+    /// Below 0 if there is none, as poll likes it.
+    int handle() const noexcept { return handle_; }
+    explicit operator bool() const noexcept { return handle_ >= 0; }
+
+    void close() noexcept {
+        if (handle_ >= 0) ::close(std::exchange(handle_, -1));
+    }
+
+    /// The number, which from now on somebody else closes.
+    int release() noexcept { return std::exchange(handle_, -1); }
+
+private:
+    int handle_ = -1;
+};
+
+/// errno as an error code.
+inline std::error_code system_reason() noexcept {
+    return {errno, std::generic_category()};
+}
+
+/// Repeats a system call that a signal interrupted.
+template <class Call>
+auto uninterrupted(Call&& call) noexcept(noexcept(call())) {
+    auto result = call();
+    while (result < 0 && errno == EINTR) result = call();
+    return result;
+}
+
+/// The same file under a number above those of stdin, stdout and stderr. A process that was started
+/// with one of these closed gets its number for the next file it opens, and what it prints would
+/// then go into that file. Every file and socket of the library therefore passes through here.
+///   errors  none, with errno set: `opened` is none, or the process has no number left
+inline descriptor above_standard(descriptor opened) noexcept {
+    if (!opened || opened.handle() > STDERR_FILENO) return opened;
+    descriptor high(::fcntl(opened.handle(), F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
+    const int why = errno;
+    opened.close();
+    errno = why;
+    return high;
+}
+
+/// Opens a file as open(2) does, above the standard streams, not inherited by programs it starts.
+///   errors  none, with errno set
+inline descriptor open_file(const char* path, int flags, ::mode_t mode = 0666) noexcept {
+    return above_standard(
+        descriptor(uninterrupted([&] { return ::open(path, flags | O_CLOEXEC, mode); })));
+}
+
+/// Opens a socket as socket(2) does, above the standard streams, not inherited by programs.
+///   errors  none, with errno set
+inline descriptor open_socket(int domain, int type, int protocol = 0) noexcept {
+    return above_standard(descriptor(::socket(domain, type | SOCK_CLOEXEC, protocol)));
+}
+
+/// What is written at one end is read at the other. Programs that are run do not inherit it.
+struct pipe_ends {
+    descriptor read, write;
+
+    /// Opens both ends above the standard streams; on failure both are none, with errno set.
+    static pipe_ends open() noexcept {
+        std::array<int, 2> raw{};
+        if (::pipe2(raw.data(), O_CLOEXEC) != 0) return {};
+        pipe_ends ends{descriptor(raw[0]), descriptor(raw[1])};
+        ends.read = above_standard(std::move(ends.read));
+        if (ends.read) ends.write = above_standard(std::move(ends.write));
+        if (ends.read && ends.write) return ends;
+        const int why = errno;
+        ends = {};
+        errno = why;
+        return ends;
+    }
+};
+
+}  // namespace sotto::detail
