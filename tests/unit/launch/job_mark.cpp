@@ -28,7 +28,7 @@ public:
         all.push_back(nullptr);
         std::string name = "tail", follow = "-f", file = "/dev/null";
         const std::array<char*, 4> arguments{name.data(), follow.data(), file.data(), nullptr};
-        pipe_ends started = launch::detail::open_pipe();
+        pipe_ends started = sotto::launch::detail::open_pipe();
         id_ = ::fork();
         REQUIRE(id_ >= 0);
         if (id_ == 0) {

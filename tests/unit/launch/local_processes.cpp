@@ -117,7 +117,7 @@ struct witness {
 class launcher {
 public:
     launcher(int size, std::string script, patience grace = {}) {
-        pipe_ends ends = launch::detail::open_pipe();
+        pipe_ends ends = sotto::launch::detail::open_pipe();
         id_ = ::fork();
         REQUIRE(id_ >= 0);
         if (id_ == 0) {
@@ -422,7 +422,7 @@ TEST_CASE("a second interrupt kills those that do not listen") {
 }
 
 TEST_CASE("nobody who reads is no reason to hang: a second interrupt is heard") {
-    const pipe_ends ends = launch::detail::open_pipe();
+    const pipe_ends ends = sotto::launch::detail::open_pipe();
     witness everybody;
     const pid_t id = ::fork();
     REQUIRE(id >= 0);
@@ -445,7 +445,7 @@ TEST_CASE("nobody who reads is no reason to hang: a second interrupt is heard") 
 }
 
 TEST_CASE("nobody who will ever read is an error, and no signal to this program") {
-    pipe_ends ends = launch::detail::open_pipe();
+    pipe_ends ends = sotto::launch::detail::open_pipe();
     ends.read.close();
     witness everybody;
     const local_processes job{.size = 2,
@@ -462,7 +462,7 @@ TEST_CASE("nobody who will ever read is an error, and no signal to this program"
 }
 
 TEST_CASE("a signal that this program itself keeps back is left to it") {
-    pipe_ends ends = launch::detail::open_pipe();
+    pipe_ends ends = sotto::launch::detail::open_pipe();
     ends.read.close();
     sigset_t pipe, before, left;
     ::sigemptyset(&pipe);
