@@ -51,6 +51,7 @@
 #include "sotto/consistency/stale_synchronous.hpp"
 #include "sotto/core/contentless.hpp"
 #include "sotto/core/errors.hpp"
+#include "sotto/core/exit_code.hpp"
 #include "sotto/core/layout.hpp"
 #include "sotto/core/random.hpp"
 #include "sotto/data/augmented.hpp"

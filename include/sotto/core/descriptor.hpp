@@ -79,6 +79,22 @@ inline descriptor open_socket(int domain, int type, int protocol = 0) noexcept {
     return above_standard(descriptor(::socket(domain, type | SOCK_CLOEXEC, protocol)));
 }
 
+/// Opens /dev/null as each of stdin, stdout and stderr that is closed. Code that this library does
+/// not control then cannot get their numbers for files of its own. A program calls it first, while
+/// it has one thread.
+///   errors  false, with errno set: the system refused to open /dev/null
+inline bool open_standard_streams() noexcept {
+    for (int stream = STDIN_FILENO; stream <= STDERR_FILENO; ++stream) {
+        if (::fcntl(stream, F_GETFD) >= 0) continue;
+        // The lowest free number, which is this stream's. Programs that are started inherit it.
+        const int mode = stream == STDIN_FILENO ? O_RDONLY : O_WRONLY;
+        descriptor opened(uninterrupted([&] { return ::open("/dev/null", mode); }));
+        if (!opened) return false;
+        if (opened.handle() == stream) opened.release();
+    }
+    return true;
+}
+
 /// What is written at one end is read at the other. Programs that are run do not inherit it.
 struct pipe_ends {
     descriptor read, write;

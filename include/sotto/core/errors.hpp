@@ -10,13 +10,14 @@ namespace sotto {
 
 /// What went wrong, as a number that programs compare. The texts are for people and may change.
 enum class errc {
-    malformed = 1,   // bytes from a peer or a file that do not follow their format
-    invalid_option,  // a value given by the caller that cannot work
-    mismatch,        // ranks that were configured differently
-    non_finite,      // NaN or infinity where a number was expected
-    peer_failed,     // another rank died, threw, or left
-    timed_out,       // a deadline passed
-    io,              // the operating system refused to read or write
+    malformed = 1,      // bytes from a peer or a file that do not follow their format
+    invalid_option,     // a value given by the caller that cannot work
+    mismatch,           // ranks that were configured differently
+    non_finite,         // NaN or infinity where a number was expected
+    peer_failed,        // another rank died, threw, or left
+    timed_out,          // a deadline passed
+    io,                 // the operating system refused to read or write
+    output_incomplete,  // the work is done, but a file or stream of its output is incomplete
 };
 
 namespace detail {
@@ -32,6 +33,7 @@ public:
             case errc::peer_failed: return "another rank failed";
             case errc::timed_out: return "a deadline passed";
             case errc::io: return "input or output failed";
+            case errc::output_incomplete: return "output is incomplete";
         }
         return "unknown error";
     }
@@ -81,6 +83,14 @@ class io_failure : public error {
 public:
     /// Says which file, what was tried and the system's reason.
     explicit io_failure(const std::string& text) : error(errc::io, text) {}
+};
+
+/// A log, report or stream that lacks what could not be written; names it and the system's reason.
+/// What was computed is not affected.
+class output_incomplete : public error {
+public:
+    /// Says which output, what it lacks and the system's reason.
+    explicit output_incomplete(const std::string& text) : error(errc::output_incomplete, text) {}
 };
 
 /// A rank's gradient with NaN or infinity in it; nothing of it was applied or remembered. Sums and
