@@ -98,6 +98,7 @@ set(sotto_headers
     include/sotto/core/descriptor.hpp
     include/sotto/core/difference.hpp
     include/sotto/core/errors.hpp
+    include/sotto/core/exit_code.hpp
     include/sotto/core/large_pages.hpp
     include/sotto/core/layout.hpp
     include/sotto/core/placement.hpp
