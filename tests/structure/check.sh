@@ -132,6 +132,9 @@ code ~ /<xtensor|<xtl|(^|[^A-Za-z0-9_])xt::/ && folder !~ /^(nn|models|data)$/ {
 code ~ /(^|[^A-Za-z0-9_])using[ \t]+namespace[ \t]/ {
     report(FNR, "has a using namespace, which every includer would inherit")
 }
+code ~ /::(min|max)[ \t]*\(/ {
+    report(FNR, "calls min or max, macros of other libraries; write (std::min)(a, b)")
+}
 code ~ /^[ \t]*#[ \t]*define[ \t]/ {
     macro = code
     sub(/^[ \t]*#[ \t]*define[ \t]+/, "", macro)

@@ -89,6 +89,11 @@ bites '2: defines the macro MIN, whose name must start with SOTTO_' \
     include/sotto/core/config.hpp <<'CPP'
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
 CPP
+bites '3: calls min or max, macros of other libraries; write (std::min)(a, b)' \
+    include/sotto/core/a.hpp <<'CPP'
+#include <algorithm>
+inline int least(int a, int b) { return std::min(a, b); }
+CPP
 bites '2: defines the macro SOTTO_UNROLL, which belongs in core/config.hpp' \
     include/sotto/kernels/a.hpp <<'CPP'
 #define SOTTO_UNROLL 4

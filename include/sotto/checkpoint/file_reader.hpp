@@ -109,10 +109,11 @@ private:
         if (why) fail("read", why);
         std::array<std::byte, file_header::length_bytes> room{};
         const auto word = std::span(room).first(
-            static_cast<std::size_t>(std::min(size_, file_header::length_bytes)));
+            static_cast<std::size_t>((std::min)(size_, file_header::length_bytes)));
         get(0, word, "header");
         const std::int64_t length = parsed(parse_header_length(word));
-        bytes start(static_cast<std::size_t>(std::min(size_, file_header::length_bytes + length)));
+        bytes start(
+            static_cast<std::size_t>((std::min)(size_, file_header::length_bytes + length)));
         get(0, start, "header");
         header_ = parsed(parse_header(start));
         index_.emplace(header_);
@@ -150,7 +151,7 @@ private:
     }
 
     void check_digests() {
-        bytes piece(static_cast<std::size_t>(std::min(piece_bytes, size_)));
+        bytes piece(static_cast<std::size_t>((std::min)(piece_bytes, size_)));
         digester section;
         std::optional<damaged> first;
         const std::size_t last = header_.tensors.size() - 1;
@@ -160,7 +161,7 @@ private:
             digester tensor;
             for (std::int64_t at = entry.begin; at < entry.end; at += piece_bytes) {
                 const auto part = std::span(piece).first(
-                    static_cast<std::size_t>(std::min(piece_bytes, entry.end - at)));
+                    static_cast<std::size_t>((std::min)(piece_bytes, entry.end - at)));
                 get(header_.data_begin + at, part, name);
                 tensor.update(part);
                 section.update(part);
@@ -232,7 +233,7 @@ private:
 template <file_system Files>
 bool open_newest(Files& files, const std::filesystem::path& folder,
                  std::optional<file_reader<Files>>& opened, std::vector<refused_file>& refused,
-                 std::int64_t at_most = std::numeric_limits<std::int64_t>::max()) {
+                 std::int64_t at_most = (std::numeric_limits<std::int64_t>::max)()) {
     std::error_code why;
     const auto steps = generations(files, folder, why);
     if (why) throw io_failure("cannot list '" + folder.string() + "': " + why.message());

@@ -137,7 +137,7 @@ public:
     result<std::int64_t> count(const char* expected) {
         skip();
         if (!digit()) return unexpected(expected);
-        constexpr std::int64_t largest = std::numeric_limits<std::int64_t>::max();
+        constexpr std::int64_t largest = (std::numeric_limits<std::int64_t>::max)();
         const bool zero = text_[at_] == '0';
         std::int64_t value = 0;
         while (digit()) {

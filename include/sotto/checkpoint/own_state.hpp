@@ -122,8 +122,8 @@ private:
         const std::size_t from =
             found.rfind('\n', at) == found.npos ? 0 : found.rfind('\n', at) + 1;
         const auto line = [&](const std::string& text) {
-            return text.substr(std::min(from, text.size()),
-                               text.find('\n', std::min(at, text.size())) - from);
+            return text.substr((std::min)(from, text.size()),
+                               text.find('\n', (std::min)(at, text.size())) - from);
         };
         throw mismatch(what_ + ": '" + file.path().string() + "' has " + name + " '" + line(found) +
                        "'; expected '" + line(expected) + "'");

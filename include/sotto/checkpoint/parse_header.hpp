@@ -106,7 +106,7 @@ inline std::optional<fault> check_size(const tensor_entry& entry) {
     for (const std::int64_t extent : entry.shape)
         if (extent == 0) bytes = 0;
     for (const std::int64_t extent : entry.shape) {
-        if (bytes > 0 && extent > std::numeric_limits<std::int64_t>::max() / bytes)
+        if (bytes > 0 && extent > (std::numeric_limits<std::int64_t>::max)() / bytes)
             return fault{entry.at, "a shape of fewer than 2^63 bytes", extent};
         bytes *= extent;
     }
@@ -128,7 +128,7 @@ inline std::optional<fault> check_places(file_header& header) {
             return fault{entry.at, "data that begin where the ones before end", entry.begin};
         end = entry.end;
     }
-    if (end > std::numeric_limits<std::int64_t>::max() - header.data_begin)
+    if (end > (std::numeric_limits<std::int64_t>::max)() - header.data_begin)
         return fault{header.tensors.back().at, "a file of fewer than 2^63 bytes", end};
     return std::nullopt;
 }
@@ -156,7 +156,7 @@ inline result<std::int64_t> parse_header_length(byte_view start) {
     if (length > std::uint64_t{file_header::json_bytes_max})
         return fault{0, "a header of at most 2^24 bytes",
                      static_cast<std::int64_t>(
-                         std::min(length, std::uint64_t{1} << 62))};  // for the message
+                         (std::min)(length, std::uint64_t{1} << 62))};  // for the message
     return static_cast<std::int64_t>(length);
 }
 

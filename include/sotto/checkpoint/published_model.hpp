@@ -36,7 +36,7 @@ namespace sotto::checkpoint {
 /// and of what it keeps besides, and whatever else its maker says of it.
 struct architecture {
     layout parameters, buffers;  // names, shapes and places
-    std::string description{};  // of what names and shapes do not say: activations, classes
+    std::string description{};   // of what names and shapes do not say: activations, classes
 
     /// Two that differ in anything have different ones.
     digest identity() const {
@@ -101,8 +101,8 @@ std::string publish_model(Files& files, const std::filesystem::path& folder,
     };
     std::string judged;
     for (const judgement& one : facts.judged)
-        judged += (judged.empty() ? "" : " ") + std::to_string(one.group) + ":" +
-                  written(one.label_loss);
+        judged +=
+            (judged.empty() ? "" : " ") + std::to_string(one.group) + ":" + written(one.label_loss);
     sotto::detail::file_plan plan;
     plan.note("format", "sotto.model");
     plan.note("format.version", "1");
@@ -142,9 +142,9 @@ inline std::optional<std::vector<judgement>> read_judgements(std::string_view te
     std::vector<judgement> all;
     while (!text.empty()) {
         const std::string_view one = text.substr(0, text.find(' '));
-        text.remove_prefix(std::min(one.size() + 1, text.size()));
+        text.remove_prefix((std::min)(one.size() + 1, text.size()));
         const std::string group(one.substr(0, one.find(':')));
-        const std::string loss(one.substr(std::min(group.size() + 1, one.size())));
+        const std::string loss(one.substr((std::min)(group.size() + 1, one.size())));
         judgement read;
         if (!read_number(&group, read.group) || !read_number(&loss, read.label_loss))
             return std::nullopt;
@@ -269,8 +269,8 @@ std::optional<published_model> read_published(Files& files, const std::filesyste
         return found;
     });
     if (!newest && !torn.empty())
-        throw io_failure("of the models in '" + folder.string() + "' none is whole: " +
-                         torn.front().why);
+        throw io_failure("of the models in '" + folder.string() +
+                         "' none is whole: " + torn.front().why);
     return newest;
 }
 

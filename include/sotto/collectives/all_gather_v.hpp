@@ -69,7 +69,7 @@ public:
             b.room = has_content ? mutable_byte_view(b.memory) : without_content<std::byte>(room);
         }
         const bool around = goes_around_ring(bytes_max, way);
-        const int streams = around ? std::min(world_ - 1, 1) : world_ - 1;
+        const int streams = around ? (std::min)(world_ - 1, 1) : world_ - 1;
         const int blocks = around ? world_ - 1 : 1;
         const int sends = around ? sends_to_one : sends_to_each;
         incoming_.reserve(static_cast<std::size_t>(streams));
@@ -172,7 +172,7 @@ private:
     };
 
     void receive_next(stream& from) {
-        const auto size = std::min(message_max, bytes_max_ - from.moved);
+        const auto size = (std::min)(message_max, bytes_max_ - from.moved);
         const mutable_byte_view room = block_behind(from.hop()).room;
         from.messages.push(through_->receive(
             from.peer, label_,
@@ -197,7 +197,7 @@ private:
             const block& b = block_behind(to.hop());
             const byte_view rest = b.content.subspan(static_cast<std::size_t>(to.moved));
             const byte_view message =
-                rest.first(std::min(rest.size(), static_cast<std::size_t>(message_max)));
+                rest.first((std::min)(rest.size(), static_cast<std::size_t>(message_max)));
             const auto size = static_cast<std::int64_t>(message.size());
             if (size < message_max && !b.is_here) break;
             to.messages.push(through_->send(to.peer, label_, message));

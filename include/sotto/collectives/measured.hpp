@@ -54,14 +54,15 @@ algorithm fastest_all_reduce(Transport& through, std::int64_t size, std::int64_t
             run(through, sum);
             const double taken = in_seconds(through.now() - start);
             // The first takes memory and opens windows.
-            if (round > 0) own[i] = round == 1 ? taken : std::min(own[i], taken);
+            if (round > 0) own[i] = round == 1 ? taken : (std::min)(own[i], taken);
         }
     }
     std::vector<seconds> all(static_cast<std::size_t>(through.size()));
     all_gather_values(through, own, std::span(all), {channels::set_up, 0, number});
     seconds slowest{};
     for (const seconds& rank : all)
-        for (std::size_t i = 0; i < slowest.size(); ++i) slowest[i] = std::max(slowest[i], rank[i]);
+        for (std::size_t i = 0; i < slowest.size(); ++i)
+            slowest[i] = (std::max)(slowest[i], rank[i]);
     const auto least = std::min_element(slowest.begin(), slowest.end()) - slowest.begin();
     return candidates[static_cast<std::size_t>(least)];
 }

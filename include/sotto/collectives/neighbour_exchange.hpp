@@ -64,7 +64,7 @@ public:
         const auto links = std::max<std::int64_t>(neighbours_expected, 1);
         segment_ = std::clamp(size_max / 8, shortest,
                               std::clamp(scratch / (links * window), shortest, longest));
-        make_room(static_cast<std::size_t>(std::max(neighbours_expected, 0)));
+        make_room(static_cast<std::size_t>((std::max)(neighbours_expected, 0)));
     }
 
     neighbour_exchange(const neighbour_exchange&) = delete;
@@ -99,7 +99,7 @@ public:
         if (std::ssize(values) > size_max_)
             throw invalid_option("neighbour_exchange: " + std::to_string(values.size()) +
                                  " values, but bound for at most " + std::to_string(size_max_));
-        make_room(std::max(sources_.size(), targets_.size()));
+        make_room((std::max)(sources_.size(), targets_.size()));
         values_ = values;
         label_ = label;
         places_ = places;
@@ -116,7 +116,7 @@ public:
     }
 
     /// From this place on values are what is to be mixed, and stay unchanged until that is done.
-    void release(std::int64_t from) noexcept { released_ = std::min(released_, from); }
+    void release(std::int64_t from) noexcept { released_ = (std::min)(released_, from); }
 
     /// From now on a neighbour that goes is only lost; the transport tolerates it, too.
     void tolerate() noexcept { tolerates_ = true; }
@@ -174,7 +174,7 @@ private:
     /// While nothing is under way. Segments stay as long as they are, the same on all ranks.
     void make_room(std::size_t links) {
         if (links <= links_max_) return;
-        const std::int64_t room = std::min(segment_, std::max<std::int64_t>(size_max_, 1));
+        const std::int64_t room = (std::min)(segment_, std::max<std::int64_t>(size_max_, 1));
         arriving_.reserve(window * links * static_cast<std::size_t>(room));
         for (auto* side : {&receives_, &sends_}) side->resize(window * links);
         sources_.reserve(links);
@@ -201,7 +201,7 @@ private:
     std::span<float> arrival(std::int64_t segment, std::size_t index) noexcept {
         const auto size = static_cast<std::size_t>(end_of(segment) - begin_of(segment));
         if (!has_content(values_)) return without_content<float>(size);
-        const auto room = static_cast<std::size_t>(std::min(segment_, size_max_));
+        const auto room = static_cast<std::size_t>((std::min)(segment_, size_max_));
         return {arriving_.data() + slot(segment, index) * room, size};
     }
 
@@ -260,7 +260,7 @@ private:
         std::size_t place = places_.empty() ? 0 : part_at(begin);
         while (from < end) {
             const bool is_last = places_.empty() || place + 1 == places_.size();
-            const std::int64_t to = is_last ? end : std::min(end, places_[place + 1]);
+            const std::int64_t to = is_last ? end : (std::min)(end, places_[place + 1]);
             const double change = mix_part(values, from - begin, to - from);
             squared_change_ += change;
             if (!places_.empty()) changes_[place] += change;

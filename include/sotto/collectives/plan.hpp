@@ -17,7 +17,7 @@ struct range {
     constexpr bool empty() const noexcept { return begin == end; }
     /// Whether some value is in both.
     constexpr bool overlaps(range other) const noexcept {
-        return std::max(begin, other.begin) < std::min(end, other.end);
+        return (std::max)(begin, other.begin) < (std::min)(end, other.end);
     }
     friend constexpr bool operator==(const range&, const range&) = default;
 };
@@ -25,7 +25,7 @@ struct range {
 /// Part `index` of n values in `parts` parts: sizes differ by at most one, longer ones first.
 constexpr range part_of(std::int64_t n, std::int64_t parts, std::int64_t index) noexcept {
     const std::int64_t size = n / parts, longer = n % parts;
-    const auto start = [&](std::int64_t i) { return i * size + std::min(i, longer); };
+    const auto start = [&](std::int64_t i) { return i * size + (std::min)(i, longer); };
     return {start(index), start(index + 1)};
 }
 

@@ -125,7 +125,7 @@ private:
 
     range next_segment(const cursor& c, range whole) const noexcept {
         const std::int64_t begin = whole.begin + c.done;
-        return {begin, std::min(begin + segment_, whole.end)};
+        return {begin, (std::min)(begin + segment_, whole.end)};
     }
 
     /// Steps over what is done, and over steps that have nothing.

@@ -26,7 +26,7 @@ class reselection {
 public:
     reselection(std::int64_t size, std::int64_t entries_max, std::int64_t most_max)
         : sums_(static_cast<std::size_t>(size)) {
-        const auto entries = std::min(size, entries_max), most = std::min(entries, most_max);
+        const auto entries = (std::min)(size, entries_max), most = (std::min)(entries, most_max);
         summed_.reserve(size, size);
         largest_.reserve(entries, most);
         kept_places_.reserve(static_cast<std::size_t>(most));
@@ -50,7 +50,7 @@ public:
         const kernels::selection summed = kernels::select_above(sums_, least, summed_);
         const auto count = static_cast<std::int64_t>(summed.values.size());
         const std::span<const std::uint32_t> chosen =  // places within `summed`
-            kernels::select_top_k(summed.values, std::min(most, count), largest_,
+            kernels::select_top_k(summed.values, (std::min)(most, count), largest_,
                                   kernels::nan_policy::largest)
                 .indices;
         std::size_t next = 0;

@@ -62,13 +62,13 @@ public:
                       std::int64_t kept_max, wire::value_format format = wire::value_format::fp32)
         : through_(&through),
           n_(checked(n, entries_max, kept_max)),
-          entries_max_(std::min(entries_max, n)),
+          entries_max_((std::min)(entries_max, n)),
           world_(through.size()),
           rank_(through.rank()),
           format_(format),
           stripes_(n, world_),
-          run_max_(std::min(entries_max_, stripes_.places())),
-          sum_max_(std::min(share_of(kept_max), stripes_.places())),
+          run_max_((std::min)(entries_max_, stripes_.places())),
+          sum_max_((std::min)(share_of(kept_max), stripes_.places())),
           owned_(stripes_.places(), times_world(entries_max_), sum_max_),
           rooms_(static_cast<std::size_t>(world_)),
           gather_(through, block_bytes_max(sum_max_)),
@@ -83,15 +83,15 @@ public:
         ends_.resize(static_cast<std::size_t>(world_) + 1);
         out_.reserve(static_cast<std::size_t>(runs_bytes_max()));
         block_.reserve(static_cast<std::size_t>(block_bytes_max(sum_max_)));
-        const auto run = static_cast<std::size_t>(std::max(run_max_, sum_max_));
+        const auto run = static_cast<std::size_t>((std::max)(run_max_, sum_max_));
         read_places_.resize(run);
         read_values_.resize(run);
-        const auto sums = static_cast<std::size_t>(std::min(n, times_world(sum_max_)));
+        const auto sums = static_cast<std::size_t>((std::min)(n, times_world(sum_max_)));
         sum_indices_.reserve(sums);
         sum_values_.reserve(sums);
         sum_ends_.reserve(static_cast<std::size_t>(world_));
         left_indices_.reserve(
-            static_cast<std::size_t>(std::min(stripes_.places(), times_world(entries_max_))));
+            static_cast<std::size_t>((std::min)(stripes_.places(), times_world(entries_max_))));
         through.reserve(4 * std::int64_t{world_});
     }
 
@@ -329,7 +329,7 @@ struct sparse_reduce_scatter {
     template <transport Transport>
     auto bind(Transport& through, std::int64_t n, std::int64_t entries_max,
               wire::value_format format = wire::value_format::fp32) const {
-        if (!(kept > 0.0 && kept <= std::numeric_limits<double>::max()))
+        if (!(kept > 0.0 && kept <= (std::numeric_limits<double>::max)()))
             throw invalid_option("sparse_reduce_scatter: kept is " + std::to_string(kept) +
                                  "; it must be positive and finite (1 keeps as many sums as one "
                                  "rank sends entries)");

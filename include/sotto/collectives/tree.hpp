@@ -29,8 +29,10 @@ public:
         : place_((rank - root + world) % world), root_(root), world_(world), which_(which) {
         const unsigned lowest =
             static_cast<unsigned>(place_) & (0u - static_cast<unsigned>(place_));
-        const int reach = place_ == 0 ? world : std::min(static_cast<int>(lowest), world - place_);
-        children_ = static_cast<int>(std::bit_width(static_cast<unsigned>(std::max(reach - 1, 0))));
+        const int reach =
+            place_ == 0 ? world : (std::min)(static_cast<int>(lowest), world - place_);
+        children_ =
+            static_cast<int>(std::bit_width(static_cast<unsigned>((std::max)(reach - 1, 0))));
     }
 
     constexpr void begin(std::int64_t n) noexcept { all_ = {0, n}; }

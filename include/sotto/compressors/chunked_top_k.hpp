@@ -69,8 +69,8 @@ public:
         std::int64_t most = 0, longest = 0;
         for (const tensor& t : tensors) {
             if (vectors_.has(t)) continue;
-            most = std::max(most, options_.entries_of(t.size));
-            longest = std::max(longest, std::min(t.size, options_.chunk));
+            most = (std::max)(most, options_.entries_of(t.size));
+            longest = (std::max)(longest, (std::min)(t.size, options_.chunk));
         }
         indices_.resize(static_cast<std::size_t>(most));
         values_.resize(static_cast<std::size_t>(most));
@@ -143,7 +143,7 @@ private:
         const auto size = static_cast<std::size_t>(options_.chunk);
         std::size_t count = 0;
         for (std::size_t first = 0; first < gradient.size(); first += size) {
-            const auto part = gradient.subspan(first, std::min(size, gradient.size() - first));
+            const auto part = gradient.subspan(first, (std::min)(size, gradient.size() - first));
             const auto k = options_.entries_of_chunk(static_cast<std::int64_t>(part.size()));
             const kernels::selection chosen =
                 kernels::select_top_k(part, k, scratch_, kernels::nan_policy::largest);

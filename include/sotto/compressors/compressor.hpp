@@ -362,7 +362,7 @@ std::int64_t decoding_bytes(const State& state, const layout& tensors) {
         return state.decoding_bytes();
     } else {
         std::int64_t largest = 0, shown = 0;
-        for (const tensor& t : tensors) largest = std::max(largest, t.size);
+        for (const tensor& t : tensors) largest = (std::max)(largest, t.size);
         if constexpr (visitable<State>)
             visit(const_cast<State&>(state), [&](std::string_view, auto&& value, auto...) {
                 if constexpr (requires { value.size_bytes(); })

@@ -46,7 +46,7 @@ struct warm_up {
         constexpr std::array stages{1.0 / 4, 1.0 / 16, 1.0 / 64, 1.0 / 256};
         if (!(epoch < epochs)) return target;
         const auto stage = static_cast<std::size_t>(epoch / epochs * stages.size());
-        return std::max(stages[std::min(stage, stages.size() - 1)], target);
+        return (std::max)(stages[(std::min)(stage, stages.size() - 1)], target);
     }
     /// Throws invalid_option: epochs below 0 or not finite.
     void check() const { detail::check_epochs("warm_up", epochs); }
@@ -61,7 +61,7 @@ struct exponential_warm_up {
     /// The share of entries to send then.
     double density(double epoch, double target) const noexcept {
         if (!(epoch < epochs)) return target;
-        return std::max(std::pow(target, (std::floor(epoch) + 1.0) / (epochs + 1.0)), target);
+        return (std::max)(std::pow(target, (std::floor(epoch) + 1.0) / (epochs + 1.0)), target);
     }
     /// Throws invalid_option: epochs below 0 or not finite.
     void check() const { detail::check_epochs("exponential_warm_up", epochs); }

@@ -67,7 +67,7 @@ public:
           all_(tensors) {
         if (averages()) average_ = versioned_buffer(tensors);
         std::int64_t largest = 0;
-        for (const tensor& t : tensors) largest = std::max(largest, t.size);
+        for (const tensor& t : tensors) largest = (std::max)(largest, t.size);
         difference_.resize(static_cast<std::size_t>(largest));
     }
 

@@ -74,7 +74,7 @@ public:
         if (!encodes) return;
         if constexpr (!subtracts) {
             std::int64_t largest = 0;
-            for (const tensor& t : tensors) largest = std::max(largest, t.size);
+            for (const tensor& t : tensors) largest = (std::max)(largest, t.size);
             sent_.resize(static_cast<std::size_t>(largest));
         }
     }

@@ -22,7 +22,7 @@ public:
         for (const tensor& t : tensors) {
             const std::int64_t rows = t.size > 0 && !t.is_vector() ? t.shape[0] : 0;
             const std::int64_t columns = rows > 0 ? t.size / rows : 0;
-            const std::int64_t r = std::min({rank, rows, columns});
+            const std::int64_t r = (std::min)({rank, rows, columns});
             const auto factors = static_cast<double>(rows + columns) * static_cast<double>(r);
             const bool pays = r > 0 && factors * least_saving < static_cast<double>(t.size);
             const std::int64_t kept = pays ? r : 0;

@@ -22,7 +22,7 @@ class no_memory::state {
 public:
     explicit state(const layout& tensors) {
         std::int64_t largest = 0;
-        for (const tensor& t : tensors) largest = std::max(largest, t.size);
+        for (const tensor& t : tensors) largest = (std::max)(largest, t.size);
         scaled_.resize(static_cast<std::size_t>(largest));
     }
 

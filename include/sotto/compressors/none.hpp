@@ -32,7 +32,7 @@ class dense_values<Format>::state {
 public:
     explicit state(const layout& tensors) {
         std::int64_t largest = 0;
-        for (const tensor& t : tensors) largest = std::max(largest, t.size);
+        for (const tensor& t : tensors) largest = (std::max)(largest, t.size);
         decoded_.resize(static_cast<std::size_t>(largest));
     }
 

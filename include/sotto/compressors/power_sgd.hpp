@@ -72,8 +72,8 @@ public:
           round_(random_.split("first")) {
         std::int64_t longest = 0, widest = 0;
         for (const tensor& t : tensors) {
-            longest = std::max(longest, message_size(t));
-            widest = std::max({widest, left_of(t).size, right_of(t).size});
+            longest = (std::max)(longest, message_size(t));
+            widest = (std::max)({widest, left_of(t).size, right_of(t).size});
         }
         message_.resize(static_cast<std::size_t>(longest));
         if (!encodes) return;

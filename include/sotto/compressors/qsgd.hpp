@@ -63,9 +63,9 @@ struct qsgd {
     /// omega, with E ||Q(g) - g||^2 <= omega ||g||^2.
     double variance(const tensor& t) const noexcept {
         if (dense_vectors && t.is_vector()) return 0.0;
-        const auto d = static_cast<double>(std::min(bucket, t.size));
+        const auto d = static_cast<double>((std::min)(bucket, t.size));
         const double steps = std::exp2(static_cast<double>(bits - 1)) - 1.0;
-        return std::min(d / (steps * steps), std::sqrt(d) / steps);
+        return (std::min)(d / (steps * steps), std::sqrt(d) / steps);
     }
 
     // For quantising_state.

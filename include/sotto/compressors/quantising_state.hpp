@@ -35,7 +35,7 @@ public:
         : options_(checked(options)), vectors_(options.dense_vectors, tensors) {
         std::int64_t most = 0;
         for (const tensor& t : tensors)
-            if (!vectors_.has(t)) most = std::max(most, wire::buckets_of(shape_of(t)));
+            if (!vectors_.has(t)) most = (std::max)(most, wire::buckets_of(shape_of(t)));
         scales_.resize(static_cast<std::size_t>(most));
     }
 

@@ -43,7 +43,7 @@ public:
         : random_(options.seed), round_(options.seed) {
         check_density("random_k", options.density);
         std::int64_t largest = 0;
-        for (const tensor& t : tensors) largest = std::max(largest, t.size);
+        for (const tensor& t : tensors) largest = (std::max)(largest, t.size);
         chosen_.reserve(static_cast<std::size_t>(largest));
     }
 

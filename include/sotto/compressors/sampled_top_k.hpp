@@ -52,7 +52,7 @@ public:
                                  std::to_string(options.sample_share) +
                                  "; it must be above 0 and at most 1");
         std::int64_t largest = 0;
-        for (const tensor& t : tensors) largest = std::max(largest, t.size);
+        for (const tensor& t : tensors) largest = (std::max)(largest, t.size);
         sample_.reserve(static_cast<std::size_t>(largest));
     }
 
@@ -77,7 +77,7 @@ public:
             passed = kernels::select_above(values, threshold, scratch_).indices;
         }
         if (10 * passed.size() > 13 * wanted) return select_top_k_exactly(values, k);
-        return passed.first(std::min(passed.size(), wanted));
+        return passed.first((std::min)(passed.size(), wanted));
     }
 
 private:
@@ -90,7 +90,7 @@ private:
     std::uint32_t sampled_magnitude(const tensor& t, std::span<const float> values, double share) {
         const auto n = static_cast<double>(values.size());
         const double size =
-            std::min(n, std::max(std::ceil(options_.sample_share * n), 2.0 / share));
+            (std::min)(n, (std::max)(std::ceil(options_.sample_share * n), 2.0 / share));
         // A multiple of 32 plus 1 does not fall in step with rows of a power-of-two length.
         const double gap = std::ceil(n / size / 32.0) * 32.0 + 1.0;
         const auto stride =
@@ -100,7 +100,7 @@ private:
         for (std::size_t i = random.below(stride); i < values.size(); i += stride)
             sample_.push_back(std::bit_cast<std::uint32_t>(values[i]) & 0x7FFFFFFF);
         const auto rank =
-            std::min(
+            (std::min)(
                 static_cast<std::size_t>(std::ceil(share * static_cast<double>(sample_.size()))),
                 sample_.size()) -
             1;

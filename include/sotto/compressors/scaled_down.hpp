@@ -56,7 +56,7 @@ public:
     state(const scaled_down& options, const layout& tensors) : inner_(options.inner.bind(tensors)) {
         std::int64_t largest = 0;
         for (const tensor& t : tensors) {
-            largest = std::max(largest, t.size);
+            largest = (std::max)(largest, t.size);
             shares_.push_back(static_cast<float>(1.0 / (1.0 + options.inner.variance(t))));
         }
         less_.resize(static_cast<std::size_t>(largest));

@@ -130,10 +130,10 @@ public:
           density_(densest_),
           squares_(tensors.tensors().size(), not_measured) {
         std::int64_t most = 0;
-        for (const tensor& t : tensors) most = std::max(most, dense(t) ? t.size : entries_max(t));
+        for (const tensor& t : tensors) most = (std::max)(most, dense(t) ? t.size : entries_max(t));
         values_.resize(static_cast<std::size_t>(most));
         indices_.resize(static_cast<std::size_t>(most));
-        for (const tensor& t : tensors) largest_ = std::max(largest_, t.size);
+        for (const tensor& t : tensors) largest_ = (std::max)(largest_, t.size);
         if (!encodes) return;
         if constexpr (steps_at_once)
             if (options.message.values != wire::value_format::fp32)
@@ -412,7 +412,7 @@ private:
     double sparsity(const tensor& t, std::int64_t count) const noexcept {
         const double chosen =
             static_cast<double>(count) / static_cast<double>(std::max<std::int64_t>(t.size, 1));
-        return 1.0 - std::min(density_, chosen);
+        return 1.0 - (std::min)(density_, chosen);
     }
 
     /// At most so many entries of a tensor go in this round.

@@ -74,7 +74,7 @@ struct terngrad {
 
 private:
     float limit() const noexcept {
-        constexpr float most = std::numeric_limits<float>::max();
+        constexpr float most = (std::numeric_limits<float>::max)();
         return clip > double{most} ? std::numeric_limits<float>::infinity()
                                    : static_cast<float>(clip);
     }

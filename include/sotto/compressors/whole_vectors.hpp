@@ -21,7 +21,7 @@ public:
     whole_vectors(bool wanted, const layout& tensors) : wanted_(wanted) {
         std::int64_t largest = 0;
         for (const tensor& t : tensors)
-            if (has(t)) largest = std::max(largest, t.size);
+            if (has(t)) largest = (std::max)(largest, t.size);
         decoded_.resize(static_cast<std::size_t>(largest));
     }
 

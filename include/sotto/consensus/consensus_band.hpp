@@ -62,7 +62,7 @@ public:
     bool wants_another(const consensus_reading& now) noexcept {
         norm_.add(now);
         if (now.rounds <= 1) largest_ = 0.0;
-        largest_ = now.distance >= 0.0 ? std::max(largest_, now.distance) : unknown;
+        largest_ = now.distance >= 0.0 ? (std::max)(largest_, now.distance) : unknown;
         step_ = now.where.step;
         distance_ = now.rounds >= detail::period_of(now) ? largest_ : unknown;
         return limit_.wants_another(now, target(now));

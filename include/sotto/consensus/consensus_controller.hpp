@@ -218,9 +218,9 @@ public:
         const std::int64_t judged = is_exact_ ? 1 : period_of(now);
         if (now.rounds <= 1) largest_ = 0.0, known_ = 0, allowed_ = judged + period_of(now);
         if (known_ < judged && !std::isnan(now.distance)) {
-            largest_ = std::max(largest_, now.distance);
+            largest_ = (std::max)(largest_, now.distance);
             allowed_ = ++known_ == judged ? now.rounds + in_periods(now, target)
-                                          : std::max(allowed_, now.rounds + judged);
+                                          : (std::max)(allowed_, now.rounds + judged);
         }
         is_near_ = near_.add(now, now.distance <= target, judged);
         return !is_near_ && now.rounds < std::min<std::int64_t>(allowed_, most_);

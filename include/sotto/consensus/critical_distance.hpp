@@ -30,7 +30,7 @@ public:
     explicit running_mean(double keep) noexcept : keep_(keep) {}
 
     void add(double value) noexcept {
-        const double share = std::max(1.0 / static_cast<double>(++count_), 1.0 - keep_);
+        const double share = (std::max)(1.0 / static_cast<double>(++count_), 1.0 - keep_);
         const double off = value - mean_;
         mean_ += share * off;
         spread_ = (1.0 - share) * (spread_ + share * off * off);
@@ -102,8 +102,8 @@ public:
     landscape known() const noexcept {
         return {.smoothness = is_known() ? curvature_.value() / distance_.value()
                                          : std::numeric_limits<double>::quiet_NaN(),
-                .noise = std::max(noise_.value(), 0.0),
-                .squared_gradient = std::max(squared_gradient_.value(), 0.0)};
+                .noise = (std::max)(noise_.value(), 0.0),
+                .squared_gradient = (std::max)(squared_gradient_.value(), 0.0)};
     }
 
 private:

@@ -52,9 +52,9 @@ struct bulk_synchronous {
             std::optional<std::int64_t> least;  // that anybody else has done
             for (int other = 0; other < clocks_.workers(); ++other)
                 if (other != worker && clocks_.is_waited_for(other))
-                    least = std::min(least.value_or(INT64_MAX),
-                                     of(other) ? *of(other) - 1 : clocks_.at(other));
-            return std::max(done_, least.value_or(0));
+                    least = (std::min)(least.value_or(INT64_MAX),
+                                       of(other) ? *of(other) - 1 : clocks_.at(other));
+            return (std::max)(done_, least.value_or(0));
         }
 
         bool collects() const noexcept { return true; }
@@ -68,7 +68,7 @@ struct bulk_synchronous {
         void end_round() noexcept {
             const auto round = next_round();
             if (!round) return;
-            done_ = std::max(done_, *round);
+            done_ = (std::max)(done_, *round);
             for (auto& clock : given_)
                 if (clock == round) clock.reset();
         }
@@ -76,7 +76,7 @@ struct bulk_synchronous {
         double weight() const noexcept {
             int count = 0;
             for (int worker = 0; worker < clocks_.workers(); ++worker) count += in_round(worker);
-            return averaged_ ? 1.0 / std::max(1, count) : 1.0;
+            return averaged_ ? 1.0 / (std::max)(1, count) : 1.0;
         }
 
     private:
@@ -91,7 +91,7 @@ struct bulk_synchronous {
         std::optional<std::int64_t> next_round() const noexcept {
             std::optional<std::int64_t> least;
             for (const auto& clock : given_)
-                if (clock) least = std::min(least.value_or(INT64_MAX), *clock);
+                if (clock) least = (std::min)(least.value_or(INT64_MAX), *clock);
             return least;
         }
         /// How many have still to give theirs to this round.
@@ -110,7 +110,7 @@ struct bulk_synchronous {
     };
 
     state bind(int workers) const {
-        if (backups < 0 || backups >= std::max(workers, 1))
+        if (backups < 0 || backups >= (std::max)(workers, 1))
             throw invalid_option("bulk_synchronous: " + std::to_string(backups) + " backups of " +
                                  std::to_string(workers) +
                                  " workers; 0 to workers - 1 are possible");

@@ -69,7 +69,7 @@ struct dynamic_stale_synchronous {
         void end_round() const noexcept {}
         bool is_late(std::int64_t) const noexcept { return false; }
         double weight() const noexcept {
-            return averaged_ ? 1.0 / std::max(1, clocks_.present()) : 1.0;
+            return averaged_ ? 1.0 / (std::max)(1, clocks_.present()) : 1.0;
         }
 
     private:
@@ -113,7 +113,7 @@ struct dynamic_stale_synchronous {
             const pace &fast = of(worker), &slow = of(slowest());
             if (slow.round <= duration::zero() || fast.round <= duration::zero()) return 0;
             std::int64_t best = 0;
-            duration least = duration::max();
+            duration least = (duration::max)();
             for (std::int64_t r = 0; r <= most; ++r) {
                 const time_point ends = fast.last + r * fast.round;
                 time_point next = slow.last + slow.round;

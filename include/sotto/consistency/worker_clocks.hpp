@@ -44,7 +44,7 @@ public:
         std::optional<std::int64_t> least;
         for (int other = 0; other < workers(); ++other)
             if (other != worker && is_waited_for(other))
-                least = std::min(least.value_or(INT64_MAX), at(other));
+                least = (std::min)(least.value_or(INT64_MAX), at(other));
         return least;
     }
     /// Where one that begins stands.
@@ -53,7 +53,7 @@ public:
     }
     /// Where one must stand that is no more than `behind` behind all others.
     std::int64_t at_least(int worker, std::int64_t behind) const noexcept {
-        return std::max(at(worker), slowest_but(worker).value_or(0) - behind);
+        return (std::max)(at(worker), slowest_but(worker).value_or(0) - behind);
     }
 
 private:

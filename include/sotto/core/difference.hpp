@@ -8,7 +8,7 @@ namespace sotto::detail {
 
 inline std::string_view next_line(std::string_view& text) {
     const std::string_view line = text.substr(0, text.find('\n'));
-    text.remove_prefix(std::min(text.size(), line.size() + 1));
+    text.remove_prefix((std::min)(text.size(), line.size() + 1));
     return line;
 }
 

@@ -27,7 +27,7 @@ struct large_page_allocator {
 
     /// Memory for so many values, which are not made; throws std::bad_alloc.
     [[nodiscard]] static Value* allocate(std::size_t count) {
-        if (count > std::numeric_limits<std::size_t>::max() / sizeof(Value))
+        if (count > (std::numeric_limits<std::size_t>::max)() / sizeof(Value))
             throw std::bad_array_new_length();
         const std::size_t size = count * sizeof(Value);
         void* const taken = ::operator new(size, alignment_of(size));

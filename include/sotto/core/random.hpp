@@ -38,9 +38,11 @@ public:
     }
 
     /// The least that a word can be.
-    static constexpr result_type min() noexcept { return 0; }
+    static constexpr result_type(min)() noexcept { return 0; }
     /// The most that a word can be.
-    static constexpr result_type max() noexcept { return std::numeric_limits<result_type>::max(); }
+    static constexpr result_type(max)() noexcept {
+        return (std::numeric_limits<result_type>::max)();
+    }
 
     /// The next word, uniform in 0..2^32-1.
     constexpr result_type operator()() noexcept {

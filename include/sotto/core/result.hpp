@@ -20,7 +20,7 @@ struct fault {
     std::int64_t expected_count = -1;  // said before `expected`; below 0: no number of it was
 
     /// As `found`: nothing more.
-    static constexpr std::int64_t end = std::numeric_limits<std::int64_t>::min();
+    static constexpr std::int64_t end = (std::numeric_limits<std::int64_t>::min)();
 
     /// The fault as a sentence, without what was parsed.
     std::string text() const {

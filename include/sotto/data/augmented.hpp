@@ -58,7 +58,7 @@ public:
     /// A set of images, and how they vary.
     explicit augmented(Set set, augmentation how = {}) : set_(std::move(set)), how_(how) {
         const example_shape shape = set_.shape();
-        const std::int64_t side = std::min(shape.height, shape.width);
+        const std::int64_t side = (std::min)(shape.height, shape.width);
         if (how.padding < 0 || how.padding >= side)
             throw invalid_option("augmented: padding is " + std::to_string(how.padding) +
                                  "; expected 0 to " + std::to_string(side) +
@@ -104,7 +104,7 @@ private:
     void move(std::span<float> plane, std::int64_t down, std::int64_t right) const {
         const std::int64_t width = shape().width, height = shape().height;
         const std::int64_t distance = down * width + right;
-        const auto kept = plane.size() - static_cast<std::size_t>(std::max(distance, -distance));
+        const auto kept = plane.size() - static_cast<std::size_t>((std::max)(distance, -distance));
         float* const to = plane.data() + std::max<std::int64_t>(-distance, 0);
         const float* const from = plane.data() + std::max<std::int64_t>(distance, 0);
         std::memmove(to, from, kept * sizeof(float));
@@ -112,9 +112,9 @@ private:
         const auto fill = [&](std::int64_t first, std::int64_t count) {
             std::fill_n(plane.data() + first, count, how_.fill);
         };
-        fill(down > 0 ? (height - down) * width : 0, std::max(down, -down) * width);
+        fill(down > 0 ? (height - down) * width : 0, (std::max)(down, -down) * width);
         const std::int64_t column = right > 0 ? width - right : 0,
-                           columns = std::max(right, -right);
+                           columns = (std::max)(right, -right);
         for (std::int64_t row = 0; row < height; ++row) fill(row * width + column, columns);
     }
 

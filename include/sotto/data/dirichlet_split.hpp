@@ -26,7 +26,7 @@ inline double log_gamma_draw(random_stream& random, double shape) {
     if (shape < 1.0) {
         const double of_more = log_gamma_draw(random, shape + 1.0);
         // No smaller divisor, for the result to be finite: log U is above -23.
-        return of_more + std::log(uniform()) / std::max(shape, 1e-300);
+        return of_more + std::log(uniform()) / (std::max)(shape, 1e-300);
     }
     const double d = shape - 1.0 / 3.0, c = 1.0 / std::sqrt(9.0 * d);
     while (true) {
@@ -97,7 +97,7 @@ inline std::vector<std::vector<std::int64_t>> dirichlet_split(std::span<const st
         // Over the largest of those that are left: however small, it then counts for 1.
         double largest = -std::numeric_limits<double>::infinity(), all = 0.0;
         for (std::size_t label = 0; label < left.size(); ++label)
-            if (!left[label].empty()) largest = std::max(largest, mixture[label]);
+            if (!left[label].empty()) largest = (std::max)(largest, mixture[label]);
         for (std::size_t label = 0; label < left.size(); ++label) {
             weights[label] = left[label].empty() ? 0.0 : std::exp(mixture[label] - largest);
             all += weights[label];

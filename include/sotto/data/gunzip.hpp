@@ -35,11 +35,11 @@ public:
     /// Fills `to` with the next bytes; returns how many there were: fewer only at the end of the
     /// packed data.
     result<std::int64_t> read(mutable_byte_view to) {
-        constexpr std::size_t most = std::numeric_limits<uInt>::max();  // zlib counts in 32 bits
+        constexpr std::size_t most = (std::numeric_limits<uInt>::max)();  // zlib counts in 32 bits
         std::size_t done = 0;
         while (done < to.size() && !ended_) {
-            const std::size_t give = std::min(file_.size() - used_, most);
-            const std::size_t want = std::min(to.size() - done, most);
+            const std::size_t give = (std::min)(file_.size() - used_, most);
+            const std::size_t want = (std::min)(to.size() - done, most);
             // zlib reads through a pointer to non-const, but does not write there.
             stream_.next_in =
                 const_cast<Bytef*>(reinterpret_cast<const Bytef*>(file_.data() + used_));

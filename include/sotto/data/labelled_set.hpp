@@ -125,8 +125,8 @@ public:
     ///   errors  invalid_option: another number of labels; a negative one
     labelled_set with_labels(std::span<const std::int32_t> labels) const {
         if (std::ssize(labels) != size_)
-            throw invalid_option("labelled_set: " + std::to_string(labels.size()) +
-                                 " labels for " + std::to_string(size_) + " examples");
+            throw invalid_option("labelled_set: " + std::to_string(labels.size()) + " labels for " +
+                                 std::to_string(size_) + " examples");
         auto all = std::make_shared<std::vector<std::int32_t>>(this->labels());
         labelled_set changed = *this;
         for (std::int64_t i = 0; i < size_; ++i) {
@@ -135,7 +135,7 @@ public:
                 throw invalid_option("labelled_set: example " + std::to_string(i) + " has label " +
                                      std::to_string(label) + "; expected at least 0");
             (*all)[place(i)] = label;
-            changed.classes_ = std::max(changed.classes_, std::int64_t{label} + 1);
+            changed.classes_ = (std::max)(changed.classes_, std::int64_t{label} + 1);
         }
         changed.labels_ = std::move(all);
         return changed;
@@ -153,7 +153,7 @@ private:
 
     labelled_set(example_shape shape, memory all)
         : shape_(shape), size_(static_cast<std::int64_t>(all.labels.size())) {
-        constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
+        constexpr std::int64_t most = (std::numeric_limits<std::int32_t>::max)();
         const auto in_range = [](std::int64_t n) { return n >= 1 && n <= most; };
         if (!in_range(shape.channels) || !in_range(shape.height) || !in_range(shape.width) ||
             !in_range(shape.height * shape.width) || !in_range(shape.size()))
@@ -168,7 +168,7 @@ private:
             if (all.labels[i] < 0)
                 throw invalid_option("labelled_set: example " + std::to_string(i) + " has label " +
                                      std::to_string(all.labels[i]) + "; expected at least 0");
-            classes_ = std::max(classes_, std::int64_t{all.labels[i]} + 1);
+            classes_ = (std::max)(classes_, std::int64_t{all.labels[i]} + 1);
         }
         memory_ = std::make_shared<const memory>(std::move(all));
     }
@@ -220,7 +220,7 @@ private:
     std::int64_t classes_ = 0;
     std::shared_ptr<const memory> memory_;
     std::shared_ptr<const std::vector<std::int32_t>> labels_;  // null: those of the memory
-    std::shared_ptr<const std::vector<std::size_t>> places_;  // null: the examples lie in order
+    std::shared_ptr<const std::vector<std::size_t>> places_;   // null: the examples lie in order
 };
 
 }  // namespace sotto::data

@@ -26,10 +26,10 @@ public:
     void draw(point a, point b) {
         const point along{b.x - a.x, b.y - a.y};
         const std::int64_t length_squared = along.x * along.x + along.y * along.y;
-        const std::int64_t left = pixel(std::min(a.x, b.x) - reach()),
-                           right = pixel(std::max(a.x, b.x) + reach());
-        const std::int64_t top = pixel(std::min(a.y, b.y) - reach()),
-                           bottom = pixel(std::max(a.y, b.y) + reach());
+        const std::int64_t left = pixel((std::min)(a.x, b.x) - reach()),
+                           right = pixel((std::max)(a.x, b.x) + reach());
+        const std::int64_t top = pixel((std::min)(a.y, b.y) - reach()),
+                           bottom = pixel((std::max)(a.y, b.y) + reach());
         for (std::int64_t y = top; y <= bottom; ++y)
             for (std::int64_t x = left; x <= right; ++x) {
                 point p{x * unit + unit / 2 - a.x, y * unit + unit / 2 - a.y};
@@ -41,7 +41,7 @@ public:
                 else if (dot > 0)
                     gap = dot * dot / length_squared;  // dot < 2^27
                 std::int64_t& nearest = nearest_[static_cast<std::size_t>(y * side + x)];
-                nearest = std::min(nearest, p.x * p.x + p.y * p.y - gap);
+                nearest = (std::min)(nearest, p.x * p.x + p.y * p.y - gap);
             }
     }
 
@@ -69,7 +69,7 @@ private:
 /// Calls see(a, b) for each straight piece of a stroke: of a curve, four between two points.
 ///   math    Catmull-Rom spline, the first and last point doubled
 inline void trace(const stroke& s, auto&& see) {
-    const auto at = [&](std::size_t i) { return s.points[std::min(i, s.count - 1)]; };
+    const auto at = [&](std::size_t i) { return s.points[(std::min)(i, s.count - 1)]; };
     for (std::size_t i = 0; i + 1 < s.count; ++i) {
         if (!s.curved) {
             see(at(i), at(i + 1));

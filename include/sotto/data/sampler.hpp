@@ -117,7 +117,7 @@ public:
         const std::int64_t first = step * batch_size_;
         return std::span(own_).subspan(
             static_cast<std::size_t>(first),
-            static_cast<std::size_t>(std::min(batch_size_, examples() - first)));
+            static_cast<std::size_t>((std::min)(batch_size_, examples() - first)));
     }
 
 private:

@@ -53,7 +53,7 @@ struct ramped_weight {
 
     /// The weight after so many steps with teachers.
     double at(std::int64_t step) const noexcept {
-        return weight * std::min(1.0, static_cast<double>(step + 1) / static_cast<double>(steps));
+        return weight * (std::min)(1.0, static_cast<double>(step + 1) / static_cast<double>(steps));
     }
     /// Throws invalid_option: a weight below 0 or not finite, steps below 1.
     void check() const {

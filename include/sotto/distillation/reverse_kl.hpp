@@ -74,7 +74,7 @@ private:
         return detail::checked_temperature(name, temperature);
     }
 
-    double log_target(float q) const { return std::log(std::max(double{q}, floor)); }
+    double log_target(float q) const { return std::log((std::max)(double{q}, floor)); }
 
     double of_row(const detail::softened& p, std::span<const float> row,
                   std::span<const float> q) const {

@@ -103,17 +103,17 @@ private:
     SOTTO_INLINE static collect_progress past_caches(const Source& source,
                                                      const collect_request& how) noexcept {
         constexpr std::size_t group = 16 * collect_block;
-        typename Source::template kept_near<group> near;
+        typename Source::template kept_near<group> kept;
         collect_request request = how;
         collect_progress progress = to_line(source, request);
         request.from = 0;
         bool has_room = true;
         while (has_room && how.end - progress.at >= collect_block) {
             const std::size_t begin = progress.at, before = progress.count;
-            request.end = std::min(group, (how.end - begin) / collect_block * collect_block);
+            request.end = (std::min)(group, (how.end - begin) / collect_block * collect_block);
             request.to.count = before;
-            const collect_progress found = as_expected<Set>(source.from(begin, near), request);
-            near.template stream<lanes_of(Set)>(source, begin, found.at);
+            const collect_progress found = as_expected<Set>(source.from(begin, kept), request);
+            kept.template stream<lanes_of(Set)>(source, begin, found.at);
             for (std::size_t j = before; j < found.count; ++j)
                 request.to.places[j] += static_cast<std::uint32_t>(begin);
             progress = {begin + found.at, found.count};
@@ -192,7 +192,7 @@ private:
         const std::size_t room = request.to.room;
         std::size_t count = request.to.count, fetched = count, i = request.from;
         while (i + collect_block <= request.end && count + collect_block <= room) {
-            const std::size_t stop = std::min(request.end, i + group);
+            const std::size_t stop = (std::min)(request.end, i + group);
             for (; i + collect_block <= stop && count + collect_block <= room; i += collect_block)
                 count += Places::write(reached_of_block<Set>(source, request, i),
                                        static_cast<std::uint32_t>(i), request.to.places + count);

@@ -52,7 +52,7 @@ SOTTO_INLINE void adapt(const adaptive_compensation& to, const V& g, V& square,
     lambda = square + to.epsilon;
     take_root(lambda);
     lambda = to.lambda / lambda;
-    const V largest = V{} + std::numeric_limits<float>::max();
+    const V largest = V{} + (std::numeric_limits<float>::max)();
     square = square > largest ? largest : square;
 }
 

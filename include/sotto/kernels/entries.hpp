@@ -105,11 +105,11 @@ void compensated_entries(const adaptive_compensation& by, float scale,
         indices,
         [&](std::size_t k, std::uint32_t i) {
             SOTTO_UNFUSED_BODY
-            const float largest = std::numeric_limits<float>::max();
+            const float largest = (std::numeric_limits<float>::max)();
             float g = values[k];
             const float square = squares[i] * scale + (1.0f - by.decay) * (g * g);
             const float lambda = by.lambda / std::sqrt(square + by.epsilon);
-            squares[i] = std::min(std::min(square, largest) * least, largest);
+            squares[i] = (std::min)((std::min)(square, largest) * least, largest);
             if (bound > 0.0f)
                 compensate_bounded(lambda, bound, now[i], then[i], g);
             else

@@ -24,9 +24,9 @@ struct largest_index {
             most = more > most ? more : most;
         }
         std::uint32_t largest = 0;
-        for (std::size_t lane = 0; lane < lanes; ++lane) largest = std::max(largest, most[lane]);
+        for (std::size_t lane = 0; lane < lanes; ++lane) largest = (std::max)(largest, most[lane]);
         const std::size_t rest = count % lanes;
-        for (std::size_t lane = 0; lane < rest; ++lane) largest = std::max(largest, x[i + lane]);
+        for (std::size_t lane = 0; lane < rest; ++lane) largest = (std::max)(largest, x[i + lane]);
         return largest;
     }
 };

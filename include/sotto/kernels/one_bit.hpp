@@ -63,7 +63,7 @@ struct one_bit_blocks {
     SOTTO_INLINE static void run(const float* x, float* residual, std::size_t n, std::size_t block,
                                  sign_means* means, std::uint8_t* signs) noexcept {
         for (std::size_t start = 0; start < n; start += block, ++means) {
-            const std::size_t count = std::min(block, n - start);
+            const std::size_t count = (std::min)(block, n - start);
             sign_block<Set>(x + start, residual + start, count, *means, signs + start / 8);
             leave_rest<Set>(*means, x + start, residual + start, count, block);
         }
@@ -142,7 +142,7 @@ struct means_of_blocks {
         for (std::size_t start = 0; start < n; start += block, ++means)
             choose_by_sign<Add>::template run<Set>(means->positive, means->negative,
                                                    signs + start / 8, to + start,
-                                                   std::min(block, n - start));
+                                                   (std::min)(block, n - start));
     }
 };
 

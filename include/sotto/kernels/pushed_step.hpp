@@ -106,12 +106,12 @@ struct watched_step {
         if constexpr (lanes < line)
             for (; i + lanes <= count; i += lanes) at_some(i);
         std::uint32_t largest = 0;
-        for (std::size_t lane = 0; lane < lanes; ++lane) largest = std::max(largest, most[lane]);
+        for (std::size_t lane = 0; lane < lanes; ++lane) largest = (std::max)(largest, most[lane]);
         const std::size_t rest = count % lanes;  // as in each_lane
         for (std::size_t lane = 0; lane < rest; ++lane) {
             std::uint32_t bits;
             load(bits, step.g + size * (i + lane));
-            largest = std::max(largest, bits & 0x7FFFFFFFu);
+            largest = (std::max)(largest, bits & 0x7FFFFFFFu);
             step.template at<float>(i + lane);
         }
         return largest;

@@ -84,7 +84,7 @@ struct dequantise_blocks {
                                  std::size_t count, std::size_t block) noexcept {
         constexpr std::size_t lanes = lanes_of(Set);
         for (std::size_t start = 0; start < count; start += block, ++scales) {
-            const std::size_t end = std::min(start + block, count);
+            const std::size_t end = (std::min)(start + block, count);
             const float scale = *scales;
             std::size_t i = start;
             for (; i + lanes <= end; i += lanes) {

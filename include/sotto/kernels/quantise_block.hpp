@@ -98,7 +98,7 @@ struct largest_of_block {
         integers<Lanes> all = largest[0];
         for (std::size_t j = 1; j < parts; ++j) all = largest[j] > all ? largest[j] : all;
         int most = 0;
-        for (int lane = 0; lane < Lanes; ++lane) most = std::max(most, int{all[lane]});
+        for (int lane = 0; lane < Lanes; ++lane) most = (std::max)(most, int{all[lane]});
         return static_cast<std::uint32_t>(most);
     }
 
@@ -120,7 +120,7 @@ SOTTO_INLINE void measure_block(const float* x, const float* residual, std::size
     constexpr std::size_t lanes = Measure::lanes, group = values_in_group;
     constexpr bool feedback = Measure::feedback;
     for (std::size_t start = 0; start < count; start += values_in_chunk) {
-        const std::size_t end = std::min(start + values_in_chunk, count);
+        const std::size_t end = (std::min)(start + values_in_chunk, count);
         std::size_t i = start;
         for (; i + group <= end; i += group)
             for (std::size_t j = 0; j < group; j += lanes)
@@ -280,7 +280,7 @@ struct block_encoder {
         Measure measured = into;  // a copy, of which no store can change a value
         std::size_t i = 0;
         while (i + group <= count) {
-            const std::size_t end = std::min(i + values_in_chunk, count);
+            const std::size_t end = (std::min)(i + values_in_chunk, count);
             i = groups<Set, Measures>(how, index, x, residual, i, end, next, to, measured);
             measured.end_chunk();
         }
@@ -332,7 +332,7 @@ struct block_encoder {
         bool is_measured = false;
         Measure next = empty;
         for (std::size_t start = 0; start < all.count; start += all.block) {
-            const std::size_t count = std::min(all.block, all.count - start);
+            const std::size_t count = (std::min)(all.block, all.count - start);
             const float* x = all.x + start;
             Measure measured = is_measured ? next : empty;
             if (!is_measured)

@@ -45,13 +45,13 @@ struct norm_of_block {
     /// Not below the largest magnitude, as rounding could have it where all others are 0, and not
     /// above the largest float.
     SOTTO_INLINE std::uint32_t scale_bits(const float* x, std::size_t count) const noexcept {
-        constexpr double most_of_all = std::numeric_limits<float>::max();
+        constexpr double most_of_all = (std::numeric_limits<float>::max)();
         const std::uint32_t most = spread.largest.bits();
         if (most >= infinite_scale) return most;
         const double deviation = double{std::bit_cast<float>(spread.scale_bits(x, count))};
         const double norm = deviation * std::sqrt(static_cast<double>(count));
-        return std::max(
-            most, std::bit_cast<std::uint32_t>(static_cast<float>(std::min(norm, most_of_all))));
+        return (std::max)(
+            most, std::bit_cast<std::uint32_t>(static_cast<float>((std::min)(norm, most_of_all))));
     }
 };
 

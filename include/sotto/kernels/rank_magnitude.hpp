@@ -42,7 +42,7 @@ struct extract_range {
         constexpr std::size_t lanes = operation::lanes;
         std::size_t reached = 0, inside = 0, i = 0;
         // Nothing is above the largest number, and one more than it would be negative.
-        const std::uint32_t above = std::min(range.highest + 1, magnitude_bits);
+        const std::uint32_t above = (std::min)(range.highest + 1, magnitude_bits);
         const bool all = range.highest == magnitude_bits;
         for (; i + lanes <= count; i += lanes) {
             words<lanes> magnitudes;

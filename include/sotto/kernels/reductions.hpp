@@ -123,12 +123,12 @@ struct max_bits {
         if constexpr (lanes < line)
             for (; i + lanes <= count; i += lanes) larger(x + size * i, most);
         std::uint32_t largest = 0;
-        for (std::size_t lane = 0; lane < lanes; ++lane) largest = std::max(largest, most[lane]);
+        for (std::size_t lane = 0; lane < lanes; ++lane) largest = (std::max)(largest, most[lane]);
         const std::size_t rest = count % lanes;
         for (std::size_t lane = 0; lane < rest; ++lane) {
             std::uint32_t bits;
             load(bits, x + size * (i + lane));
-            largest = std::max(largest, bits & 0x7FFFFFFFu);
+            largest = (std::max)(largest, bits & 0x7FFFFFFFu);
         }
         return largest;
     }
@@ -200,7 +200,7 @@ inline float max_magnitude(std::span<const float> x) noexcept {
 inline std::int64_t first_non_finite_in(std::span<const std::byte> x) noexcept {
     constexpr std::size_t block = 65536;  // read twice where it has the value: from the cache
     for (std::size_t start = 0; start < x.size(); start += block) {
-        const auto part = x.subspan(start, std::min(block, x.size() - start));
+        const auto part = x.subspan(start, (std::min)(block, x.size() - start));
         if (is_finite(max_magnitude_in(part))) continue;
         for (std::size_t at = 0; at + sizeof(float) <= part.size(); at += sizeof(float)) {
             float value;

@@ -35,7 +35,7 @@ struct take_sample {
     SOTTO_INLINE static void run(const Source& source, std::size_t first, std::size_t n,
                                  std::size_t lines, std::uint64_t attempt, float* to) noexcept {
         constexpr std::size_t lanes = lanes_of(Set), ahead = 12;
-        for (std::size_t line = 0; line < std::min(lines, ahead); ++line)
+        for (std::size_t line = 0; line < (std::min)(lines, ahead); ++line)
             fetch_both(source, first + sample_place(n, lines, line, attempt));
         for (std::size_t line = 0; line < lines; ++line, to += sample_line) {
             if (line + ahead < lines)

@@ -136,11 +136,11 @@ private:
     /// After a selection of k.
     void learn(const detail::top_k_search& from, std::size_t k) noexcept {
         if (from.repeated())
-            below_ = std::min(2.0f * below_, widest);
+            below_ = (std::min)(2.0f * below_, widest);
         else if (from.collected() > k + k / 8)
-            below_ = std::max(0.8f * below_, narrowest);
-        above_ =
-            from.released() ? std::min(2.0f * above_, widest) : std::max(0.8f * above_, narrowest);
+            below_ = (std::max)(0.8f * below_, narrowest);
+        above_ = from.released() ? (std::min)(2.0f * above_, widest)
+                                 : (std::max)(0.8f * above_, narrowest);
         known_ = from.threshold() > 0 && from.threshold() < detail::infinity_bits;
         const float last = std::bit_cast<float>(from.threshold());
         thresholds_.least = detail::magnitude_of(last * (1.0f - below_));
@@ -235,7 +235,7 @@ public:
         detail::check_top_k(static_cast<std::size_t>(n), k, detail::wide_max,
                             "wide_top_k_scratch::reserve");
         const auto part = static_cast<std::int64_t>(part_max);
-        part_.reserve(std::min(n, part), std::min(k, part));
+        part_.reserve((std::min)(n, part), (std::min)(k, part));
         const std::size_t room = 2 * static_cast<std::size_t>(k);
         ranker_.reserve(room);
         places_.reserve(room);
@@ -253,8 +253,8 @@ private:
         const auto wanted = static_cast<std::size_t>(k);
         std::size_t count = 0;
         for (std::size_t from = 0; wanted > 0 && from < values.size(); from += part_max) {
-            const auto part = values.subspan(from, std::min(part_max, values.size() - from));
-            const auto most = std::min(k, static_cast<std::int64_t>(part.size()));
+            const auto part = values.subspan(from, (std::min)(part_max, values.size() - from));
+            const auto most = (std::min)(k, static_cast<std::int64_t>(part.size()));
             const selection found = detail::select(detail::whole(part), most,
                                                    detail::insides::of(part_), nullptr, nans, from);
             for (std::size_t i = 0; i < found.indices.size(); ++i) {

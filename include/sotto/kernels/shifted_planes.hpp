@@ -16,10 +16,10 @@ namespace sotto::kernels::inline SOTTO_UNIT {
 struct shifted_planes {
     const float* planes = nullptr;         // all floats
     const std::int32_t* shifts = nullptr;  // one for each row
-    std::int64_t depth = 0;  // rows
+    std::int64_t depth = 0;                // rows
     const std::int32_t* places = nullptr;  // one for every eight columns
-    std::int64_t octets = 0;   // columns, by eights
-    bool pairs_touch = false;  // places[g + 1] is places[g] + 8 for every even g
+    std::int64_t octets = 0;               // columns, by eights
+    bool pairs_touch = false;              // places[g + 1] is places[g] + 8 for every even g
 };
 
 /// The rows of the product, which is the filters, that go together: weights are packed for as many.
@@ -106,7 +106,7 @@ struct multiply_shifted {
             // Two and two rather than three and one: one column of sums cannot keep the
             // multipliers busy.
             const std::int64_t columns =
-                left == 4 ? std::min(most, 2) : std::min<std::int64_t>(most, left);
+                left == 4 ? (std::min)(most, 2) : std::min<std::int64_t>(most, left);
             if (columns == 3)
                 strip<Lanes, Rows, 3, Touching>(x, octet, weights, start, out, rows);
             else if (columns == 2)
@@ -153,9 +153,9 @@ struct correlate_shifted {
         std::int64_t row_at[std::size_t{Rows}];
         std::int64_t shift[std::size_t{Depth}];
 #pragma GCC unroll 8
-        for (int r = 0; r < Rows; ++r) row_at[r] = std::min(row + r, last_row) * row_size;
+        for (int r = 0; r < Rows; ++r) row_at[r] = (std::min)(row + r, last_row) * row_size;
 #pragma GCC unroll 8
-        for (int d = 0; d < Depth; ++d) shift[d] = x.shifts[std::min(k + d, x.depth - 1)];
+        for (int d = 0; d < Depth; ++d) shift[d] = x.shifts[(std::min)(k + d, x.depth - 1)];
         floats<Lanes> sums[std::size_t{Rows}][std::size_t{Depth}] = {};
         for (std::int64_t n = 0; n < images.count; ++n) {
             const float* planes = x.planes + n * images.next_planes;

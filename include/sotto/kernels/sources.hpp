@@ -107,9 +107,9 @@ struct momentum_source {
 
     /// The values from the i-th on, which leave nothing behind but there.
     template <std::size_t Size>
-    SOTTO_INLINE momentum_source from(std::size_t i, kept_near<Size>& near) const noexcept {
-        return {{step.momentum, step.scale, step.g + i, step.u + i, step.v + i, near.velocities,
-                 near.values},
+    SOTTO_INLINE momentum_source from(std::size_t i, kept_near<Size>& kept) const noexcept {
+        return {{step.momentum, step.scale, step.g + i, step.u + i, step.v + i, kept.velocities,
+                 kept.values},
                 mask};
     }
 

@@ -170,7 +170,7 @@ private:
         std::size_t sampled = 0;
         for (int m = 0; m < team.size(); ++m) {
             const detail::candidates all = member(m).search.everything();
-            const std::size_t mine = std::min(all.count, share);
+            const std::size_t mine = (std::min)(all.count, share);
             for (std::size_t i = 0; i < mine; ++i)
                 sample[sampled++] = detail::magnitude_of(all.values[i * all.count / mine]);
         }
@@ -182,7 +182,7 @@ private:
         std::size_t to = 0, ties = wanted_ - least.above;
         for (int m = 0; m < team.size(); ++m) {
             const detail::range_counts exact = count_at(m, least.magnitude);
-            const std::size_t mine = std::min(ties, exact.inside);
+            const std::size_t mine = (std::min)(ties, exact.inside);
             const std::size_t end = to + exact.above + mine;
             member(m).request = {.last = member(m).search.everything().count,
                                  .threshold = least.magnitude,
@@ -207,13 +207,13 @@ private:
     /// How many candidates of a member are above a magnitude, and how many equal to it.
     detail::range_counts count_at(int m, std::uint32_t magnitude) {
         const detail::candidates all = member(m).search.everything();
-        const bool near = near_.lowest <= magnitude && magnitude <= near_.highest;
-        const float* const from = near ? member(m).inside.data() : all.values;
-        const std::size_t count = near ? member(m).counts.inside : all.count;
+        const bool is_near = near_.lowest <= magnitude && magnitude <= near_.highest;
+        const float* const from = is_near ? member(m).inside.data() : all.values;
+        const std::size_t count = is_near ? member(m).counts.inside : all.count;
         detail::range_counts counts = run_unfused<detail::extract_range>(
             best_instruction_set(), from, count, detail::magnitude_range{magnitude, magnitude},
             joined_.data());
-        if (near) counts.above += member(m).counts.above;
+        if (is_near) counts.above += member(m).counts.above;
         return counts;
     }
 

@@ -44,7 +44,7 @@ struct probable_thresholds {
 class threshold_sampler {
 public:
     void reserve(std::size_t n) {
-        const std::size_t most = std::min(n, sample_max);
+        const std::size_t most = (std::min)(n, sample_max);
         values_.reserve(2 * most + lanes_max);  // and what is taken out of a sample
         ranker_.reserve(most);
     }
@@ -120,7 +120,7 @@ private:
                 continue;
             }
             const std::size_t lines =
-                std::min(static_cast<std::size_t>(due) / sample_line, part.size / sample_line);
+                (std::min)(static_cast<std::size_t>(due) / sample_line, part.size / sample_line);
             if (lines == 0) continue;
             run_unfused<take_sample<Source>>(best_instruction_set(), part.source, part.first,
                                              part.size, lines, attempt, room() + sampled);
@@ -152,8 +152,8 @@ private:
         const double share = above / sampled;
         const double error = (deviations + 1.0) * std::sqrt(share * (1.0 - share) / sampled);
         const auto lacking =
-            static_cast<double>(k) - std::max(share - error, 0.0) * static_cast<double>(n);
-        found.ties = static_cast<std::size_t>(std::max(lacking, 0.0));
+            static_cast<double>(k) - (std::max)(share - error, 0.0) * static_cast<double>(n);
+        found.ties = static_cast<std::size_t>((std::max)(lacking, 0.0));
     }
 
     uninitialised<float> values_;

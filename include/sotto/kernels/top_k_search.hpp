@@ -90,7 +90,7 @@ public:
     void run_above(const selected_part<Source>& part, std::uint32_t least) {
         constexpr std::size_t some = 65536;
         reserve(part.size, part.size, false);
-        const std::size_t first = std::min(part.size, some);
+        const std::size_t first = (std::min)(part.size, some);
         collect_request request{.end = first, .least = least, .to = everything(), .on = on_};
         const auto go_on = [&] {
             const collect_progress progress =
@@ -119,7 +119,7 @@ public:
     bool has_nan() const noexcept { return nan_; }
 
     static std::size_t room_for(std::size_t n, std::size_t k) noexcept {
-        return std::min(n, 2 * k + 65536) + 2 * collect_block;
+        return (std::min)(n, 2 * k + 65536) + 2 * collect_block;
     }
 
     threshold_sampler& sampler() noexcept { return sampler_; }
@@ -223,15 +223,15 @@ private:
                 request.to.count = before;
                 request.to.room = room_ - before < ties
                                       ? room_
-                                      : std::min(room_, before + ties + 2 * collect_block);
+                                      : (std::min)(room_, before + ties + 2 * collect_block);
                 const collect_progress progress =
                     run_unfused<collect<Source>>(best_instruction_set(), parts[p].source, request);
                 ends_[p] = count_ = progress.count;
                 if (ties != probable_thresholds::unlimited) {
-                    ties -= std::min(ties, count_equal(before, count_, start.least));
+                    ties -= (std::min)(ties, count_equal(before, count_, start.least));
                     if (ties == 0) {
                         ties = probable_thresholds::unlimited;
-                        request.least = std::min(request.least + 1, magnitude_bits);
+                        request.least = (std::min)(request.least + 1, magnitude_bits);
                     }
                 }
                 if (progress.at == request.end) break;
@@ -269,7 +269,7 @@ private:
         const ranked_magnitude least = rank_wanted();
         release(parts, least.magnitude);
         keep<Source::claims>(parts, least, false);
-        return std::min(least.magnitude + 1, magnitude_bits);
+        return (std::min)(least.magnitude + 1, magnitude_bits);
     }
 
     template <class Source>

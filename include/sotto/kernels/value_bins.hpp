@@ -50,7 +50,7 @@ inline value_bins bin_values(std::span<const float> values, std::span<std::uint8
         squares += wide * wide;  // exact: the same whether or not the two are fused
     }
     const double mean = sum / n;
-    const double width = 3.0 * std::sqrt(std::max(0.0, squares - sum * sum / n) / n);
+    const double width = 3.0 * std::sqrt((std::max)(0.0, squares - sum * sum / n) / n);
 
     std::array<double, 4> sums{};
     std::array<float, 4> least{}, most{};
@@ -59,8 +59,8 @@ inline value_bins bin_values(std::span<const float> values, std::span<std::uint8
         const double twice = 2.0 * (values[i] - mean);
         const auto bin =
             static_cast<std::uint8_t>((twice >= -width) + (twice >= 0.0) + (twice >= width));
-        least[bin] = counts[bin] == 0 ? values[i] : std::min(least[bin], values[i]);
-        most[bin] = counts[bin] == 0 ? values[i] : std::max(most[bin], values[i]);
+        least[bin] = counts[bin] == 0 ? values[i] : (std::min)(least[bin], values[i]);
+        most[bin] = counts[bin] == 0 ? values[i] : (std::max)(most[bin], values[i]);
         sums[bin] += values[i];
         ++counts[bin];
         codes[i] = bin;

@@ -24,7 +24,7 @@
 namespace sotto::launch {
 
 /// A network interface that is up, and one of its addresses.
-struct interface {
+struct network_interface {
     std::string name;     // as the system calls it, such as "eth0"
     std::string address;  // IPv4 or IPv6, as text
 };
@@ -56,14 +56,14 @@ inline bool is_within(const std::string& address, const std::vector<std::uint8_t
 /// an address, or what names begin with ("eth"); in this order.
 ///   errors  invalid_option, which lists what there is
 inline std::string address_of_interface(const std::string& choice,
-                                        const std::vector<interface>& all) {
+                                        const std::vector<network_interface>& all) {
     const auto first = [&](auto is_meant) -> std::optional<std::string> {
         const auto found = std::find_if(all.begin(), all.end(), is_meant);
         return found == all.end() ? std::nullopt : std::optional(found->address);
     };
-    if (const auto named = first([&](const interface& i) { return i.name == choice; }))
+    if (const auto named = first([&](const network_interface& i) { return i.name == choice; }))
         return *named;
-    if (const auto own = first([&](const interface& i) { return i.address == choice; }))
+    if (const auto own = first([&](const network_interface& i) { return i.address == choice; }))
         return *own;
     if (const std::size_t slash = choice.find('/'); slash != std::string::npos) {
         const auto network = detail::address_bytes(choice.substr(0, slash));
@@ -73,28 +73,29 @@ inline std::string address_of_interface(const std::string& choice,
         if (!network || why != std::errc() || read != end || bits > 8 * network->size())
             throw invalid_option("launch: the interface '" + choice +
                                  "' is no network such as 10.1.0.0/16");
-        if (const auto inside = first(
-                [&](const interface& i) { return detail::is_within(i.address, *network, bits); }))
+        if (const auto inside = first([&](const network_interface& i) {
+                return detail::is_within(i.address, *network, bits);
+            }))
             return *inside;
     } else if (const auto like =
-                   first([&](const interface& i) { return i.name.starts_with(choice); })) {
+                   first([&](const network_interface& i) { return i.name.starts_with(choice); })) {
         return *like;
     }
     std::string list;
-    for (const interface& i : all)
+    for (const network_interface& i : all)
         list += (list.empty() ? "" : ", ") + i.name + " (" + i.address + ")";
     throw invalid_option("launch: no interface is '" + choice + "'; there are " + list);
 }
 
 /// All that are up, IPv4 before IPv6.
 ///   errors  io_failure: the system does not tell
-inline std::vector<interface> interfaces_of_this_machine() {
+inline std::vector<network_interface> interfaces_of_this_machine() {
     ifaddrs* raw = nullptr;
     if (::getifaddrs(&raw) != 0)
         throw io_failure("launch: the system does not tell its network interfaces: " +
                          std::string(std::strerror(errno)));
     const std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> all(raw, &::freeifaddrs);
-    std::vector<interface> found;
+    std::vector<network_interface> found;
     for (const int family : {AF_INET, AF_INET6})
         for (const ifaddrs* i = all.get(); i != nullptr; i = i->ifa_next) {
             if (i->ifa_addr == nullptr || i->ifa_addr->sa_family != family ||

@@ -85,7 +85,7 @@ private:
             if (count <= 0) break;
             const std::string_view all(piece.data(), kept + static_cast<std::size_t>(count));
             found = all.find(wanted) != all.npos;
-            kept = std::min(all.size(), wanted.size() - 1);
+            kept = (std::min)(all.size(), wanted.size() - 1);
             std::memmove(piece.data(), all.data() + all.size() - kept, kept);
         }
         ::close(file);

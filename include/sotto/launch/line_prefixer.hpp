@@ -23,7 +23,8 @@ public:
     void take(std::string_view piece, std::string& out) {
         while (!piece.empty()) {
             const std::size_t end = piece.find('\n');
-            const std::size_t count = std::min({end, piece.size(), line_bytes_max - line_.size()});
+            const std::size_t count =
+                (std::min)({end, piece.size(), line_bytes_max - line_.size()});
             line_.append(piece.substr(0, count));
             piece.remove_prefix(count);
             if (count == end)

@@ -127,7 +127,7 @@ private:
         if (latest) {
             const auto left = std::chrono::ceil<std::chrono::milliseconds>(*latest - now()).count();
             most = static_cast<int>(
-                std::clamp<std::int64_t>(left, 0, std::numeric_limits<int>::max()));
+                std::clamp<std::int64_t>(left, 0, (std::numeric_limits<int>::max)()));
         }
         poll(most);
     }

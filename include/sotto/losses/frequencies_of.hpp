@@ -82,7 +82,7 @@ std::vector<double> frequencies_of(const Data& data, std::int64_t outputs) {
     const std::int64_t size = data.size();
     for (std::int64_t from = 0; from < size; from += batch_size) {
         indices.clear();
-        for (std::int64_t i = from; i < std::min(size, from + batch_size); ++i)
+        for (std::int64_t i = from; i < (std::min)(size, from + batch_size); ++i)
             indices.push_back(i);
         data.gather(std::span<const std::int64_t>(indices), batch);
         counts.add(static_cast<const typename Data::batch_type&>(batch).labels());

@@ -183,7 +183,7 @@ private:
         std::vector<std::int64_t> indices;
         for (std::int64_t from = 0, size = data.size(); from < size; from += batch_size) {
             indices.clear();
-            for (std::int64_t i = from; i < std::min(size, from + batch_size); ++i)
+            for (std::int64_t i = from; i < (std::min)(size, from + batch_size); ++i)
                 indices.push_back(i);
             data.gather(std::span<const std::int64_t>(indices), batch_);
             use(batch_);

@@ -192,7 +192,7 @@ private:
         const auto centre = static_cast<float>(sums_around(0.0f).mean / count);
         const moments sums = sums_around(centre);
         const double rest = sums.mean / count;  // what rounding left of the mean
-        return {centre + rest, std::max(0.0, sums.variance / count - rest * rest)};
+        return {centre + rest, (std::max)(0.0, sums.variance / count - rest * rest)};
     }
 
     void move(const pass& at, std::size_t channel, const moments& found, std::int64_t count) const {

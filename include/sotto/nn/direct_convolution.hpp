@@ -81,7 +81,7 @@ public:
                              std::span<float> gradient) {
         const std::int64_t batch = examples_in(in, sliding_.input);
         for (std::int64_t n = 0; n < batch; n += together()) {
-            const std::int64_t images = std::min(together(), batch - n);
+            const std::int64_t images = (std::min)(together(), batch - n);
             const kernels::shifted_planes x = planes_of(in, n, images);
             kernels::correlate_shifted(x, {images, bordered_.size(), sliding_.output.size()},
                                        out_gradient.data() + n * sliding_.output.size(),
@@ -94,7 +94,7 @@ private:
     // their gradients take up to 32 KiB, the first-level cache, their bordered copies 512 KiB.
     std::int64_t together() const noexcept {
         return std::max<std::int64_t>(
-            1, std::min(2048 / sliding_.output.plane(), (1 << 17) / bordered_.size()));
+            1, (std::min)(2048 / sliding_.output.plane(), (1 << 17) / bordered_.size()));
     }
 
     kernels::shifted_planes planes_of(std::span<const float> in, std::int64_t first,
@@ -146,8 +146,8 @@ public:
         height_ = s.input.height / s.stride;
         width_ = s.input.width / s.stride;
         row_ = whole_octets(width_);
-        bordered_ = {s.output, 1, before, before + std::max(s.output.height, height_ + after),
-                     before + std::max(s.output.width, row_ + after)};
+        bordered_ = {s.output, 1, before, before + (std::max)(s.output.height, height_ + after),
+                     before + (std::max)(s.output.width, row_ + after)};
         const auto reach = [&](std::int64_t a, std::int64_t i) { return a + s.padding - i; };
         const std::int64_t plane = bordered_.height * bordered_.width;
         for (std::int64_t a = 0; a < s.stride; ++a)

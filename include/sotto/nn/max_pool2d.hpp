@@ -97,11 +97,11 @@ private:
     place largest_of_four(const float* x, std::int64_t corner) const noexcept {
         const float* upper = x + corner;
         const float* lower = upper + input_.width;
-        const float most_upper = std::max(upper[0], upper[1]),
-                    most_lower = std::max(lower[0], lower[1]);
+        const float most_upper = (std::max)(upper[0], upper[1]),
+                    most_lower = (std::max)(lower[0], lower[1]);
         const std::int64_t in_upper = upper[1] > upper[0], in_lower = lower[1] > lower[0];
         const std::int64_t is_lower = most_lower > most_upper;
-        return {std::max(most_upper, most_lower),
+        return {(std::max)(most_upper, most_lower),
                 corner + in_upper + is_lower * (input_.width + in_lower - in_upper)};
     }
 

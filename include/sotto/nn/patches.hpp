@@ -65,7 +65,7 @@ private:
             return stride == 1 ? n : (n + stride - 1) / stride;
         };
         const std::int64_t lead = std::max<std::int64_t>(0, padding - shift);
-        const std::int64_t before = std::min(places, strides(lead));
+        const std::int64_t before = (std::min)(places, strides(lead));
         const std::int64_t room = std::max<std::int64_t>(0, side + padding - shift);
         return {before, std::clamp(strides(room), before, places) - before};
     }

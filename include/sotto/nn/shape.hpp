@@ -40,7 +40,7 @@ inline std::int64_t examples_in(std::span<const float> values, const shape& each
 /// takes.
 inline void check_option(std::string_view where, std::string_view option, std::int64_t value,
                          std::int64_t least = 1) {
-    constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
+    constexpr std::int64_t most = (std::numeric_limits<std::int32_t>::max)();
     if (value < least || value > most)
         throw invalid_option(std::string(where) + ": " + std::string(option) + " is " +
                              std::to_string(value) + "; expected " + std::to_string(least) +

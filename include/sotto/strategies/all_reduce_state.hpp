@@ -338,14 +338,14 @@ private:
     std::int64_t transfers_max() const noexcept {
         constexpr std::int64_t windows = 9;  // of all_gather_v around a ring
         return static_cast<std::int64_t>(lanes_.size()) *
-               std::max(windows, 3 * std::int64_t{through_->size()});
+               (std::max)(windows, 3 * std::int64_t{through_->size()});
     }
 
     /// By how much the mean gradient of these examples counts in the sum.
     double share_of_round(std::int64_t examples) const noexcept {
         if (examples == 0) return 0.0;
         return static_cast<double>(examples) /
-               static_cast<double>(std::max(examples, epochs_.examples_of_round()));
+               static_cast<double>((std::max)(examples, epochs_.examples_of_round()));
     }
 
     /// Whose gradient is compressed: what is packed is this rank's, what is encoded this rank's or,

@@ -61,7 +61,7 @@ inline arrival arrival_of(int worker, byte_view push) {
     constexpr std::uint64_t most = std::uint64_t{1} << 62;
     const auto whole = [&](std::size_t at) {
         const auto number = wire::load_little_endian<std::uint64_t>(push.data() + at);
-        return static_cast<std::int64_t>(std::min(number, most));
+        return static_cast<std::int64_t>((std::min)(number, most));
     };
     a.round = whole(8);
     a.read = whole(16);

@@ -84,7 +84,7 @@ public:
 private:
     template <class Number>
     void add_each(std::size_t count, Number number) {
-        const std::size_t before_wrap = std::min(count, ring_.size() - end_);
+        const std::size_t before_wrap = (std::min)(count, ring_.size() - end_);
         std::uint32_t* const to = ring_.data() + end_;
         for (std::size_t k = 0; k < before_wrap; ++k) to[k] = number(k);
         for (std::size_t k = before_wrap; k < count; ++k) ring_[k - before_wrap] = number(k);

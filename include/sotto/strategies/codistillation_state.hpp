@@ -372,7 +372,7 @@ private:
                 notices[i].refusal = static_cast<std::int64_t>(desk_.refusal(i));
                 notices[i].judged = std::bit_cast<std::uint64_t>(desk_.judged_by(i));
                 std::copy_n(standing.details.begin(),
-                            std::min(standing.details.size(), notices[i].details.size() - 1),
+                            (std::min)(standing.details.size(), notices[i].details.size() - 1),
                             notices[i].details.begin());
             }
         if (in_step && together_.size() > 1) give_all(notices);
@@ -446,7 +446,7 @@ private:
     std::int64_t looks_ = 0, ends_ = 0;
     std::uint64_t ranges_ = 0;
     std::int64_t first_step_ = -1;  // that was done here: of a run that was resumed a later one
-    std::string problem_;  // as it is told
+    std::string problem_;           // as it is told
     // Of an exchange of predictions: the interval, and who teaches and learns in it.
     std::int64_t interval_ = -1;
     std::vector<int> teachers_now_, students_now_;

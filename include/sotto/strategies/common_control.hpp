@@ -120,7 +120,7 @@ public:
 private:
     /// Of the mean over so many ranks.
     static double root(double sum_of_squares, auto ranks) noexcept {
-        return std::sqrt(sum_of_squares / std::max(static_cast<double>(ranks), 1.0));
+        return std::sqrt(sum_of_squares / (std::max)(static_cast<double>(ranks), 1.0));
     }
 
     bool ask(const consensus_reading& now, consensus_report& found) {

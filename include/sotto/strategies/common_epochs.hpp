@@ -39,7 +39,7 @@ public:
                                std::to_string(p.first_round) + " on; this rank's batches are of " +
                                std::to_string(plan.batch_size) + ", from round " +
                                std::to_string(plan.first_round));
-            agreed.rounds = std::max(agreed.rounds, p.rounds());
+            agreed.rounds = (std::max)(agreed.rounds, p.rounds());
             agreed.stop |= p.stop != 0;
         }
         return agreed;
@@ -60,7 +60,7 @@ private:
         std::int64_t total = 0;
         for (const epoch_plan& p : plans)
             if (round_ <= p.examples / p.batch_size)  // else the product could overflow
-                total += std::min(p.examples - round_ * p.batch_size, p.batch_size);
+                total += (std::min)(p.examples - round_ * p.batch_size, p.batch_size);
         return total;
     }
 

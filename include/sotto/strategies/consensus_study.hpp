@@ -74,7 +74,7 @@ public:
         sum_scalars(4, 2, number);
         const int n = through_->size();
         const double with_data = scalar_[3];
-        mean_of_squares_ = scalar_[0] / std::max(with_data, 1.0);
+        mean_of_squares_ = scalar_[0] / (std::max)(with_data, 1.0);
         if (with_data == n) {
             landscape_.see_gradients(mean_of_squares_, kernels::sum_of_squares(mean_gradient_), n);
             // What the mean is off by rounding is no difference.

@@ -88,7 +88,7 @@ private:
         if constexpr (by_shares)
             each_matrix([&](const topologies::mixing_matrix& matrix) {
                 matrix.require_column_stochastic(-1, name_);
-                all.degree = std::max({all.degree, matrix.degree(), matrix.degree_in()});
+                all.degree = (std::max)({all.degree, matrix.degree(), matrix.degree_in()});
             });
         else
             all = topologies::summary_of(topology_, name_);

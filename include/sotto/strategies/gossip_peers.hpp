@@ -132,7 +132,7 @@ public:
     /// Returns which step this is for what all decide alike. `pace`: epochs a step, of this rank.
     round_info begin_step(round_info where, double pace) noexcept {
         place_.round = 0;
-        if (const auto least = peers_.earliest_step()) step_ = std::max(step_, *least);
+        if (const auto least = peers_.earliest_step()) step_ = (std::max)(step_, *least);
         place_.step = step_;
         own_clock_ = {fit_, step_, where.epoch, pace};
         agrees_ = sums_up_ && clock_.fit != fit_;
@@ -319,7 +319,7 @@ private:
             case wire::gossip_kind::begins:
                 p.said = w.at;
                 p.awaits = w.waits;
-                p.links = {static_cast<int>(std::min(w.links, 1u << 30)), w.lost};
+                p.links = {static_cast<int>((std::min)(w.links, 1u << 30)), w.lost};
                 // It may wait for a round that this rank began without it.
                 if (!std::exchange(p.takes_part, true) && takes_part_ && !begins_ && !is_done_)
                     say(from, {.kind = wire::gossip_kind::begins});

@@ -290,7 +290,7 @@ private:
 
     void has_gradient(const tensor& t) {
         const auto part = t.of(std::span(gradient_));
-        times_[slot(t)].ready = std::max(since_begun(), duration{1});
+        times_[slot(t)].ready = (std::max)(since_begun(), duration{1});
         const double squares = kernels::sum_of_squares(part);
         if (!kernels::is_finite(squares))
             throw non_finite(through_->rank(), t.name, kernels::first_non_finite(part));
@@ -377,7 +377,7 @@ private:
         found.change = mixing_.change();
         found.squared_changes = mixing_.squared_changes();
         report.exchange = since_begun() - left_;
-        report.hidden = std::max(computed_ - left_, duration{});
+        report.hidden = (std::max)(computed_ - left_, duration{});
         for (tensor_times& t : times_) t.arrived = t.decoded = since_begun();
     }
 

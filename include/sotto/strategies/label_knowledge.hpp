@@ -18,7 +18,7 @@ struct label_knowledge {
 
     /// Below 0: they know something. A loss above chance is not enough to tell that they do not:
     /// who has learnt wrong labels by heart is right most of the time, and too sure when wrong.
-    double above_chance() const noexcept { return std::min(loss, unsure) - chance; }
+    double above_chance() const noexcept { return (std::min)(loss, unsure) - chance; }
 };
 
 namespace detail {

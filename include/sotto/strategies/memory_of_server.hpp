@@ -45,7 +45,7 @@ std::int64_t versions_max(const Consistency& options, std::int64_t workers) {
     if constexpr (bulk_consistency<Consistency>) {
         std::int64_t late = 0;
         if constexpr (requires { options.backups; }) late = options.backups;
-        return std::min(workers, 2 + late);
+        return (std::min)(workers, 2 + late);
     }
     return workers;
 }
@@ -57,7 +57,7 @@ std::int64_t push_bytes_max(const Server& server) {
     for (const tensor& t : server.tensors())
         most += compressing::message_bytes_max(server.decoder(), t);
     const std::size_t first = wire::push_head_bytes(1) + wire::configuration_bytes_max;
-    return std::max(most, static_cast<std::int64_t>(first));
+    return (std::max)(most, static_cast<std::int64_t>(first));
 }
 
 /// What a shard_server of these options takes, with the memory in which pushes are received.
@@ -71,7 +71,7 @@ server_memory memory_of(Server& server, const Options& options, int workers) {
     server.visit(detail::shown_bytes{found});
     if constexpr (Server::watches) {
         std::int64_t largest = 0;
-        for (const tensor& t : server.tensors()) largest = std::max(largest, t.size);
+        for (const tensor& t : server.tensors()) largest = (std::max)(largest, t.size);
         found.compensator += 4 * largest;  // what a step has moved
     }
     const auto state = options.consistency.bind(workers);

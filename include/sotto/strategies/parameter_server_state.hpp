@@ -104,7 +104,7 @@ public:
             wait_for_answers();
             std::copy(read_.begin(), read_.end(), parameters.begin());
             std::uint64_t had = 0;
-            for (const auto& l : links_) had = std::max(had, l.answer().rounds);
+            for (const auto& l : links_) had = (std::max)(had, l.answer().rounds);
             clock_ = 0;
             catch_up();
             return rounds_ = static_cast<std::int64_t>(had);
@@ -240,7 +240,7 @@ private:
     }
 
     void catch_up() noexcept {
-        for (const auto& l : links_) clock_ = std::max(clock_, l.answer().clock);
+        for (const auto& l : links_) clock_ = (std::max)(clock_, l.answer().clock);
     }
 
     /// What was made of the gradient.
@@ -248,7 +248,7 @@ private:
         for (const auto& l : links_) {
             report.dropped = report.dropped || !l.answer().taken;
             report.staleness =
-                std::max(report.staleness, static_cast<std::int64_t>(l.answer().staleness));
+                (std::max)(report.staleness, static_cast<std::int64_t>(l.answer().staleness));
         }
         if (report.dropped)
             compressing::rollback(compressor_);

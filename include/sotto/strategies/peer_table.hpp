@@ -91,10 +91,10 @@ public:
     /// Who sums up: of those that take part and are not done the one who does so for longest, of
     /// equals the lowest. This rank does since step `since`, if it is not done.
     int sums_for_all(std::uint64_t since, bool is_done) const noexcept {
-        std::pair best{is_done ? std::numeric_limits<std::uint64_t>::max() : since, own_};
+        std::pair best{is_done ? (std::numeric_limits<std::uint64_t>::max)() : since, own_};
         for (int rank = 0; rank < size(); ++rank)
             if (rank != own_ && of(rank).mixes())
-                best = std::min(best, std::pair(of(rank).since, rank));
+                best = (std::min)(best, std::pair(of(rank).since, rank));
         return best.second;
     }
 

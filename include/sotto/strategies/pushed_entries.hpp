@@ -37,7 +37,7 @@ public:
     template <class Decoder>
     void read(Decoder& decoder, const tensor& t, byte_view message, int rank) {
         const auto room =
-            std::min(most(decoder, t), indices_.size() - size_);  // none of another tensor's
+            (std::min)(most(decoder, t), indices_.size() - size_);  // none of another tensor's
         take(t, rank,
              compressing::decode_into(decoder, t, message, std::span(indices_).subspan(size_, room),
                                       std::span(values_).subspan(size_, room)));

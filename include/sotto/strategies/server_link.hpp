@@ -192,14 +192,14 @@ private:
                                   answer_.version >= known_.version;
             if (was_over) return;
             // Rounds that went with an earlier process of the server are not lost once more.
-            std::uint64_t lost = known_.rounds - std::max(has, known_.again_from);
+            std::uint64_t lost = known_.rounds - (std::max)(has, known_.again_from);
             if (has < known_.again_from && has < known_.before) lost += known_.before - has;
             lost_ += static_cast<std::int64_t>(lost);
             known_.before = has;
             known_.again_from = known_.rounds;
             known_.version = answer_.version;
         } else {
-            known_.rounds = std::max(known_.rounds, has);
+            known_.rounds = (std::max)(known_.rounds, has);
             known_.version = answer_.version;
         }
     }
@@ -240,7 +240,7 @@ private:
     void apply_changes() {
         const auto n = static_cast<std::int64_t>(values_.size());
         const wire::sparse_head head = wire::peek_sparse(changes_).value([&] { return what(); });
-        const auto count = static_cast<std::size_t>(std::min(head.entries, n));
+        const auto count = static_cast<std::size_t>((std::min)(head.entries, n));
         changed_at_.resize(count);
         changed_to_.resize(count);
         const auto entries = wire::decode_sparse(changes_, n, std::span<std::uint32_t>(changed_at_),

@@ -326,7 +326,7 @@ private:
         touched += 2.0 * static_cast<double>(memory_.optimizer + memory_.compensator);
         if (compares) touched += 4.0 * own;
         const auto moved = static_cast<double>(server_.moved());
-        if (server_.moved() > 0) touched *= std::min(1.0, 16.0 * moved / own);
+        if (server_.moved() > 0) touched *= (std::min)(1.0, 16.0 * moved / own);
         if (in_rounds) touched += gradients * 8.0 * own;
         through_->charge({.bytes = gradients * message + touched});
     }

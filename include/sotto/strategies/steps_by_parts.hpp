@@ -93,7 +93,7 @@ private:
             return;
         }
         for (std::int64_t first = 0; first < t.size; first += part) {
-            const auto values = room(std::min(part, t.size - first));
+            const auto values = room((std::min)(part, t.size - first));
             compressor_->decode_part(t, message, first, values);
             if (const auto at = kernels::first_non_finite(values); at >= 0)
                 throw non_finite(rank, t.name, first + at);
@@ -107,7 +107,7 @@ private:
                 if (const auto floats = compressing::floats_in(*compressor_, t, message))
                     return compensating::descend(*compensator_, t, *rate, next, now, *floats, read);
         for (std::int64_t first = 0; first < t.size; first += part) {
-            const std::int64_t size = std::min(part, t.size - first);
+            const std::int64_t size = (std::min)(part, t.size - first);
             const auto of_part = [&](auto all) {
                 return all.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(size));
             };

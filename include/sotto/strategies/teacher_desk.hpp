@@ -181,7 +181,7 @@ public:
         std::optional<std::int64_t> age;
         for (const std::size_t i : listened_)
             if (standings_[i].why == left_out::no)
-                age = std::max(age.value_or(INT64_MIN), student - standings_[i].step);
+                age = (std::max)(age.value_or(INT64_MIN), student - standings_[i].step);
         return age;
     }
 
@@ -197,7 +197,7 @@ private:
     double reference(std::size_t i, double chance) const noexcept {
         const double now = own_.empty() ? std::numeric_limits<double>::infinity() : own_.value();
         const double claimed = judged_by(i);
-        return std::fmax(now, std::isnan(claimed) ? unseen_.value() : std::min(claimed, chance));
+        return std::fmax(now, std::isnan(claimed) ? unseen_.value() : (std::min)(claimed, chance));
     }
 
     struct one {

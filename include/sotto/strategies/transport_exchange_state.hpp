@@ -193,8 +193,8 @@ private:
         std::size_t all = wire::model_head_bytes(sizes_.size()) + 4 * buffers + judged_bytes();
         for (const tensor& t : place_.tensors)
             all += static_cast<std::size_t>(
-                std::max(wire::encoded_dense_bytes(t.size, wire::value_format::fp32),
-                         compressing::message_bytes_max(compressor_, t)));
+                (std::max)(wire::encoded_dense_bytes(t.size, wire::value_format::fp32),
+                           compressing::message_bytes_max(compressor_, t)));
         return all;
     }
 

@@ -47,7 +47,7 @@ public:
 
 private:
     void pass(double share) {
-        share = std::min(share, 1.0 - passed_);
+        share = (std::min)(share, 1.0 - passed_);
         if (share <= 0.0) return;
         passed_ += share;
         if (whole_.flops > 0.0 || whole_.bytes > 0.0)

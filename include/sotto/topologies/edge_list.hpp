@@ -113,7 +113,7 @@ inline std::vector<std::string_view> words_of(std::string_view line) {
     std::vector<std::string_view> words;
     constexpr std::string_view blanks = " \t\r,";
     for (std::size_t at = line.find_first_not_of(blanks); at != line.npos;) {
-        const std::size_t end = std::min(line.find_first_of(blanks, at), line.size());
+        const std::size_t end = (std::min)(line.find_first_of(blanks, at), line.size());
         words.push_back(line.substr(at, end - at));
         at = line.find_first_not_of(blanks, end);
     }

@@ -29,7 +29,7 @@ namespace detail {
 /// Whether all links of a rank weigh what by_degree gives them.
 inline bool is_by_degree(const mixing_matrix& whole, int rank) noexcept {
     for (const neighbour& n : whole.into(rank)) {
-        const auto most = std::max(whole.into(rank).size(), whole.into(n.rank).size());
+        const auto most = (std::max)(whole.into(rank).size(), whole.into(n.rank).size());
         if (std::abs(n.weight * (1.0 + static_cast<double>(most)) - 1.0) >= 1e-9) return false;
     }
     return true;
@@ -53,9 +53,9 @@ inline double live_weight(const mixing_matrix& whole, int a, int b, const live_l
     };
     if (is_whole(a, of_a) && is_whole(b, of_b)) return weight;
     if (detail::is_by_degree(whole, a) && detail::is_by_degree(whole, b))
-        return 1.0 / (1.0 + std::max(of_a.count, of_b.count));
+        return 1.0 / (1.0 + (std::max)(of_a.count, of_b.count));
     const auto kept = [](const live_links& of) { return of.lost < 1.0 ? 1.0 - of.lost : 1.0; };
-    return weight / std::max(kept(of_a), kept(of_b));
+    return weight / (std::max)(kept(of_a), kept(of_b));
 }
 
 }  // namespace sotto::topologies

@@ -56,7 +56,7 @@ mixing_graph graph_of(int ranks, std::int64_t period, double second_singular_val
     mixing_matrix mean(ranks);
     for (std::int64_t round = 0; round < rounds; ++round) {
         const mixing_matrix& w = matrix(round);
-        graph.degree = std::max({graph.degree, w.degree(), w.degree_in()});
+        graph.degree = (std::max)({graph.degree, w.degree(), w.degree_in()});
         for (int to = 0; to < ranks; ++to)
             for (const neighbour& n : w.into(to))
                 mean.link(to, n.rank, n.weight / static_cast<double>(rounds));

@@ -158,7 +158,7 @@ private:
 
     static int most_of(const std::vector<std::vector<neighbour>>& links) noexcept {
         std::size_t most = 0;
-        for (const auto& of_rank : links) most = std::max(most, of_rank.size());
+        for (const auto& of_rank : links) most = (std::max)(most, of_rank.size());
         return static_cast<int>(most);
     }
 
@@ -202,8 +202,8 @@ inline mixing_matrix by_degree(int size, std::span<const std::pair<int, int>> ed
     for (int rank = 0; rank < size; ++rank)
         for (const neighbour& n : graph.into(rank))
             result.link(rank, n.rank,
-                        1.0 / (1.0 + static_cast<double>(std::max(graph.into(rank).size(),
-                                                                  graph.into(n.rank).size()))));
+                        1.0 / (1.0 + static_cast<double>((std::max)(graph.into(rank).size(),
+                                                                    graph.into(n.rank).size()))));
     return result;
 }
 

@@ -71,7 +71,7 @@ private:
             }
             misses = 0;
             edges.insert(pair);
-            for (const std::size_t end : {std::max(first, second), std::min(first, second)}) {
+            for (const std::size_t end : {(std::max)(first, second), (std::min)(first, second)}) {
                 ends[end] = ends.back();
                 ends.pop_back();
             }

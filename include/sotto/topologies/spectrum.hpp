@@ -46,8 +46,8 @@ inline double largest_eigenvalue(std::span<const double> diagonal, std::span<con
     };
     double low = diagonal[0], high = diagonal[0];
     for (std::size_t i = 0; i < diagonal.size(); ++i) {
-        low = std::max(low, diagonal[i]);  // no larger than the largest eigenvalue
-        high = std::max(high, diagonal[i] + reach(i));
+        low = (std::max)(low, diagonal[i]);  // no larger than the largest eigenvalue
+        high = (std::max)(high, diagonal[i] + reach(i));
     }
     for (int halving = 0; halving < 100 && low < high; ++halving) {
         const double x = 0.5 * (low + high);
@@ -126,7 +126,7 @@ inline double second_singular_value(std::span<const mixing_matrix> rounds) {
                 std::copy(between.begin(), between.end(), y.begin());
             }
         });
-    return std::sqrt(std::max(square, 0.0));
+    return std::sqrt((std::max)(square, 0.0));
 }
 
 /// Of one round alone.
@@ -197,7 +197,7 @@ mixing_summary summary_of(State& state, std::string_view name = {}) {
     for (std::int64_t round = 0; round < std::max<std::int64_t>(all.period, 1); ++round) {
         rounds.push_back(state.matrix(round));
         rounds.back().require_doubly_stochastic(all.period == 1 ? -1 : round, name);
-        all.degree = std::max({all.degree, rounds.back().degree(), rounds.back().degree_in()});
+        all.degree = (std::max)({all.degree, rounds.back().degree(), rounds.back().degree_in()});
     }
     if (all.period == 0) {
         all.second_singular_value = all.mean_contraction = std::numeric_limits<double>::quiet_NaN();

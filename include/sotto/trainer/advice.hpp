@@ -106,7 +106,7 @@ inline std::string reason(const advice& found) {
         if (i == found.dense) continue;
         if (other == found.dense || found.steps[i].step_seconds < found.steps[other].step_seconds)
             other = i;
-        below = std::max(below, std::min(found.steps[i].pays_below_bytes_per_second, 1e18));
+        below = (std::max)(below, (std::min)(found.steps[i].pays_below_bytes_per_second, 1e18));
     }
     const std::string spent = "Send whole gradients: they spend " + on_network() + " of a step (" +
                               seconds(dense.transfer_seconds) + ") on " + network;

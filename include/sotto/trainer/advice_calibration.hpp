@@ -60,7 +60,7 @@ public:
           sum_(static_cast<std::size_t>(tensors.size())),
           others_(world) {
         std::int64_t largest = 0;
-        for (const tensor& t : tensors_) largest = std::max(largest, t.size);
+        for (const tensor& t : tensors_) largest = (std::max)(largest, t.size);
         payload_.resize(static_cast<std::size_t>(largest));
         for (const tensor& t : tensors_) {
             entries& e = entries_.emplace_back();

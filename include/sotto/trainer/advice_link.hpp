@@ -62,12 +62,12 @@ network_link measure_link(Transport& through, link_measurement how = {}) {
                 const std::uint64_t seen = through.activity();
                 if (!transfers.pop_complete()) through.await(seen);
             }
-            best = std::min(best, in_seconds(through.now() - start));
+            best = (std::min)(best, in_seconds(through.now() - start));
         }
         return best;
     };
     struct timing {
-        double small = 0.0, large = 0.0;
+        double small_seconds = 0.0, large_seconds = 0.0;
     };
     const timing own{quickest(how.small_bytes), quickest(how.large_bytes)};
     std::vector<timing> all(static_cast<std::size_t>(size));
@@ -75,15 +75,15 @@ network_link measure_link(Transport& through, link_measurement how = {}) {
                                    {channels::set_up, item + 1, 0});
     timing slowest;
     for (const timing& t : all) {
-        slowest.small = std::max(slowest.small, t.small);
-        slowest.large = std::max(slowest.large, t.large);
+        slowest.small_seconds = (std::max)(slowest.small_seconds, t.small_seconds);
+        slowest.large_seconds = (std::max)(slowest.large_seconds, t.large_seconds);
     }
     // A clock too coarse, or a machine too busy, may show no difference: then at most a nanosecond.
-    const double apart = std::max(slowest.large - slowest.small, 1e-9);
+    const double apart = (std::max)(slowest.large_seconds - slowest.small_seconds, 1e-9);
     const double rate = static_cast<double>(how.large_bytes - how.small_bytes) / apart;
     return {.bytes_per_second = rate,
-            .latency_seconds =
-                std::max(0.0, slowest.small - static_cast<double>(how.small_bytes) / rate)};
+            .latency_seconds = (std::max)(
+                0.0, slowest.small_seconds - static_cast<double>(how.small_bytes) / rate)};
 }
 
 }  // namespace sotto

@@ -47,7 +47,7 @@ struct transfer_cost {
     /// share the link, but their latencies pass at the same time.
     transfer_cost& operator+=(const transfer_cost& other) noexcept {
         bytes += other.bytes;
-        messages = std::max(messages, other.messages);
+        messages = (std::max)(messages, other.messages);
         return *this;
     }
 };
@@ -66,7 +66,7 @@ inline transfer_cost all_reduce_cost(
     std::int64_t passed = 0;
     for (int k = 0; k < plan.steps(); ++k) {
         const collectives::step s = plan.at(k);
-        passed += std::max(s.out.size(), s.in.size());  // empty where there is nobody
+        passed += (std::max)(s.out.size(), s.in.size());  // empty where there is nobody
     }
     return {static_cast<double>(passed * wire::bytes_per_value(format)),
             static_cast<double>(plan.steps())};

@@ -49,14 +49,14 @@ inline std::vector<recorded_maximum> consensus_maxima(const run_log& run,
                                  " begins at epoch " + std::to_string(from_epochs[i]) +
                                  "; phases begin at whole epochs and ascend");
     std::int64_t end = 0;  // of the run, in half epochs
-    for (const half_epoch& h : run.consensus.halves) end = std::max(end, h.number + 1);
+    for (const half_epoch& h : run.consensus.halves) end = (std::max)(end, h.number + 1);
 
     std::vector<recorded_maximum> maxima;
     for (std::size_t i = 0; i < from_epochs.size(); ++i) {
         const bool is_last = i + 1 == from_epochs.size();
         const auto from = static_cast<std::int64_t>(2.0 * from_epochs[i]);
         const std::int64_t to =
-            is_last ? std::max(end, from) : static_cast<std::int64_t>(2.0 * from_epochs[i + 1]);
+            is_last ? (std::max)(end, from) : static_cast<std::int64_t>(2.0 * from_epochs[i + 1]);
         const std::int64_t settled = from + (to - from) / 2;
         measured_mean squares;
         for (const half_epoch& h : run.consensus.halves)

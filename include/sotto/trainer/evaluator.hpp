@@ -119,7 +119,7 @@ private:
                  std::int64_t from, std::int64_t to) {
         sums total;
         while (from < to) {
-            const auto count = std::min(to - from, batch_size_);
+            const auto count = (std::min)(to - from, batch_size_);
             if (indices_.size() < static_cast<std::size_t>(count))
                 indices_.resize(static_cast<std::size_t>(count));
             for (std::int64_t i = 0; i < count; ++i)

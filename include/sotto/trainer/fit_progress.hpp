@@ -34,7 +34,7 @@ struct fit_progress {
         std::int64_t skipped = 0;
         while (skipped < done && !ends(length)) {
             const std::int64_t few =
-                std::min({done - skipped, rounds_an_epoch - round, length.steps_max - steps});
+                (std::min)({done - skipped, rounds_an_epoch - round, length.steps_max - steps});
             skipped += few;
             round += few;
             steps += few;
@@ -66,7 +66,7 @@ private:
     /// What has no bound still has none.
     std::int64_t left(std::int64_t most, std::int64_t done) const noexcept {
         if (stopped || passed) return 0;
-        if (most == std::numeric_limits<std::int64_t>::max()) return most;
+        if (most == (std::numeric_limits<std::int64_t>::max)()) return most;
         return std::max<std::int64_t>(most - done, 0);
     }
 };

@@ -39,7 +39,7 @@ void request_checkpoints(description& text, const Extra& extra) {
 template <class Data, class... Extras>
 std::string fit_request(const Data& data, bool own_data, const training_length& length,
                         const Extras&... extras) {
-    constexpr auto unbounded = std::numeric_limits<std::int64_t>::max();
+    constexpr auto unbounded = (std::numeric_limits<std::int64_t>::max)();
     const auto bound = [](std::int64_t n) {
         return n == unbounded ? std::optional<std::int64_t>() : n;
     };

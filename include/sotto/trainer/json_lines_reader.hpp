@@ -137,7 +137,7 @@ private:
         e.evaluated = evaluated(line);
         const double memory = memory_of(line);
         log_.add(std::move(e));
-        log_.peak_memory_bytes = std::max(log_.peak_memory_bytes, memory);
+        log_.peak_memory_bytes = (std::max)(log_.peak_memory_bytes, memory);
     }
 
     /// Drawn as it is: so each time is refused that is before the one it follows.
@@ -169,7 +169,7 @@ private:
         of_tensors(
             "decoded_seconds", [](const of_tensor& t) { return t.arrived; }, &of_tensor::decoded);
         double last = 0.0;
-        for (const of_tensor& t : r.tensors) last = std::max(last, t.decoded);
+        for (const of_tensor& t : r.tensors) last = (std::max)(last, t.decoded);
         r.agreed = after(member(line, "agreed_seconds"), "agreed_seconds", last);
         r.ended = after(member(line, "ended_seconds"), "ended_seconds", r.agreed);
         r.apply = number(line, "apply_seconds", seconds_max);
@@ -356,7 +356,7 @@ private:
             }
         log_.end(at, early, found, line.contains("bytes_sent") ? costs(line) : run_costs{});
         log_.losses = std::move(lost);
-        log_.peak_memory_bytes = std::max(log_.peak_memory_bytes, memory);
+        log_.peak_memory_bytes = (std::max)(log_.peak_memory_bytes, memory);
     }
 
     void skipped(const json& line) {

@@ -43,8 +43,8 @@ struct steps {
 ///   errors  invalid_option: a negative count
 struct training_length {
     /// Passes over the data, at most.
-    std::int64_t epochs_max = std::numeric_limits<std::int64_t>::max();
-    std::int64_t steps_max = std::numeric_limits<std::int64_t>::max();  // steps, at most
+    std::int64_t epochs_max = (std::numeric_limits<std::int64_t>::max)();
+    std::int64_t steps_max = (std::numeric_limits<std::int64_t>::max)();  // steps, at most
 
     /// So many epochs.
     training_length(epochs length) : epochs_max(checked("epochs", length.count)) {}

@@ -40,15 +40,15 @@ public:
         const bool serves_alone = info.rank == 0 && alone > 0;
         shown_ = info.rank == 0 || info.rank == alone;
         live_ = shown_ && ::isatty(::fileno(out_)) == 1;
-        workers_ = std::max(info.ranks() - alone, 1);
-        bounded_ = info.epochs < std::numeric_limits<std::int64_t>::max();
+        workers_ = (std::max)(info.ranks() - alone, 1);
+        bounded_ = info.epochs < (std::numeric_limits<std::int64_t>::max)();
         epochs_ = bounded_ ? info.epochs_before + info.epochs : 0;
         before_ = info.steps_before + info.steps_at_servers;
         steps_ = static_cast<double>(info.steps_max);
         if (bounded_)
-            steps_ = std::min(steps_, static_cast<double>(info.epochs) *
-                                              static_cast<double>(info.steps_an_epoch) -
-                                          static_cast<double>(info.rounds_before));
+            steps_ = (std::min)(steps_, static_cast<double>(info.epochs) *
+                                                static_cast<double>(info.steps_an_epoch) -
+                                            static_cast<double>(info.rounds_before));
         steps_ -= static_cast<double>(info.steps_at_servers);
         next_ = 0.0;
         aimed_ = missed_ = 0;
@@ -87,9 +87,9 @@ public:
         if (!live_ || report.seconds < next_) return;
         next_ = report.seconds + 0.1;
         const auto steps = static_cast<double>(report.step - before_);
-        const double done = steps_ > 0.0 ? std::min(steps / steps_, 1.0) : 0.0;
+        const double done = steps_ > 0.0 ? (std::min)(steps / steps_, 1.0) : 0.0;
         const double rate = static_cast<double>(report.round.examples) * workers_ * steps /
-                            std::max(report.seconds, 1e-9);
+                            (std::max)(report.seconds, 1e-9);
         const double left = done > 0.0 ? report.seconds * (1.0 - done) / done : 0.0;
         constexpr int width = 24;
         const int filled = std::clamp(static_cast<int>(std::lround(done * width)), 0, width);
@@ -202,7 +202,7 @@ private:
             std::snprintf(out.text, sizeof out.text, "no message");
         else if (sent > 1.05 * dense)
             std::snprintf(out.text, sizeof out.text, "%.1f x the gradient",
-                          sent / std::max(dense, 1.0));
+                          sent / (std::max)(dense, 1.0));
         else
             std::snprintf(out.text, sizeof out.text, "gradient / %.*f", dense < 10.0 * sent ? 1 : 0,
                           dense / sent);

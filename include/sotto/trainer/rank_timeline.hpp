@@ -69,7 +69,7 @@ public:
         seconds += took;
         if (steps.empty()) by_clock = std::isfinite(clock);
         if (steps.size() == steps_max || by_clock != std::isfinite(clock)) return;
-        s.began = by_clock ? clock : std::max(ended - took, 0.0);
+        s.began = by_clock ? clock : (std::max)(ended - took, 0.0);
         if (!steps.empty() && s.began < steps.back().began) return;
         steps.push_back(s);
     }

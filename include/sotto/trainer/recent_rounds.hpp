@@ -35,7 +35,7 @@ public:
 
     /// The one of median length, of two the longer; nothing where there is none.
     const round_times* typical() const noexcept {
-        const std::size_t count = std::min(count_, kept);
+        const std::size_t count = (std::min)(count_, kept);
         if (count == 0) return nullptr;
         std::array<const round_times*, kept> by_length{};
         for (std::size_t i = 0; i < count; ++i) by_length[i] = &rounds_[i];

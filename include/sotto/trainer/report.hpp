@@ -113,7 +113,7 @@ inline std::string remarks(std::span<const run_log> runs) {
                    escaped(run.name, 60) + "</span>: " + text + "</li>";
         };
         constexpr std::size_t most = 50;
-        for (std::size_t i = 0; i < std::min(run.remarks.size(), most); ++i)
+        for (std::size_t i = 0; i < (std::min)(run.remarks.size(), most); ++i)
             add((run.remarks[i].step > 0
                      ? "after step " + counted(static_cast<double>(run.remarks[i].step)) + ", "
                      : std::string()) +

@@ -55,10 +55,10 @@ inline double steps_to_meet(const run_log& run) noexcept {
 /// run's densest steps, as of its warm-up.
 inline double messages_of(const run_log& run) noexcept {
     const auto [costs, steps] = run.steady();
-    const double share = costs.message_bytes / std::max(costs.dense_bytes, 1.0);
+    const double share = costs.message_bytes / (std::max)(costs.dense_bytes, 1.0);
     double densest = share;
     for (const run_point& p : run.points)
-        densest = std::max(densest, p.message_bytes / std::max(p.dense_bytes, 1.0));
+        densest = (std::max)(densest, p.message_bytes / (std::max)(p.dense_bytes, 1.0));
     const double longer = share > 0.0 ? densest / share : 1.0;
     const bool whole = sends_whole_gradients(run);
     transfer_cost all;
@@ -150,8 +150,8 @@ inline std::string nothing_to_compare(std::span<const run_log> runs,
         "There is nothing to compare: only whole gradients were sent. With its option calibrate "
         "a report tries the usual compressors out on these tensors.";
     if (link) {
-        const advice found = advise(computing_seconds(*run), *link, run->about.ranks(),
-                                    std::array{way_of(*run, 0)});
+        const advice found =
+            advise(computing_seconds(*run), *link, run->about.ranks(), std::array{way_of(*run, 0)});
         out += " Over this link, " + bandwidth(link->bytes_per_second) + ", whole gradients take " +
                seconds(found.steps[0].transfer_seconds) + " of a step of " +
                seconds(found.steps[0].step_seconds) + ".";
@@ -206,16 +206,16 @@ inline std::string crossover_chart(const advice& found, bool link_known) {
     };
     double least = step_at(order[0], fastest), most = least;
     for (const std::size_t i : order) {
-        least = std::min(least, step_at(i, fastest));
-        most = std::max(most, step_at(i, slowest));
+        least = (std::min)(least, step_at(i, fastest));
+        most = (std::max)(most, step_at(i, slowest));
     }
-    least = std::max(least, 1e-9);
+    least = (std::max)(least, 1e-9);
     chart c("Seconds of a step, by the bandwidth of the link",
             log_axis(
                 8.0 * slowest, 8.0 * fastest, 10.0,
                 [](double bits) { return bandwidth(bits / 8.0); }, 3.0),
             "bandwidth (logarithmic)",
-            log_axis(std::pow(10.0, std::floor(std::log10(least))), std::max(most, 10.0 * least),
+            log_axis(std::pow(10.0, std::floor(std::log10(least))), (std::max)(most, 10.0 * least),
                      10.0, seconds));
     std::string says;
     for (std::size_t k = 0; k < order.size(); ++k) {

@@ -33,7 +33,7 @@ struct axis {
 
 private:
     double on_scale(double value) const noexcept {
-        return logarithmic ? std::log(std::max(value, 1e-300)) : value;
+        return logarithmic ? std::log((std::max)(value, 1e-300)) : value;
     }
 };
 
@@ -57,19 +57,19 @@ inline axis linear_axis(double low, double high, std::function<std::string(doubl
     if (!(low <= high)) low = 0.0, high = 1.0;
     low = std::clamp(low, -longest_drawn, longest_drawn);
     high = std::clamp(high, -longest_drawn, longest_drawn);
-    if (!(high - low > 1e-12 * std::max({std::abs(low), std::abs(high), shortest_drawn}))) {
+    if (!(high - low > 1e-12 * (std::max)({std::abs(low), std::abs(high), shortest_drawn}))) {
         const double room = std::abs(low) < shortest_drawn ? 1.0 : 0.1 * std::abs(low);
         low -= room, high += room;
     }
-    const double step = std::max(round_step(high - low, 5), least_step);
+    const double step = (std::max)(round_step(high - low, 5), least_step);
     axis a;
     const double first = std::floor(low / step + 1e-9), last = std::ceil(high / step - 1e-9);
     for (double k = first; k <= last + 0.5; k += 1.0) a.ticks.push_back(k * step);
     a.low = a.ticks.front();
     a.high = a.ticks.back();
-    const int places = std::max(0, -static_cast<int>(std::floor(std::log10(step) + 1e-9)));
+    const int places = (std::max)(0, -static_cast<int>(std::floor(std::log10(step) + 1e-9)));
     a.label = label ? std::move(label) : [places](double v) {
-        return std::abs(v) >= 10000.0 ? counted(v) : fixed(v, std::min(places, 9));
+        return std::abs(v) >= 10000.0 ? counted(v) : fixed(v, (std::min)(places, 9));
     };
     return a;
 }
@@ -77,7 +77,7 @@ inline axis linear_axis(double low, double high, std::function<std::string(doubl
 /// From zero, so that lengths can be compared; the high end is not rounded up, but ticks are round.
 inline axis axis_from_zero(double high, std::function<std::string(double)> label = {},
                            double least_step = 0.0) {
-    high = high > shortest_drawn ? std::min(high, longest_drawn) : 1.0;
+    high = high > shortest_drawn ? (std::min)(high, longest_drawn) : 1.0;
     axis a = linear_axis(0.0, high, std::move(label), least_step);
     a.high = high;
     while (a.ticks.size() > 1 && a.ticks.back() > high * (1.0 + 1e-9)) a.ticks.pop_back();
@@ -93,13 +93,13 @@ inline axis counting_axis(double high) {
 inline axis share_axis(double low, double high) {
     low = std::clamp(low, 0.0, 1.0);
     high = std::clamp(high, low, 1.0);
-    if (high - low < 1e-6) low = std::max(low - 0.01, 0.0), high = std::min(high + 0.01, 1.0);
+    if (high - low < 1e-6) low = (std::max)(low - 0.01, 0.0), high = (std::min)(high + 0.01, 1.0);
     axis a = linear_axis(low, high);
-    a.low = std::max(a.low, 0.0);
-    a.high = std::min(a.high, 1.0);
+    a.low = (std::max)(a.low, 0.0);
+    a.high = (std::min)(a.high, 1.0);
     std::erase_if(a.ticks, [](double tick) { return tick < -1e-9 || tick > 1.0 + 1e-9; });
     const double step = 100.0 * (a.ticks.size() > 1 ? a.ticks[1] - a.ticks[0] : 1.0);
-    const int places = std::max(0, -static_cast<int>(std::floor(std::log10(step) + 1e-9)));
+    const int places = (std::max)(0, -static_cast<int>(std::floor(std::log10(step) + 1e-9)));
     a.label = [places](double share) { return percent(share, places); };
     return a;
 }
@@ -109,13 +109,13 @@ inline axis log_axis(double low, double high, double base, std::function<std::st
                      double most = 5.0) {
     axis a{.logarithmic = true, .label = std::move(label)};
     a.low = std::clamp(low, 1.0 / longest_drawn, longest_drawn);
-    a.high = std::max(std::min(high, longest_drawn), 1.05 * a.low);
+    a.high = (std::max)((std::min)(high, longest_drawn), 1.05 * a.low);
     const double first = std::floor(std::log(a.low) / std::log(base) + 1e-9);
     const double last = std::ceil(std::log(a.high) / std::log(base) - 1e-9);
     const auto add = [&a](double tick) {
         if (tick >= a.low * (1.0 - 1e-9) && tick <= a.high * (1.0 + 1e-9)) a.ticks.push_back(tick);
     };
-    const double every = std::max(1.0, std::ceil((last - first) / most));
+    const double every = (std::max)(1.0, std::ceil((last - first) / most));
     for (double k = std::floor(first / every) * every; k <= last; k += every)
         add(std::pow(base, k));
     if (a.ticks.size() < 3 && base == 10.0) {  // too few powers: their doubles and halves too

@@ -32,7 +32,7 @@ public:
     chart(std::string title, axis x, std::string x_name, axis y)
         : title_(std::move(title)), x_(std::move(x)), x_name_(std::move(x_name)), y_(std::move(y)) {
         std::size_t longest = 0;
-        for (const double tick : y_.ticks) longest = std::max(longest, columns(y_.label(tick)));
+        for (const double tick : y_.ticks) longest = (std::max)(longest, columns(y_.label(tick)));
         left_ = 14.0 + 6.2 * static_cast<double>(longest);
     }
 
@@ -150,7 +150,7 @@ public:
                               : std::to_string(colour % 8);
     }
     /// The first number that is no colour of the palette.
-    static constexpr std::size_t grey = std::numeric_limits<std::size_t>::max() / 2;
+    static constexpr std::size_t grey = (std::numeric_limits<std::size_t>::max)() / 2;
 
 private:
     struct named {
@@ -199,13 +199,13 @@ private:
             named& n = names_[i];
             n.y = std::clamp(n.y, top_ + 8.0, bottom() - 4.0);
             for (std::size_t j = 0; j < i; ++j)
-                if (!beside(n, names_[j])) n.y = std::min(n.y, names_[j].y - 13.0);
+                if (!beside(n, names_[j])) n.y = (std::min)(n.y, names_[j].y - 13.0);
         }
         for (std::size_t i = names_.size(); i-- > 0;) {
             named& n = names_[i];
-            n.y = std::max(n.y, top_ + 8.0);
+            n.y = (std::max)(n.y, top_ + 8.0);
             for (std::size_t j = i + 1; j < names_.size(); ++j)
-                if (!beside(n, names_[j])) n.y = std::max(n.y, names_[j].y + 13.0);
+                if (!beside(n, names_[j])) n.y = (std::max)(n.y, names_[j].y + 13.0);
         }
     }
     static bool beside(const named& a, const named& b) noexcept {

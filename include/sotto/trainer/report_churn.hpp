@@ -20,7 +20,8 @@ inline std::string churn_bars(std::span<const run_log> runs, double churn::*meas
     double most = 0.0, first = -1.0;
     std::size_t all = 0;
     for (const run_log& run : runs)
-        for (const run_churn& each : run.churns) most = std::max(most, each.found.*measure), ++all;
+        for (const run_churn& each : run.churns)
+            most = (std::max)(most, each.found.*measure), ++all;
     std::string out;
     std::size_t drawn = 0;
     for (std::size_t i = 0; i < runs.size(); ++i)

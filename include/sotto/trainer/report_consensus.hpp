@@ -41,8 +41,8 @@ inline axis distance_axis(const run_log& run) {
         for (const distance_line& line : distance_lines) {
             const double value = (p.consensus.*line.of).value();
             if (!std::isfinite(value) || !(value > 0.0)) continue;
-            low = std::min(low, value);
-            high = std::max(high, value);
+            low = (std::min)(low, value);
+            high = (std::max)(high, value);
         }
     if (!(high > 0.0)) return linear_axis(0.0, 1.0);
     return log_axis(low, high, 10.0, [](double v) { return digits(v, 1); });
@@ -51,7 +51,7 @@ inline axis distance_axis(const run_log& run) {
 /// When ranks went and came again, of many the first.
 inline void mark_losses(chart& c, const run_log& run) {
     constexpr std::size_t losses_max = 8;
-    for (std::size_t i = 0; i < std::min(run.losses.size(), losses_max); ++i) {
+    for (std::size_t i = 0; i < (std::min)(run.losses.size(), losses_max); ++i) {
         const rank_loss& loss = run.losses[i];
         const std::string rank = "rank " + std::to_string(loss.rank);
         if (loss.step >= 0) c.upright(static_cast<double>(loss.step), rank + " went");
@@ -97,7 +97,7 @@ inline std::string cost_chart(const run_log& run, const std::string& title, std:
     if (values.empty()) return "";
     double most = 0.0;
     for (const taken& t : values)
-        if (std::isfinite(t.each)) most = std::max(most, t.each);
+        if (std::isfinite(t.each)) most = (std::max)(most, t.each);
     chart c(title, axis_along(against::steps, std::span(&run, 1)), "steps",
             axis_from_zero(most, label));
     drawn_end end;
@@ -124,7 +124,7 @@ inline std::string sent_chart(const run_log& run) {
     for (const run_point& p : run.points) {
         const auto steps = static_cast<double>(p.last_step - p.first_step + 1);
         values.push_back(
-            {p.last_step, p.seconds, p.bytes_sent, std::max(p.bytes_sent - before, 0.0) / steps});
+            {p.last_step, p.seconds, p.bytes_sent, (std::max)(p.bytes_sent - before, 0.0) / steps});
         before = p.bytes_sent;
     }
     return run.total.bytes_sent > 0.0
@@ -174,7 +174,7 @@ inline std::string tensor_distances(const run_log& run) {
         head(apart, "distance, all ranks") +
         head(moved, "rank " + std::to_string(run.about.rank) + " moved by") + "</tr></thead>" +
         row("all", 0, tensors.size());
-    for (std::size_t t = 0; t < std::min(tensors.size(), rows_max); ++t)
+    for (std::size_t t = 0; t < (std::min)(tensors.size(), rows_max); ++t)
         out += row(escaped(tensors[t].name, 80), t, 1);
     if (tensors.size() > rows_max)
         out += "<tr><th>and " + std::to_string(tensors.size() - rows_max) + " more</th></tr>";

@@ -52,14 +52,14 @@ inline std::vector<mean_step> mean_steps(std::span<const run_log> runs) {
         run_costs each;
         each.add(costs, 1.0 / static_cast<double>(std::max<std::int64_t>(steps, 1)));
         // What a simulation computes takes no time of the clock that teachers are heard by.
-        each.listening = run.is_simulated() ? 0.0 : std::min(each.listening, each.compute);
+        each.listening = run.is_simulated() ? 0.0 : (std::min)(each.listening, each.compute);
         rows.push_back({std::move(name), each});
     };
     for (std::size_t i = 0; i < runs.size(); ++i) {
         const run_log& run = runs[i];
         const std::string name = key(i) + escaped(run.name, 60);
         const auto of_rank = [&](int rank) { return name + ", rank " + std::to_string(rank); };
-        const std::size_t shown = std::min(run.ranks.size(), ranks_max);
+        const std::size_t shown = (std::min)(run.ranks.size(), ranks_max);
         for (const rank_total& r : std::span(run.ranks).first(shown))
             add(run, of_rank(r.rank), r.steady, r.steady_steps);
         if (shown > 0) continue;
@@ -73,12 +73,11 @@ inline std::vector<mean_step> mean_steps(std::span<const run_log> runs) {
 inline std::string step_times(std::span<const run_log> runs) {
     double longest = 0.0;
     const std::vector<mean_step> mean = mean_steps(runs);
-    for (const mean_step& each : mean) longest = std::max(longest, each.costs.seconds());
+    for (const mean_step& each : mean) longest = (std::max)(longest, each.costs.seconds());
     if (!(longest > 0.0)) return {};
     std::string bars, table;
-    const bool listens = std::any_of(mean.begin(), mean.end(), [](const mean_step& each) {
-        return each.costs.listening > 0.0;
-    });
+    const bool listens = std::any_of(
+        mean.begin(), mean.end(), [](const mean_step& each) { return each.costs.listening > 0.0; });
     for (const auto& [name, each] : mean) {
         bars += "<div><div>" + name + "</div><div class=\"bar\">";
         table += "<tr><th>" + name + "</th>";
@@ -129,16 +128,16 @@ inline std::string message_shares(std::span<const run_log> runs) {
             if (!(p.dense_bytes > 0.0) || !(p.message_bytes > 0.0)) continue;
             const double share = p.message_bytes / p.dense_bytes;
             line.push_back({static_cast<double>(p.last_step), share});
-            low = std::min(low, share);
-            high = std::max(high, share);
-            last = std::max(last, line.back().x);
+            low = (std::min)(low, share);
+            high = (std::max)(high, share);
+            last = (std::max)(last, line.back().x);
         }
         lines.push_back(std::move(line));
     }
     if (!(high > 0.0)) return {};
     chart c("A worker’s message as a share of its gradient", counting_axis(last), "steps",
-            log_axis(std::pow(10.0, std::floor(std::log10(low) + 1e-9)), std::max(high, 1.0), 10.0,
-                     [](double v) { return digits(100.0 * v, 1) + "\u202f%"; }));
+            log_axis(std::pow(10.0, std::floor(std::log10(low) + 1e-9)), (std::max)(high, 1.0),
+                     10.0, [](double v) { return digits(100.0 * v, 1) + "\u202f%"; }));
     std::string says;
     for (std::size_t i = 0; i < runs.size(); ++i) {
         if (lines[i].empty()) continue;
@@ -164,9 +163,8 @@ inline std::string tensor_table(std::span<const run_log> runs,
     const auto& tensors = runs[members.front()].about.tensors;
     std::vector<std::size_t> order(tensors.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
-    sotto::detail::sort_stably(order, [&](std::size_t a, std::size_t b) {
-        return tensors[a].size > tensors[b].size;
-    });
+    sotto::detail::sort_stably(
+        order, [&](std::size_t a, std::size_t b) { return tensors[a].size > tensors[b].size; });
     const std::size_t shown = order.size() > rows_max ? rows_max - 1 : order.size();
     std::sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(shown));
     std::string out =
@@ -189,7 +187,7 @@ inline std::string tensor_table(std::span<const run_log> runs,
             out += "<td>" + bytes(message) + " <span class=\"soft\">" +
                    (share > 0.0 ? digits(100.0 * share, 2) + "\u202f%" : "–") +
                    "</span><div class=\"bar small\"><span class=\"f" + chart::place(m) +
-                   "\" style=\"width:" + fixed(100.0 * std::min(share, 1.0), 2) +
+                   "\" style=\"width:" + fixed(100.0 * (std::min)(share, 1.0), 2) +
                    "%\"></span></div></td>";
         }
         out += "</tr>";

@@ -43,15 +43,15 @@ inline axis axis_along(against what, std::span<const run_log> runs) {
     double low = std::numeric_limits<double>::infinity(), high = 0.0;
     const auto see = [&](const auto& w) {
         const double x = along(what, w);
-        if (x > 0.0) low = std::min(low, x);
-        high = std::max(high, x);
+        if (x > 0.0) low = (std::min)(low, x);
+        high = (std::max)(high, x);
     };
     for (const run_log& run : runs) {
         for (const run_point& p : run.points) see(p);
         for (const run_epoch& e : run.epochs) see(e);
     }
     if (what == against::sent)
-        return log_axis(std::min(low, std::max(high, 1.0)), std::max(high, 1.0), 4.0, bytes);
+        return log_axis((std::min)(low, (std::max)(high, 1.0)), (std::max)(high, 1.0), 4.0, bytes);
     if (what == against::time) return axis_from_zero(high);
     return counting_axis(high);
 }
@@ -71,8 +71,8 @@ inline axis axis_of(const std::vector<double>& values, bool share) {
     double low = std::numeric_limits<double>::infinity(), high = -low;
     for (const double v : values) {
         if (!std::isfinite(v)) continue;
-        low = std::min(low, v);
-        high = std::max(high, v);
+        low = (std::min)(low, v);
+        high = (std::max)(high, v);
     }
     if (!(low <= high)) low = 0.0, high = 1.0;
     if (share) return share_axis(low, high);
@@ -156,8 +156,8 @@ inline std::string left_out(std::span<const run_log> runs, const axis& y) {
     for (const run_log& run : runs)
         for (const run_point& p : run.points)
             if (p.losses > 0 && y.shows(p.loss())) {
-                least = std::min(least, p.loss());
-                most = std::max(most, p.loss());
+                least = (std::min)(least, p.loss());
+                most = (std::max)(most, p.loss());
             }
     if (least < y.low && most > y.high)
         return "steps beyond the edges, " + digits(least) + " to " + digits(most) + ", lie on them";

@@ -28,9 +28,9 @@ public:
         if (graph.ranks > ranks_max) return;
         for (const topologies::mixing_link& l : graph.links) {
             if (l.from == l.to) continue;
-            auto& both = links_[{std::min(l.from, l.to), std::max(l.from, l.to)}];
+            auto& both = links_[{(std::min)(l.from, l.to), (std::max)(l.from, l.to)}];
             both[l.from < l.to ? 0 : 1] += l.weight;
-            heaviest_ = std::max({heaviest_, both[0], both[1]});
+            heaviest_ = (std::max)({heaviest_, both[0], both[1]});
         }
     }
 

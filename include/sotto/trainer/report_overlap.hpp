@@ -40,8 +40,8 @@ inline std::vector<drawn_span> visible(const std::vector<drawn_span>& spans, dou
         const bool touches = !out.empty() && s.begin - out.back().end < shortest;
         if (touches && length < shortest && out.back().end - out.back().begin < shortest) {
             if (length > longest) out.back().colour = s.colour;
-            longest = std::max(longest, length);
-            out.back().end = std::max(out.back().end, s.end);
+            longest = (std::max)(longest, length);
+            out.back().end = (std::max)(out.back().end, s.end);
             out.back().says = several_spans;
             continue;
         }
@@ -68,7 +68,7 @@ public:
     /// The drawing; `describes` says what it is in words.
     std::string svg(std::string_view describes) const {
         double last_left = 0.0;
-        for (const auto& t : round_.tensors) last_left = std::max(last_left, t.left);
+        for (const auto& t : round_.tensors) last_left = (std::max)(last_left, t.left);
         const double bottom = top + row_height * static_cast<double>(rows_.size());
         std::string out = "<svg class=\"wide\" viewBox=\"0 0 " + at(width) + " " +
                           at(bottom + 20.0) + "\" role=\"img\" aria-label=\"" + escaped(describes) +
@@ -141,7 +141,7 @@ private:
             if (alone[i]) {
                 rows_.push_back({tensors[i].name, {{t.left, t.arrived, under_way, "under way"}}});
             } else if (!others.empty() && t.left <= others.back().end) {
-                others.back().end = std::max(others.back().end, t.arrived);
+                others.back().end = (std::max)(others.back().end, t.arrived);
             } else {
                 others.push_back({t.left, t.arrived, under_way, "under way"});
             }
@@ -157,7 +157,7 @@ private:
                "\" y=\"" + at(y + 11.0) + "\" text-anchor=\"end\">" + escaped(r.name, 28) +
                "</text>";
         for (const drawn_span& s : r.spans) {
-            const double x = px(s.begin), length = std::max(px(s.end) - x, 0.3);
+            const double x = px(s.begin), length = (std::max)(px(s.end) - x, 0.3);
             out += "<rect class=\"c" + chart::place(s.colour) + "\" x=\"" + at(x) + "\" y=\"" +
                    at(y) + "\" width=\"" + at(length) + "\" height=\"" + at(bar_height) +
                    "\"><title>" + escaped(s.says, 80) + ": " + seconds(s.end - s.begin) + " from " +
@@ -173,7 +173,7 @@ private:
 /// How much of a run's exchange was hidden, as it went on.
 inline std::string told_overlap(const run_log& run, const overlap& drawn) {
     const auto [costs, steps] = run.steady();
-    const overlap mean{costs.exchange, std::min(costs.hidden, costs.exchange)};
+    const overlap mean{costs.exchange, (std::min)(costs.hidden, costs.exchange)};
     std::string out = "<b>" + escaped(run.name, 80) + "</b>: ";
     if (mean.exchange > 0.0)
         out += "<b>" + percent(mean.share(), 0) + "</b> of the exchange was hidden: of the " +

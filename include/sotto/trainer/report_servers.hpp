@@ -26,13 +26,13 @@ public:
     /// With one scale for the workers of this server.
     explicit staleness_bars(const server_report& server) {
         const auto shown =
-            std::span(server.workers).first(std::min(server.workers.size(), workers_max));
+            std::span(server.workers).first((std::min)(server.workers.size(), workers_max));
         std::int64_t most = 0;
-        for (const served_worker& w : shown) most = std::max(most, w.most_late());
+        for (const served_worker& w : shown) most = (std::max)(most, w.most_late());
         each_ = most / bars_max + 1;
         bars_ = most / each_ + 1;
         for (const served_worker& w : shown)
-            for (const double part : shares(w)) longest_ = std::max(longest_, part);
+            for (const double part : shares(w)) longest_ = (std::max)(longest_, part);
     }
 
     /// Steps of lateness that a bar stands for.
@@ -49,7 +49,7 @@ public:
             const double part = parts[bar];
             if (!(part > 0.0)) continue;
             // What is there is seen, however little it is.
-            const double high = std::max((height - 1.0) * part / longest_, 0.7);
+            const double high = (std::max)((height - 1.0) * part / longest_, 0.7);
             out += "<rect class=\"c0\" x=\"" + at(step * static_cast<double>(bar) + 0.5) +
                    "\" y=\"" + at(height - high) + "\" width=\"" + at(step - 1.0) + "\" height=\"" +
                    at(high) + "\"><title>" + steps_of(bar) + " late: " + percent(part, 1) +
@@ -81,7 +81,7 @@ private:
         for (std::size_t late = 0; late < w.staleness.size(); ++late) {
             const auto count = static_cast<double>(w.staleness[late]);
             const std::size_t bar = late / static_cast<std::size_t>(each_);
-            parts[std::min(bar, parts.size() - 1)] += count;
+            parts[(std::min)(bar, parts.size() - 1)] += count;
             all += count;
         }
         for (double& part : parts) part = all > 0.0 ? part / all : 0.0;
@@ -125,7 +125,7 @@ inline std::string server_table(const server_report& server, const run_log& run)
         "<th>steps late, mean</th><th>most</th><th>held back by the server</th>"
         "<th>waited, by its own log</th><th>how late they came</th>" +
         (loses ? "<th>lost</th>" : "") + "</tr></thead>";
-    for (std::size_t i = 0; i < std::min(server.workers.size(), rows_max); ++i) {
+    for (std::size_t i = 0; i < (std::min)(server.workers.size(), rows_max); ++i) {
         const served_worker& w = server.workers[i];
         out += "<tr><th>rank " + std::to_string(w.rank) + "</th>" +
                element("td", counted(static_cast<double>(w.rounds))) +
@@ -156,7 +156,7 @@ inline std::string told_losses(const run_log& run) {
     constexpr std::size_t losses_max = 8;
     if (run.losses.empty()) return "";
     std::string out;
-    for (std::size_t i = 0; i < std::min(run.losses.size(), losses_max); ++i)
+    for (std::size_t i = 0; i < (std::min)(run.losses.size(), losses_max); ++i)
         out += (out.empty() ? "" : ". ") + escaped(summary_of(run.losses[i]), 300);
     if (run.losses.size() > losses_max)
         out += ", and " + std::to_string(run.losses.size() - losses_max) + " more";
@@ -174,7 +174,7 @@ inline std::string servers_section(std::span<const run_log> runs) {
         out += "<p>" + key(i) + "<b>" + escaped(run.name, 80) + "</b>";
         if (run.about.serves) out += ": a server takes " + told_memory(*run.about.serves);
         out += ".</p>" + told_losses(run);
-        for (std::size_t s = 0; s < std::min(run.servers.size(), servers_max); ++s)
+        for (std::size_t s = 0; s < (std::min)(run.servers.size(), servers_max); ++s)
             out += server_table(run.servers[s], run);
         if (run.servers.size() > servers_max)
             out += "<p class=\"soft\">and " + std::to_string(run.servers.size() - servers_max) +

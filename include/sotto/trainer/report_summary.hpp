@@ -65,7 +65,7 @@ inline bool has_others(const run_log& run) noexcept {
 /// Until the last rank had ended whose log is known: the first need not be the last.
 inline double seconds_of_all(const run_log& run) noexcept {
     double took = run.seconds;
-    for (const rank_total& r : run.ranks) took = std::max(took, r.seconds);
+    for (const rank_total& r : run.ranks) took = (std::max)(took, r.seconds);
     return took;
 }
 
@@ -105,8 +105,8 @@ inline std::optional<double> common_accuracy(std::span<const run_log> runs) noex
         if (run.steps_missing > 0) continue;
         double best = -1.0;
         for (const run_epoch& e : run.epochs)
-            if (e.evaluated) best = std::max(best, e.evaluated->accuracy);
-        common = std::min(common, best);
+            if (e.evaluated) best = (std::max)(best, e.evaluated->accuracy);
+        common = (std::min)(common, best);
     }
     return common > 0.0 && !runs.empty() ? std::optional(common) : std::nullopt;
 }
@@ -154,12 +154,12 @@ inline std::string beside_whole(const run_log& run) {
     const double dense = run.total.ring_bytes, sent = sent_as_worker(run);
     if (look_alike(dense, sent)) return "";
     if (sent > dense)
-        return ", <b>" + times(sent / std::max(dense, 1.0)) + "</b> as much as " +
+        return ", <b>" + times(sent / (std::max)(dense, 1.0)) + "</b> as much as " +
                (run.by_server() ? "whole gradients to a server would have been, "
                                 : "an all-reduce of whole gradients would have, ") +
                bytes(dense);
     return std::string("; whole gradients ") + (run.by_server() ? "to a server" : "by a ring") +
-           " would have been " + bytes(dense) + ", <b>" + times(dense / std::max(sent, 1.0)) +
+           " would have been " + bytes(dense) + ", <b>" + times(dense / (std::max)(sent, 1.0)) +
            "</b> as much";
 }
 
@@ -199,7 +199,7 @@ inline std::string told_alone(const run_log& run) {
 /// What a run sent beside the one that sent whole gradients.
 inline std::string sent_beside(const run_log& run, const run_log& dense) {
     const double sent = sent_by_one(run), whole = sent_by_one(dense);
-    const double fewer = whole / std::max(sent, 1.0);
+    const double fewer = whole / (std::max)(sent, 1.0);
     const std::string name = "<b>" + escaped(run.name, 80) + "</b>",
                       other = "<b>" + escaped(dense.name, 80) + "</b>";
     if (!serve_alike(run, dense))  // one of them for others too: that is no ratio
@@ -268,7 +268,7 @@ inline std::string number_of_card(const std::string& value, const std::string& w
 inline std::string served_in_card(const run_log& run) {
     const auto [steady, steps] = run.steady();
     const auto ratio = [](const run_costs& c) {
-        return c.message_bytes / std::max(c.ring_bytes, 1.0);
+        return c.message_bytes / (std::max)(c.ring_bytes, 1.0);
     };
     const auto a_step = static_cast<double>(std::max<std::int64_t>(steps, 1));
     const std::string who = each_worker(run);
@@ -284,9 +284,9 @@ inline std::string served_in_card(const run_log& run) {
     if (look_alike(share, 1.0)) return out;
     return out +
            (share < 1.0
-                ? number_of_card(times(1.0 / std::max(share, 1e-9)),
+                ? number_of_card(times(1.0 / (std::max)(share, 1e-9)),
                                  "smaller messages than whole gradients to a server; " +
-                                     times(1.0 / std::max(later, 1e-9)) + " in the last epoch")
+                                     times(1.0 / (std::max)(later, 1e-9)) + " in the last epoch")
                 : number_of_card(times(share),
                                  "as large messages as whole gradients to a server; " +
                                      times(later) + " in the last epoch"));
@@ -296,8 +296,8 @@ inline std::string served_in_card(const run_log& run) {
 inline std::string sent_in_card(const run_log& run) {
     const auto [steady, steps] = run.steady();
     const double sent = sent_by_one(run), step = sent_a_step(run);
-    const double ratio = run.total.ring_bytes / std::max(sent, 1.0);
-    const double later = steady.ring_bytes / std::max(step * static_cast<double>(steps), 1.0);
+    const double ratio = run.total.ring_bytes / (std::max)(sent, 1.0);
+    const double later = steady.ring_bytes / (std::max)(step * static_cast<double>(steps), 1.0);
     const std::string who = each_worker(run);
     std::string out = number_of_card(
         bytes(sent), "sent by " + who + (who.back() == ',' ? " " : ", ") + bytes(step) +
@@ -349,7 +349,7 @@ inline std::string card(const run_log& run, std::size_t colour) {
     const double took = seconds_of_all(run);
     number(seconds(took) + simulated_word(run),
            counted(static_cast<double>(run.steps)) + " steps, " +
-               counted(run.total.examples_of_all / std::max(took, 1e-9)) +
+               counted(run.total.examples_of_all / (std::max)(took, 1e-9)) +
                (run.workers() > 1 ? " examples/s of " + std::to_string(run.workers()) + " workers"
                                   : std::string(" examples/s")));
     if (has_others(run) && run.steps > 0)

@@ -134,7 +134,7 @@ inline std::string age_chart(const run_log& run) {
     const auto values = of_points(run, &taught_means::age);
     if (values.empty()) return "";
     double low = 0.0, high = 0.0;
-    for (const taken& t : values) low = std::min(low, t.each), high = std::max(high, t.each);
+    for (const taken& t : values) low = (std::min)(low, t.each), high = (std::max)(high, t.each);
     chart c("Steps since the oldest model that was heard", axis_along(against::steps, {&run, 1}),
             "steps", low < 0.0 ? linear_axis(low, high, counted, 1.0) : counting_axis(high));
     draw_named(c, values, 0, "");
@@ -153,7 +153,7 @@ inline std::string weights_chart(const run_log& run) {
     if (record.lessons() == 0 || record.teachers().empty()) return "";
     double most = 0.0;
     for (const taught_means& m : run.taught.points())
-        for (std::size_t i = 0; i < m.weights.size(); ++i) most = std::max(most, m.weight(i));
+        for (std::size_t i = 0; i < m.weights.size(); ++i) most = (std::max)(most, m.weight(i));
     chart c("What each teacher weighs beside the labels", axis_along(against::steps, {&run, 1}),
             "steps", axis_from_zero(1.1 * most));
     std::string says;
@@ -223,7 +223,7 @@ inline std::string teachers_table(const run_log& run) {
         "<th>newest model, of step</th><th>first heard, in step</th><th>heard, of these steps</th>"
         "<th>steps old, mean</th><th>label loss, lately</th><th class=\"text\">left "
         "out</th></tr></thead>";
-    for (std::size_t i = 0; i < std::min(teachers.size(), rows_max); ++i) {
+    for (std::size_t i = 0; i < (std::min)(teachers.size(), rows_max); ++i) {
         const teacher_record& t = teachers[i];
         std::string out_of;
         for (std::size_t r = 0; r < t.reasons.size(); ++r)

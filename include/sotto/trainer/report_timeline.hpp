@@ -33,7 +33,7 @@ public:
         for (const rank_timeline& other : run.others) add(other);
         sotto::detail::sort_stably(
             rows_, [](const row& a, const row& b) { return a.of->rank < b.of->rank; });
-        left_out_ = rows_.size() - std::min(rows_.size(), rows_max);
+        left_out_ = rows_.size() - (std::min)(rows_.size(), rows_max);
         rows_.resize(rows_.size() - left_out_);
         align();
     }
@@ -78,7 +78,7 @@ private:
     /// Where in a row the drawing may begin after so many of its steps, or of fewer if it has not
     /// twice as many.
     static double begin_after(const row& r, std::size_t steps) {
-        return r.of->steps[std::min(steps, (r.of->steps.size() - 1) / 2)].began;
+        return r.of->steps[(std::min)(steps, (r.of->steps.size() - 1) / 2)].began;
     }
 
     struct stretch {
@@ -86,10 +86,10 @@ private:
     };
     /// In which all are at work, the first of them gone by.
     stretch together_after(std::size_t steps) const {
-        stretch found{std::numeric_limits<double>::lowest(), std::numeric_limits<double>::max()};
+        stretch found{std::numeric_limits<double>::lowest(), (std::numeric_limits<double>::max)()};
         for (const row& r : rows_) {
-            found.begin = std::max(found.begin, begin_after(r, steps));
-            found.end = std::min(found.end, r.of->steps.back().ended());
+            found.begin = (std::max)(found.begin, begin_after(r, steps));
+            found.end = (std::min)(found.end, r.of->steps.back().ended());
         }
         return found;
     }
@@ -97,13 +97,13 @@ private:
     /// Until when it is known what all do: a row that holds all that it can goes on unseen, one
     /// that does not has ended, or its rank has.
     double known_until() const {
-        double first = std::numeric_limits<double>::max(), last = 0.0;
+        double first = (std::numeric_limits<double>::max)(), last = 0.0;
         for (const row& r : rows_) {
             const double ended = r.of->steps.back().ended() - r.origin;
-            last = std::max(last, ended);
-            if (r.of->steps.size() == rank_timeline::steps_max) first = std::min(first, ended);
+            last = (std::max)(last, ended);
+            if (r.of->steps.size() == rank_timeline::steps_max) first = (std::min)(first, ended);
         }
-        return std::min(first, last);
+        return (std::min)(first, last);
     }
 
     /// From when all were at work, the first steps past, which are of starting up, and no longer
@@ -111,26 +111,26 @@ private:
     /// in common are of different machines: then each rank's time is since its own.
     void align() {
         if (rows_.empty()) return;
-        double fastest = std::numeric_limits<double>::max(), slowest = 0.0;
+        double fastest = (std::numeric_limits<double>::max)(), slowest = 0.0;
         for (const row& r : rows_) {
             const auto& steps = r.of->steps;
             const double each =
                 (steps.back().ended() - steps.front().began) / static_cast<double>(steps.size());
-            fastest = std::min(fastest, each);
-            slowest = std::max(slowest, each);
+            fastest = (std::min)(fastest, each);
+            slowest = (std::max)(slowest, each);
         }
-        const double wanted = std::max(24.0 * fastest, 4.0 * slowest);
+        const double wanted = (std::max)(24.0 * fastest, 4.0 * slowest);
         constexpr std::size_t leading = 3;
         double origin = 0.0;
         if (std::all_of(rows_.begin(), rows_.end(), [](const row& r) { return r.of->by_clock; }))
             for (std::size_t steps = leading + 1; steps-- > 0 && length_ < wanted;) {
                 const auto [begin, end] = together_after(steps);
-                const double length = std::min(known_until() - begin, wanted);
+                const double length = (std::min)(known_until() - begin, wanted);
                 if (begin < end && length > length_) length_ = length, origin = begin;
             }
         const bool in_common = length_ > 0.0;
         for (row& r : rows_) r.origin = in_common ? origin : begin_after(r, leading);
-        if (!in_common) length_ = std::min(known_until(), wanted);
+        if (!in_common) length_ = (std::min)(known_until(), wanted);
         if (!std::isfinite(length_)) length_ = 0.0;
     }
 
@@ -142,8 +142,8 @@ private:
             if (now > length_) break;
             std::size_t number = 0;
             for (const part_of_time& part : s.parts()) {
-                const double begin = std::max(now, 0.0),
-                             end = std::min(now + part.seconds, length_);
+                const double begin = (std::max)(now, 0.0),
+                             end = (std::min)(now + part.seconds, length_);
                 now += part.seconds;
                 if (end > begin)
                     spans.push_back({begin, end, number,
@@ -165,7 +165,7 @@ private:
             // The colours of step_times, by their name in the page: f4 is the fill c4.
             const std::string colour = std::string("c") + (parts_of_step[s.colour].colour + 1);
             out += "<rect class=\"" + colour + "\" x=\"" + at(x) + "\" y=\"" + at(y) +
-                   "\" width=\"" + at(std::max(px(s.end) - x, 0.3)) + "\" height=\"" +
+                   "\" width=\"" + at((std::max)(px(s.end) - x, 0.3)) + "\" height=\"" +
                    at(bar_height) + "\"><title>" + escaped(s.says, 80) +
                    (s.says == several_spans ? ": " + seconds(s.end - s.begin) : std::string()) +
                    "</title></rect>";

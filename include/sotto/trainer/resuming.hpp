@@ -61,7 +61,7 @@ public:
     template <checkpoint::file_system Files>
     resume_report read(Files& files, const std::filesystem::path& folder, bool required,
                        const std::string& configuration, run_place& place, std::string& torn,
-                       std::int64_t at_most = std::numeric_limits<std::int64_t>::max()) {
+                       std::int64_t at_most = (std::numeric_limits<std::int64_t>::max)()) {
         std::optional<checkpoint::file_reader<Files>> file;
         resume_report report;
         require_same_fields();

@@ -62,7 +62,7 @@ inline constexpr const char* name_of(work_of_round what) noexcept {
 /// What the rank's own thread did in one go.
 struct worker_span {
     /// In place of a tensor, for what is of none.
-    static constexpr std::size_t no_tensor = std::numeric_limits<std::size_t>::max();
+    static constexpr std::size_t no_tensor = (std::numeric_limits<std::size_t>::max)();
 
     work_of_round what = work_of_round::compute;  // of these
     std::size_t tensor = no_tensor;               // which, by its index
@@ -91,7 +91,7 @@ inline std::vector<worker_span> worker_spans(const round_times& round) {
     double now = 0.0;
     const auto add = [&](work_of_round what, std::size_t tensor, double end) {
         if (end > now) spans.push_back({what, tensor, now, end});
-        now = std::max(now, end);
+        now = (std::max)(now, end);
     };
     const auto& t = round.tensors;
     const auto by_ready = detail::in_order_of(round, &of_tensor::ready);
@@ -101,12 +101,12 @@ inline std::vector<worker_span> worker_spans(const round_times& round) {
             add(work_of_round::compute, by_ready[computed], t[by_ready[computed]].ready);
         add(work_of_round::compress, i, t[i].left);
     }
-    for (const of_tensor& of : t) now = std::max(now, of.arrived);
+    for (const of_tensor& of : t) now = (std::max)(now, of.arrived);
     for (std::size_t i = 0; i < t.size(); ++i) add(work_of_round::decode, i, t[i].decoded);
-    const double after_vote = std::max(round.ended - round.agreed, 0.0);
+    const double after_vote = (std::max)(round.ended - round.agreed, 0.0);
     add(work_of_round::apply, worker_span::no_tensor,
-        std::min(now + round.apply - after_vote, round.agreed));
-    now = std::max(now, round.agreed);
+        (std::min)(now + round.apply - after_vote, round.agreed));
+    now = (std::max)(now, round.agreed);
     add(work_of_round::apply, worker_span::no_tensor, round.ended);
     return spans;
 }
@@ -123,13 +123,13 @@ struct overlap {
 /// Of one round.
 inline overlap overlap_of(const round_times& round) {
     double last_left = 0.0, until = 0.0;
-    for (const round_times::of_tensor& t : round.tensors) last_left = std::max(last_left, t.left);
+    for (const round_times::of_tensor& t : round.tensors) last_left = (std::max)(last_left, t.left);
     overlap found;
     for (const std::size_t i : detail::in_order_of(round, &round_times::of_tensor::left)) {
-        const double from = std::max(round.tensors[i].left, until), to = round.tensors[i].arrived;
+        const double from = (std::max)(round.tensors[i].left, until), to = round.tensors[i].arrived;
         if (to <= from) continue;
         found.exchange += to - from;
-        found.hidden += std::max(std::min(to, last_left) - from, 0.0);
+        found.hidden += (std::max)((std::min)(to, last_left) - from, 0.0);
         until = to;
     }
     return found;

@@ -122,7 +122,7 @@ public:
             senders.push_back(conducting::sender_for(state_, rank));
         resume_report report;
         std::vector<std::int64_t> newer;
-        for (std::int64_t at_most = std::numeric_limits<std::int64_t>::max();;) {
+        for (std::int64_t at_most = (std::numeric_limits<std::int64_t>::max)();;) {
             run_reader reader(through_, fields, senders);
             report = reader.read(files, folder, required, configuration_, place, torn_, at_most);
             newer = reader.damaged_steps();

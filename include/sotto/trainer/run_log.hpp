@@ -82,8 +82,8 @@ struct run_point {
     /// Takes the steps after these in.
     void merge(const run_point& next) noexcept {
         if (next.losses > 0) {
-            loss_min = losses > 0 ? std::min(loss_min, next.loss_min) : next.loss_min;
-            loss_max = losses > 0 ? std::max(loss_max, next.loss_max) : next.loss_max;
+            loss_min = losses > 0 ? (std::min)(loss_min, next.loss_min) : next.loss_min;
+            loss_max = losses > 0 ? (std::max)(loss_max, next.loss_max) : next.loss_max;
         }
         losses += next.losses;
         loss_sum += next.loss_sum;
@@ -292,7 +292,7 @@ public:
         stopped_early = early;
         for (const auto size :
              {&run_costs::message_bytes, &run_costs::bytes_sent, &run_costs::bytes_received})
-            total.*size = std::max(total.*size, before_.*size + whole.*size);
+            total.*size = (std::max)(total.*size, before_.*size + whole.*size);
         if (!evaluated) return;
         // Most often the last epoch's own. Where training was stopped, or had nothing left to do,
         // the model was measured after its report.
@@ -319,7 +319,7 @@ public:
     /// Ranks that train: those that only serve do not, nor, where it is known, who never came.
     int workers() const noexcept {
         if (trained > 0) return trained;
-        if (servers.empty()) return std::max(about.ranks() - serving_.alone(), 1);
+        if (servers.empty()) return (std::max)(about.ranks() - serving_.alone(), 1);
         const auto& told = servers.front().workers;
         const auto came = std::count_if(told.begin(), told.end(),
                                         [](const served_worker& w) { return w.rounds > 0; });
@@ -355,7 +355,7 @@ public:
 
 private:
     void complete(run_costs& costs) const noexcept {
-        const double n = std::max(about.ranks() - serving_.alone(), 1);
+        const double n = (std::max)(about.ranks() - serving_.alone(), 1);
         costs.examples_of_all = n * costs.examples;
         costs.ring_bytes =
             by_server() ? costs.dense_bytes : 2.0 * (n - 1.0) / n * costs.dense_bytes;

@@ -84,7 +84,7 @@ inline std::string read_place(const checkpoint::file_header& header, found_place
                 .fit_stopped = number("fit.stopped"),
                 .own = number("data.own_share")};
     if (!wrong.empty()) return wrong;
-    if (to.world < 1 || to.world > std::numeric_limits<int>::max())
+    if (to.world < 1 || to.world > (std::numeric_limits<int>::max)())
         return "expected a world_size of at least 1, found " + std::to_string(to.world);
     if (to.place.round > count_max / to.world)
         return "expected at most 2^62 rounds of all ranks, found " +

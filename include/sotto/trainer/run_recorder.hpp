@@ -81,7 +81,7 @@ public:
         if (report.served) log_.add(*report.served);
         if (const round_times* round = recent_.typical()) log_.typical_round = *round;
         log_.peak_memory_bytes =
-            std::max(log_.peak_memory_bytes, static_cast<double>(peak_memory_bytes()));
+            (std::max)(log_.peak_memory_bytes, static_cast<double>(peak_memory_bytes()));
     }
 
     void on_checkpoint(const checkpoint_report& report) {
@@ -95,7 +95,7 @@ public:
         log_.end(report.seconds, report.stopped_early, report.evaluated, costs_of(report.total));
         log_.losses = report.losses;
         log_.peak_memory_bytes =
-            std::max(log_.peak_memory_bytes, static_cast<double>(peak_memory_bytes()));
+            (std::max)(log_.peak_memory_bytes, static_cast<double>(peak_memory_bytes()));
     }
 
 private:

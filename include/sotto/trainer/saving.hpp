@@ -41,7 +41,7 @@ struct tidings {
 
     void say(std::string_view what) noexcept {
         text.fill('\0');
-        std::copy_n(what.begin(), std::min(what.size(), text.size() - 1), text.begin());
+        std::copy_n(what.begin(), (std::min)(what.size(), text.size() - 1), text.begin());
     }
     void fail(const std::error_code& why, std::string_view what) noexcept {
         code = why.value();

@@ -98,7 +98,7 @@ inline std::string summary_of(const server_report& server, const char* beside_ti
                       static_cast<long long>(server.dropped()), 100.0 * server.dropped_share());
         out += text;
     }
-    for (std::size_t i = 0; i < std::min(server.workers.size(), workers_max); ++i) {
+    for (std::size_t i = 0; i < (std::min)(server.workers.size(), workers_max); ++i) {
         const served_worker& w = server.workers[i];
         std::snprintf(text, sizeof text,
                       "  rank %d: %lld gradients, %lld of them dropped (%.1f %%), %.2f steps late "

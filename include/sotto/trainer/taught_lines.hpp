@@ -60,7 +60,7 @@ public:
             fields["agreement"] = round.agreement;
         }
         auto standings = nlohmann::ordered_json::array();
-        written_.resize(std::min(round.standings.size(), teachers_max));
+        written_.resize((std::min)(round.standings.size(), teachers_max));
         for (std::size_t i = 0; i < written_.size(); ++i) {
             const teacher_standing& standing = round.standings[i];
             nlohmann::ordered_json one{{"group", standing.group}};

@@ -17,8 +17,8 @@ namespace sotto {
 /// "94 %": near none and all with a tenth, so that neither is said where it is not so.
 inline std::string percent_of(std::int64_t part, std::int64_t whole) {
     const double share = 100.0 * static_cast<double>(part) / static_cast<double>(whole);
-    if (share < 0.95 && part > 0) return reporting::fixed(std::max(share, 0.1), 1) + " %";
-    if (share > 99.0 && part < whole) return reporting::fixed(std::min(share, 99.9), 1) + " %";
+    if (share < 0.95 && part > 0) return reporting::fixed((std::max)(share, 0.1), 1) + " %";
+    if (share > 99.0 && part < whole) return reporting::fixed((std::min)(share, 99.9), 1) + " %";
     return reporting::fixed(share, 0) + " %";
 }
 
@@ -102,7 +102,7 @@ inline std::string summary_of(const taught_record& taught) {
                          : "No other model was heard: there was none yet.";
     }
     std::string out;
-    for (std::size_t i = 0; i < std::min(teachers.size(), teachers_max); ++i) {
+    for (std::size_t i = 0; i < (std::min)(teachers.size(), teachers_max); ++i) {
         const std::string one = summary_of(teachers[i], taught, i == 0);
         out += (out.empty() ? "" : " ") + one + ".";
     }

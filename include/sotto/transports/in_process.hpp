@@ -30,7 +30,7 @@ namespace sotto {
 /// comes second, and is complete at both sides at once. Nothing is buffered: a send completes only
 /// when it was received.
 ///   cost    a message costs 4 uncontended locks and one memcpy; no allocation once `transfers`
-///           slots were enough
+///           needed were enough
 ///   errors  peer_failure: a rank failed, left while it was waited for, or (errc::timed_out) let
 ///           somebody wait for longer than the timeout; mismatch: a message longer than the memory
 ///           posted for it, at the end that notices it first: to the other that one has failed;
@@ -163,9 +163,9 @@ public:
         if (count < 0 || count > transfers_max)
             throw invalid_option("in_process: room for " + std::to_string(count) +
                                  " transfers; 0 to 2^24 are possible");
-        const auto slots = std::max(static_cast<std::size_t>(count), transfers_.size());
-        free_.reserve(slots);
-        while (transfers_.size() < slots) {
+        const auto needed = (std::max)(static_cast<std::size_t>(count), transfers_.size());
+        free_.reserve(needed);
+        while (transfers_.size() < needed) {
             transfer& t = transfers_.emplace_back();
             t.owner = rank_;
             t.slot = static_cast<std::uint32_t>(transfers_.size() - 1);

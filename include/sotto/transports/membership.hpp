@@ -125,7 +125,7 @@ public:
     void tick(time_point now) {
         // After a halt of this process nobody is blamed for what it did not hear meanwhile.
         if (const duration gap = now - ticked_; gap > options_.dead_after / 2 + options_.heartbeat)
-            for (peer& p : peers_) p.heard = std::min(now, p.heard + gap);
+            for (peer& p : peers_) p.heard = (std::min)(now, p.heard + gap);
         ticked_ = now;
         if (now - beat_ >= options_.heartbeat) {
             beat_ = now;

@@ -184,9 +184,9 @@ public:
         if (count < 0 || count > transfers_max)
             throw invalid_option(std::string(transport_) + ": room for " + std::to_string(count) +
                                  " transfers; 0 to 2^24 are possible");
-        const auto slots = std::max(static_cast<std::size_t>(count), transfers_.size());
-        free_.reserve(slots);
-        while (transfers_.size() < slots) {
+        const auto needed = (std::max)(static_cast<std::size_t>(count), transfers_.size());
+        free_.reserve(needed);
+        while (transfers_.size() < needed) {
             transfer& t = transfers_.emplace_back();
             t.slot = static_cast<std::uint32_t>(transfers_.size() - 1);
             free_.push_back(t.slot);

@@ -103,7 +103,7 @@ public:
             outgoing_frame& frame = queue_[i];
             if (!frame.sealed) seal(frame);
             for (const byte_view piece : {byte_view(frame.header), frame.payload}) {
-                const std::size_t gone = std::min(skip, piece.size());
+                const std::size_t gone = (std::min)(skip, piece.size());
                 skip -= gone;
                 total += piece.size() - gone;
                 if (gone < piece.size()) output_.push_back(piece.subspan(gone));
@@ -156,7 +156,7 @@ public:
         asked_ = halted_ ? asked_ + 1 : 0;
         if (tries_ > tries_max || asked_ > asked_max) keeps = keeps_all;
         halted_ = false;
-        const std::size_t direct = std::min(count, input()[0].size());
+        const std::size_t direct = (std::min)(count, input()[0].size());
         filled_ += direct;
         lacking_ -= direct;
         staged_end_ += count - direct;
@@ -395,12 +395,12 @@ private:
         content_ = content;
         filled_ = 0;
         const auto size = static_cast<std::size_t>(h.size);
-        read_part(h, lacks_content(h) ? size : std::min(size, part()));
+        read_part(h, lacks_content(h) ? size : (std::min)(size, part()));
         rest_ = size - lacking_;
     }
 
     std::optional<fault> begin_part(const wire::frame_header& h, std::int64_t size) noexcept {
-        const std::size_t due = std::min(rest_, part());
+        const std::size_t due = (std::min)(rest_, part());
         if (h.size != due)
             return fault{32, "as bytes of the next part", size, static_cast<std::int64_t>(due)};
         read_part(h, due);
@@ -418,10 +418,10 @@ private:
     std::size_t part() const noexcept { return static_cast<std::size_t>(terms_.part); }
 
     void take_staged() noexcept {
-        const std::size_t taken = std::min(lacking_, staged_end_ - staged_begin_);
+        const std::size_t taken = (std::min)(lacking_, staged_end_ - staged_begin_);
         if (filled_ < content_.size() && has_content(content_))
             std::copy_n(staged_.data() + staged_begin_, taken, content_.data() + filled_);
-        filled_ = std::min(filled_ + taken, content_.size());
+        filled_ = (std::min)(filled_ + taken, content_.size());
         staged_begin_ += taken;
         lacking_ -= taken;
     }

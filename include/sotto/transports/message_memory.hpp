@@ -22,7 +22,7 @@ public:
 
     block take(std::size_t size) {
         if (size == 0) return {};
-        const std::size_t room = std::bit_ceil(std::max(size, smallest));
+        const std::size_t room = std::bit_ceil((std::max)(size, smallest));
         auto& kept = of_size(room);
         if (kept.empty()) {
             kept.reserve(kept_each);  // so that giving back never fails

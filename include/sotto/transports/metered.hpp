@@ -101,7 +101,7 @@ private:
     };
 
     int place(std::uint32_t channel) const noexcept {
-        return static_cast<int>(std::min(channel, static_cast<std::uint32_t>(channels_ - 1)));
+        return static_cast<int>((std::min)(channel, static_cast<std::uint32_t>(channels_ - 1)));
     }
 
     request note(request made, transfer what) {

@@ -27,7 +27,7 @@ struct outgoing_frame {
 
     /// Its payload is what comes next of the message, of so many bytes at most.
     void begin_part(std::size_t most) noexcept {
-        payload = rest.first(std::min(rest.size(), most));
+        payload = rest.first((std::min)(rest.size(), most));
         rest = rest.subspan(payload.size());
     }
 };

@@ -31,7 +31,7 @@ struct link_end {
         while (!content.empty()) {
             std::size_t count = 0;
             for (const mutable_byte_view room : link->input()) {
-                const std::size_t part = std::min(room.size(), content.size() - count);
+                const std::size_t part = (std::min)(room.size(), content.size() - count);
                 std::copy_n(content.data() + count, part, room.data());
                 count += part;
             }

@@ -95,7 +95,7 @@ public:
 
     /// For who did not tick all the time.
     void tick_and_speak() {
-        members_.tick(std::max(library_->now(), members_.next_tick()));
+        members_.tick((std::max)(library_->now(), members_.next_tick()));
         speak();
     }
 

@@ -142,7 +142,7 @@ private:
             const outgoing left = leaving_.front();
             leaving_.pop();
             if (left.buffer) buffers_->give_back(left.buffer);
-            started_ -= std::min(started_, left.content.size());
+            started_ -= (std::min)(started_, left.content.size());
             written(left.content.size());
         }
     }
@@ -158,7 +158,7 @@ private:
         std::size_t skip = started_, size = 0;
         std::byte* buffer = nullptr;
         for (byte_view piece : pieces_of(output)) {
-            const std::size_t gone = std::min(skip, piece.size());
+            const std::size_t gone = (std::min)(skip, piece.size());
             skip -= gone;
             piece = piece.subspan(gone);
             if (piece.empty()) continue;
@@ -167,11 +167,11 @@ private:
                 (piece.size() > copied_max || !has_content(piece))) {
                 if (buffer) break;
                 return {
-                    .content = piece.first(std::min(piece.size(), through_->packet_bytes_max())),
+                    .content = piece.first((std::min)(piece.size(), through_->packet_bytes_max())),
                     .is_lent = true};
             }
             if (!buffer) buffer = buffers_->take();
-            const std::size_t count = std::min(piece.size(), packet_buffers::bytes_each - size);
+            const std::size_t count = (std::min)(piece.size(), packet_buffers::bytes_each - size);
             std::copy_n(piece.data(), count, buffer + size);
             size += count;
             if (count < piece.size()) break;

@@ -127,7 +127,7 @@ public:
             exchange_.misuse("await, but no transfer is under way that could end it");
         // Where ranks may come and go nobody is late for whoever waits for anybody.
         const time_point enough =
-            members_->tolerates() ? now() + options_.timeout / 2 : time_point::max();
+            members_->tolerates() ? now() + options_.timeout / 2 : (time_point::max)();
         block(
             [&] { return activity() != seen || now() >= enough; }, waited ? waited->peer : any_rank,
             [&] { return waited ? described(*waited) : std::string("what all ranks do together"); },
@@ -390,7 +390,7 @@ private:
         if (now() - started >= options_.heartbeat) members_.tick_and_speak();
     }
 
-    void pause(duration waited, time_point until = time_point::max()) {
+    void pause(duration waited, time_point until = (time_point::max)()) {
         library_.pause(waited, streams_.move(packet_kind::messages), until);
     }
 

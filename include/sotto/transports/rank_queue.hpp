@@ -45,7 +45,7 @@ public:
 
     /// Of a rank that has a time.
     void remove(int rank) noexcept {
-        set(rank, time_point::min());
+        set(rank, (time_point::min)());
         remove_first();
     }
 

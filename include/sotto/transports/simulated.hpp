@@ -81,7 +81,7 @@ public:
     void pause(duration, bool, time_point until) {
         constexpr duration longest = std::chrono::milliseconds(100);
         asked_ = 0;
-        time().sleep(rank_, std::min(until, now() + longest));
+        time().sleep(rank_, (std::min)(until, now() + longest));
     }
     std::optional<net::packet_loss> next_loss() { return among_->next_loss(rank_); }
     std::optional<int> next_arrival() { return among_->next_arrival(rank_); }
@@ -105,7 +105,7 @@ public:
     }
 
 private:
-    static constexpr operation gone = operation::min();
+    static constexpr operation gone = (operation::min)();
     // A collective asks after each of its messages and then waits: else most turns of ranks would
     // only let a moment pass. Who does nothing but ask is woken by what comes.
     static constexpr int asked_at_once = 256;

@@ -136,7 +136,7 @@ inline std::vector<network_fault> random_faults(
         f.what = kinds[random.below(kinds.size())];
         f.at = time_below(horizon);
         f.rank = static_cast<int>(random.below(static_cast<std::uint64_t>(ranks)));
-        const int others = std::max(1, ranks - 1);
+        const int others = (std::max)(1, ranks - 1);
         const int peer =
             (f.rank + 1 + static_cast<int>(random.below(static_cast<std::uint64_t>(others)))) %
             ranks;
@@ -148,8 +148,8 @@ inline std::vector<network_fault> random_faults(
         if (f.what == network_fault::kind::delay) f.extra = extra;
         drawn.push_back(f);
     }
-    detail::sort_stably(
-        drawn, [](const network_fault& a, const network_fault& b) { return a.at < b.at; });
+    detail::sort_stably(drawn,
+                        [](const network_fault& a, const network_fault& b) { return a.at < b.at; });
     return drawn;
 }
 

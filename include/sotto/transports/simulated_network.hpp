@@ -98,7 +98,7 @@ public:
         harm(p);
         note(simulated_event::kind::sent, from, to, static_cast<std::int64_t>(p.size));
         host& sender = of(from);
-        const time_point begin = std::max(time_->now(), sender.out_free);
+        const time_point begin = (std::max)(time_->now(), sender.out_free);
         sender.out_free = begin + seconds(static_cast<double>(p.size) / sender.line.out);
         p.out = sender.out_free;
         p.from_life = sender.life;
@@ -106,7 +106,7 @@ public:
         time_point head = begin + way(from, to);
         if (trouble* const t = trouble_of(from, to)) {
             head += t->extra_at(time_->now());
-            t->last_head = head = std::max(head, t->last_head);  // nothing overtakes
+            t->last_head = head = (std::max)(head, t->last_head);  // nothing overtakes
         }
         if (kind == packet_kind::messages)
             time_->tell(p.out, *this, number(index_of(from), step::left));
@@ -278,9 +278,10 @@ private:
             p.uses = 1;  // though it was to come twice
             return drop(at);
         }
-        const time_point begin = std::max(time_->now(), receiver.in_free);
-        receiver.in_free = std::max(begin + seconds(static_cast<double>(p.size) / receiver.line.in),
-                                    p.out + way(p.from, p.to));
+        const time_point begin = (std::max)(time_->now(), receiver.in_free);
+        receiver.in_free =
+            (std::max)(begin + seconds(static_cast<double>(p.size) / receiver.line.in),
+                       p.out + way(p.from, p.to));
         for (int times = std::exchange(p.twice, false) ? 2 : 1; times > 0; --times)
             time_->tell(receiver.in_free, *this, number(at, step::arrived));
     }
@@ -360,7 +361,7 @@ private:
             case network_fault::kind::cut: cut(f.rank, f.peer); break;
             case network_fault::kind::partition: {
                 trouble& t = make_trouble(f.rank, f.peer);
-                t.held_until = std::max(t.held_until, until);
+                t.held_until = (std::max)(t.held_until, until);
                 troubled_.push_back({f.rank, f.peer});
                 time_->tell(t.held_until, *this, number(troubled_.size() - 1, step::heal));
                 break;
@@ -476,7 +477,7 @@ private:
         tell_system(b.rank, true);
     }
 
-    static constexpr time_point never = time_point::max();
+    static constexpr time_point never = (time_point::max)();
     static constexpr double longest_work = 1e9;  // seconds: times are nanoseconds in 63 bits
 
     virtual_time* time_;

@@ -71,7 +71,7 @@ struct trouble {
     duration extra_at(time_point now) {
         std::erase_if(delays, [&](const delay& d) { return d.until <= now; });
         duration longest{};
-        for (const delay& d : delays) longest = std::max(longest, d.extra);
+        for (const delay& d : delays) longest = (std::max)(longest, d.extra);
         return longest;
     }
 };

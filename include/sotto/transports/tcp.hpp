@@ -177,7 +177,7 @@ public:
         if (!waited && !tolerates_)
             exchange_.misuse("await, but no transfer is under way that could end it");
         // Where ranks may come and go nobody is late for whoever waits for anybody.
-        const time_point enough = tolerates_ ? now() + options_.timeout / 2 : time_point::max();
+        const time_point enough = tolerates_ ? now() + options_.timeout / 2 : (time_point::max)();
         block(
             [&] { return activity() != seen || now() >= enough; },
             [&] { return waited ? waited->peer : any_rank; },

@@ -169,7 +169,7 @@ private:
                         waits_.push_back({sockets_[rank]->handle(),
                                           sockets_[rank]->interest(has_output(rank)), 0});
                 until = state_.next_tick();
-                if (gathering_) until = std::min(until, gathering_->add_waits(waits_));
+                if (gathering_) until = (std::min)(until, gathering_->add_waits(waits_));
             }
             wait_for_any(waits_, until - std::chrono::steady_clock::now());
             if ((waits_[0].revents & POLLIN) != 0) own_.silence();

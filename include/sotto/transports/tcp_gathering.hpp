@@ -83,7 +83,7 @@ public:
     time_point add_waits(std::vector<pollfd>& waits) {
         time_point until = tcp_greeter::add_waits(waits);
         for (const peer& p : peers_)
-            if (p.wanted && !p.connects) until = std::min(until, p.next_try);
+            if (p.wanted && !p.connects) until = (std::min)(until, p.next_try);
         return until;
     }
 
@@ -126,7 +126,7 @@ private:
         std::vector<pollfd> waits;
         while (!released_) {
             waits.clear();
-            const time_point until = std::min(add_waits(waits), deadline_);
+            const time_point until = (std::min)(add_waits(waits), deadline_);
             wait_for_any(waits, until - now());
             advance();
         }

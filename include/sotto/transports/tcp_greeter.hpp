@@ -100,7 +100,7 @@ protected:
         time_point until = now() + std::chrono::milliseconds(listener_.resting() ? 100 : 1000);
         if (const auto strangers = listener_.waits()) waits.push_back(*strangers);
         for (const tcp_opening& o : openings_) {
-            if (o.at <= stage::hello_due) until = std::min(until, o.until);
+            if (o.at <= stage::hello_due) until = (std::min)(until, o.until);
             if (!o.socket()) continue;
             const bool connects = o.at == stage::connecting;
             const short interest = connects ? short{POLLOUT} : o.socket()->interest(o.has_output());

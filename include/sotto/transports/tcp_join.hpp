@@ -77,7 +77,7 @@ public:
         while (!released_) {
             waits_.clear();
             const time_point until =
-                std::min({add_waits(waits_), deadline_, said_alive_ + options_.heartbeat});
+                (std::min)({add_waits(waits_), deadline_, said_alive_ + options_.heartbeat});
             wait_for_any(waits_, until - now());
             advance();
             if (released_) break;

@@ -144,7 +144,7 @@ public:
     bool may_become_hello() const noexcept {
         std::array<std::byte, 4> magic;
         wire::store_little_endian(magic.data(), wire::hello_magic);
-        const std::size_t known = std::min(in_.size(), magic.size());
+        const std::size_t known = (std::min)(in_.size(), magic.size());
         return std::equal(in_.begin(), in_.begin() + static_cast<std::ptrdiff_t>(known),
                           magic.begin());
     }

@@ -164,7 +164,7 @@ private:
 
 /// poll(2) for at most so long.
 inline void wait_for_any(std::span<pollfd> of, duration most) noexcept {
-    most = std::max(most, duration::zero());
+    most = (std::max)(most, duration::zero());
     const timespec time{
         static_cast<std::time_t>(std::chrono::duration_cast<std::chrono::seconds>(most).count()),
         static_cast<long>((most % std::chrono::seconds(1)).count())};

@@ -217,7 +217,7 @@ private:
         gathered_.clear();
         for (const byte_view piece : from) {
             const byte_view rest = piece.subspan(std::exchange(skip, 0));
-            const byte_view part = rest.first(std::min(rest.size(), record - gathered_.size()));
+            const byte_view part = rest.first((std::min)(rest.size(), record - gathered_.size()));
             gathered_.insert(gathered_.end(), part.begin(), part.end());
         }
         return gathered_;
@@ -304,7 +304,8 @@ private:
         tls_session& self = *static_cast<tls_session*>(BIO_get_data(bio));
         BIO_clear_retry_flags(bio);
         if (!self.first_.empty()) {
-            const std::size_t count = std::min(self.first_.size(), static_cast<std::size_t>(size));
+            const std::size_t count =
+                (std::min)(self.first_.size(), static_cast<std::size_t>(size));
             std::memcpy(to, self.first_.data(), count);
             self.first_.erase(self.first_.begin(),
                               self.first_.begin() + static_cast<std::ptrdiff_t>(count));

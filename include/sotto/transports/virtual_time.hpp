@@ -54,17 +54,17 @@ public:
 
     /// Calls target.happen(what) at that time, or now if it is past.
     void tell(time_point when, happening& target, std::uint64_t what) {
-        told_.push({std::max(when, now_), ++count_told_, &target, what});
+        told_.push({(std::max)(when, now_), ++count_told_, &target, what});
     }
 
     // For the rank that runs
 
-    /// Sleeps until that time, or until it is woken; time_point::max() is never.
+    /// Sleeps until that time, or until it is woken; (time_point::max)() is never.
     void sleep(int rank, time_point until) {
         sleeper& own = of(rank);
         if (own.is_killed) return;  // it only unwinds
         own.woken = false;
-        turns_.set(rank, std::max(until, now_));
+        turns_.set(rank, (std::max)(until, now_));
         pass(rank);
         if (own.is_killed) {
             own.is_deaf = false;
@@ -95,7 +95,7 @@ public:
     /// on ends as much later.
     void freeze(int rank, time_point until) noexcept {
         sleeper& s = of(rank);
-        const time_point thaws = std::max(s.frozen_until, now_);
+        const time_point thaws = (std::max)(s.frozen_until, now_);
         if (until <= thaws) return;
         s.frozen_until = until;
         if (s.is_asleep && s.is_deaf) turns_.set(rank, turns_.time_of(rank) + (until - thaws));
@@ -197,7 +197,7 @@ private:
     }
 
     bool is_anybody_to_go_on() const noexcept {
-        return !turns_.empty() && turns_.time_of_first() < time_point::max();
+        return !turns_.empty() && turns_.time_of_first() < (time_point::max)();
     }
 
     void let_happen() {

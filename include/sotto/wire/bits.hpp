@@ -70,7 +70,7 @@ private:
     [[gnu::noinline]] static room grown(bytes& out, const std::byte* cursor) {
         const auto used = static_cast<std::size_t>(cursor - out.data());
         const std::size_t wanted = used + std::max<std::size_t>(64, used / 2);
-        out.resize(out.capacity() > used ? std::min(out.capacity(), used + 64) : wanted);
+        out.resize(out.capacity() > used ? (std::min)(out.capacity(), used + 64) : wanted);
         return {out.data() + used, out.data() + out.size()};
     }
 
@@ -82,7 +82,7 @@ private:
         }
         *cursor_++ = static_cast<std::byte>(held_ & 0xFF);
         held_ >>= 8;
-        fill_ -= std::min(fill_, 8);
+        fill_ -= (std::min)(fill_, 8);
     }
 
     bytes* out_;

@@ -43,13 +43,13 @@ public:
         const std::size_t group = std::size_t{1} << less;
         const std::size_t first_wide = std::size_t{1} << classes_.fine;
         std::array<std::uint64_t, prefix_code::symbols_max> merged{};
-        for (std::size_t i = 0; i < std::min(first_wide, end_); ++i)
+        for (std::size_t i = 0; i < (std::min)(first_wide, end_); ++i)
             merged[static_cast<std::size_t>(coarser.of(i))] += counts_[i];
         std::size_t to = (first_wide >> less) + (static_cast<std::size_t>(less) << coarser.fine);
         for (std::size_t i = first_wide; i < end_; i += group, ++to)
             for (std::size_t j = i; j < i + group; ++j) merged[to] += counts_[j];
         counts_ = merged;
-        end_ = std::min(end_, to);
+        end_ = (std::min)(end_, to);
         classes_ = coarser;
     }
 
@@ -60,7 +60,7 @@ public:
 
     /// Without those at the end that do not occur.
     std::span<const std::uint64_t> used() const noexcept {
-        return values().first(std::max(end_, std::size_t{2}));
+        return values().first((std::max)(end_, std::size_t{2}));
     }
 
 private:
@@ -184,7 +184,7 @@ private:
             alignas(64) std::array<std::uint32_t, detail::gap_chunk> numbers;
             bit_writer out = *to;
             for (std::size_t start = 0; start < indices.size(); start += detail::gap_chunk) {
-                const std::size_t count = std::min(detail::gap_chunk, indices.size() - start);
+                const std::size_t count = (std::min)(detail::gap_chunk, indices.size() - start);
                 detail::gaps_of(indices.data(), start, count, gaps.data());
                 detail::classes_of(classes, gaps.data(), count, numbers.data());
                 std::size_t i = 0;

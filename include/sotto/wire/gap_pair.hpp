@@ -38,9 +38,9 @@ private:
         bit_reader in_a = first.in, in_b = second.in;
         std::uint64_t next_a = 0, next_b = 0;
         std::size_t done = 0;
-        const std::size_t both = std::min(first.indices.size(), second.indices.size());
+        const std::size_t both = (std::min)(first.indices.size(), second.indices.size());
         while (true) {
-            const std::size_t rounds = std::min(
+            const std::size_t rounds = (std::min)(
                 {(both - done) / Together, in_a.sure_refills(), in_b.sure_refills(), rounds_max});
             if (rounds == 0) break;
             Index *to_a = first.indices.data() + done, *to_b = second.indices.data() + done;

@@ -89,7 +89,7 @@ struct gap_reading {
             // Copies: variables whose addresses leave the function are kept in memory.
             bit_reader copy = in;
             std::uint64_t copied_next = next;
-            const std::size_t count = std::min(Together, indices.size() - i);
+            const std::size_t count = (std::min)(Together, indices.size() - i);
             const gap_refusal why =
                 read_singly(code, indices.subspan(i, count), limit, copied_next, copy);
             in = copy;

@@ -89,7 +89,7 @@ struct gap_survey::pass {
         const int lowest = to->lowest_shift_;
         std::array<std::uint64_t, shifts> quotients{};
         for (std::size_t start = 0; start < k; start += detail::gap_chunk) {
-            const std::size_t count = std::min(detail::gap_chunk, k - start);
+            const std::size_t count = (std::min)(detail::gap_chunk, k - start);
             // Where they rise, all are as small as the last of them: no class is out of bounds.
             if (!detail::gaps_of(indices.data(), start, count, gaps.data()) ||
                 indices[start + count - 1] > indices.back())
@@ -134,8 +134,8 @@ gap_survey::gap_survey(std::span<const Index> indices, gap_classes classes,
                        counting counts) noexcept
     : classes_(classes) {
     const std::uint64_t mean = indices.back() / indices.size();
-    likely_shift_ = std::max(0, static_cast<int>(std::bit_width(mean)) - 2);
-    lowest_shift_ = std::max(0, likely_shift_ - 2);
+    likely_shift_ = (std::max)(0, static_cast<int>(std::bit_width(mean)) - 2);
+    lowest_shift_ = (std::max)(0, likely_shift_ - 2);
     // No gap of a list that rises is longer than the last index.
     classes_end_ = static_cast<std::size_t>(classes.of(indices.back())) + 1;
     rises_ = detail::run_coding_loop<pass>(indices, counts, this);

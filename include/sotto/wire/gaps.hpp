@@ -24,7 +24,7 @@ struct gap_classes {
         return (width << fine) + static_cast<int>(gap >> width);
     }
     /// Raw bits of a number of this class.
-    constexpr int width(int number) const noexcept { return std::max(0, (number >> fine) - 1); }
+    constexpr int width(int number) const noexcept { return (std::max)(0, (number >> fine) - 1); }
     /// The bits of its numbers that the class says, as a number.
     constexpr int leading(int number) const noexcept { return number - (width(number) << fine); }
     /// The lowest number of this class.

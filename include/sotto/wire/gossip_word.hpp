@@ -146,38 +146,38 @@ inline result<gossip_word> read_gossip_word(byte_view in) noexcept {
         return fault{static_cast<std::int64_t>(at), expected, static_cast<std::int64_t>(found)};
     };
     if (in.size() != gossip_word_bytes) return refused(0, "the 148 bytes of a word", in.size());
-    const auto small = [&](std::size_t at) {
+    const auto u32 = [&](std::size_t at) {
         return load_little_endian<std::uint32_t>(in.data() + at);
     };
-    const auto large = [&](std::size_t at) {
+    const auto u64 = [&](std::size_t at) {
         return load_little_endian<std::uint64_t>(in.data() + at);
     };
-    if (small(0) > 7) return refused(0, "a kind of word, 0 to 7", small(0));
-    if (small(4) > 511) return refused(4, "0 to 511 for what is so of a rank", small(4));
+    if (u32(0) > 7) return refused(0, "a kind of word, 0 to 7", u32(0));
+    if (u32(4) > 511) return refused(4, "0 to 511 for what is so of a rank", u32(4));
     for (const std::size_t at : {48u, 56u, 80u, 88u, 96u, 120u, 128u})
-        if (const auto real = std::bit_cast<double>(large(at)); !(real >= 0.0) || std::isinf(real))
-            return refused(at, "a number of at least 0", large(at));
-    const auto real = [&](std::size_t at) { return std::bit_cast<double>(large(at)); };
+        if (const auto real = std::bit_cast<double>(u64(at)); !(real >= 0.0) || std::isinf(real))
+            return refused(at, "a number of at least 0", u64(at));
+    const auto real = [&](std::size_t at) { return std::bit_cast<double>(u64(at)); };
     return gossip_word{
-        .kind = static_cast<gossip_kind>(small(0)),
-        .has_trained = (small(4) & 1u) != 0,
-        .takes_part = (small(4) & 2u) != 0,
-        .waits = (small(4) & 4u) != 0,
-        .is_done = (small(4) & 8u) != 0,
-        .another = (small(4) & 16u) != 0,
-        .skips_next = (small(4) & 32u) != 0,
-        .fit = large(8),
-        .rounds = large(16),
-        .since = large(24),
-        .at = {large(32), small(40)},
-        .links = small(76),
+        .kind = static_cast<gossip_kind>(u32(0)),
+        .has_trained = (u32(4) & 1u) != 0,
+        .takes_part = (u32(4) & 2u) != 0,
+        .waits = (u32(4) & 4u) != 0,
+        .is_done = (u32(4) & 8u) != 0,
+        .another = (u32(4) & 16u) != 0,
+        .skips_next = (u32(4) & 32u) != 0,
+        .fit = u64(8),
+        .rounds = u64(16),
+        .since = u64(24),
+        .at = {u64(32), u32(40)},
+        .links = u32(76),
         .lost = real(96),
-        .own = {real(48), real(56), (small(4) & 64u) != 0, (small(4) & 256u) != 0 ? 1u : 0u},
-        .decided = {large(64), small(72)},
-        .ranks = small(44),
-        .of_ranks = {real(80), real(88), (small(4) & 128u) != 0, small(144)},
-        .clock = {large(104), large(112), real(120), real(128)},
-        .configuration = large(136)};
+        .own = {real(48), real(56), (u32(4) & 64u) != 0, (u32(4) & 256u) != 0 ? 1u : 0u},
+        .decided = {u64(64), u32(72)},
+        .ranks = u32(44),
+        .of_ranks = {real(80), real(88), (u32(4) & 128u) != 0, u32(144)},
+        .clock = {u64(104), u64(112), real(120), real(128)},
+        .configuration = u64(136)};
 }
 
 }  // namespace SOTTO_UNIT

@@ -240,7 +240,7 @@ inline result<index_mode> decode_indices(std::int64_t n, byte_view in,
 constexpr std::int64_t index_code_bits_max(std::int64_t n, std::int64_t k) noexcept {
     std::int64_t least = n;
     for (int b = 0; b <= rice_code::shift_max; ++b)
-        least = std::min(least, rice_code::header_bits + k * (b + 1) + ((n - k) >> b));
+        least = (std::min)(least, rice_code::header_bits + k * (b + 1) + ((n - k) >> b));
     return detail::mode_bits + least;
 }
 

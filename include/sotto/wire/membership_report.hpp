@@ -25,9 +25,9 @@ struct membership_report {
         friend bool operator==(const poll&, const poll&) = default;
     };
 
-    std::uint32_t first = 0;  // the first rank that failed
-    std::uint8_t code = 0;    // as an errc
-    std::string cause;        // for people
+    std::uint32_t first = 0;            // the first rank that failed
+    std::uint8_t code = 0;              // as an errc
+    std::string cause;                  // for people
     std::vector<std::uint32_t> failed;  // ascending; `first` is one of them, if there are any
     std::vector<poll> polls;            // ascending by ballot
     friend bool operator==(const membership_report&, const membership_report&) = default;
@@ -54,7 +54,7 @@ constexpr std::size_t report_bytes_max(std::size_t world) noexcept {
 ///           | 17 p   | for each ballot, ascending: 8 key, 8 polls completed, 1 verdict     |
 inline void append_report(const membership_report& report, bytes& out) {
     const std::string_view cause = std::string_view(report.cause).substr(0, report_cause_max);
-    const std::size_t polls = std::min(report.polls.size(), report_polls_max);
+    const std::size_t polls = (std::min)(report.polls.size(), report_polls_max);
     std::size_t at = out.size();
     out.resize(at + 20 + cause.size() + 4 * report.failed.size() + 17 * polls);
     const auto put = [&]<class Word>(Word word) {
@@ -110,8 +110,7 @@ inline result<membership_report> read_report(byte_view in, std::uint32_t world) 
         report.failed.push_back(rank);
         has_first |= rank == report.first;
     }
-    if (failed > 0 && !has_first)
-        return refused(0, "one of the ranks that failed", report.first);
+    if (failed > 0 && !has_first) return refused(0, "one of the ranks that failed", report.first);
     for (std::size_t i = 0; i < polls; ++i, at += 17) {
         const auto ballot = load_little_endian<std::uint64_t>(in.data() + at);
         if (i > 0 && ballot <= report.polls.back().ballot)

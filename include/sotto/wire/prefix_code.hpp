@@ -133,8 +133,8 @@ public:
         std::size_t symbol = 0;
         for (std::uint32_t space = 0; space != full_space;) {
             in.refill();
-            const int kind = std::min(4, std::countr_one(in.peek()));
-            in.skip(std::min(4, kind + 1));
+            const int kind = (std::min)(4, std::countr_one(in.peek()));
+            in.skip((std::min)(4, kind + 1));
             if (kind == 3) {
                 const int width = std::countr_zero(in.peek() | 0x200);
                 in.skip(width + 1);
@@ -175,7 +175,7 @@ private:
 
     void set(std::size_t symbol, int length) noexcept {
         lengths_[symbol] = static_cast<std::uint8_t>(length);
-        size_ = std::max(size_, symbol + 1);
+        size_ = (std::max)(size_, symbol + 1);
     }
 
     census symbols_of_length() const noexcept {
@@ -217,7 +217,7 @@ private:
                 // Which it is cannot be foretold: chosen without a branch.
                 const std::uint64_t of_leaf = sorted.count(leaf), of_inner = weight[front];
                 const std::size_t takes_leaf = of_leaf <= of_inner ? 1 : 0;
-                sum += std::min(of_leaf, of_inner);
+                sum += (std::min)(of_leaf, of_inner);
                 parent[takes_leaf * leaf + (1 - takes_leaf) * (leaves + front)] =
                     static_cast<std::uint16_t>(node);
                 leaf += takes_leaf;
@@ -230,7 +230,7 @@ private:
             depth[node] = static_cast<std::uint16_t>(depth[parent[leaves + node]] + 1);
         census symbols{};
         for (std::size_t i = 0; i < leaves; ++i)
-            ++symbols[index(std::min(length_max, depth[parent[i]] + 1))];
+            ++symbols[index((std::min)(length_max, depth[parent[i]] + 1))];
         return symbols;
     }
 

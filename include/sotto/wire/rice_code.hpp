@@ -42,7 +42,7 @@ struct rice_code {
     /// The same, of indices that were looked at before.
     template <std::unsigned_integral Index>
     static rice_code of(std::span<const Index> indices, const gap_survey& survey) noexcept {
-        const int highest = std::min(shift_max, std::numeric_limits<Index>::digits - 1);
+        const int highest = (std::min)(shift_max, std::numeric_limits<Index>::digits - 1);
         rice_code best = with(indices, survey, survey.likely_shift());
         for (const int step : {1, -1}) {
             const int start = best.shift;

@@ -88,7 +88,7 @@ inline result<sparse_parts> split_sparse(byte_view in, std::int64_t n, std::size
 template <std::unsigned_integral Index>
 result<sparse_entries<Index>> decode_sparse(byte_view in, std::int64_t n, std::span<Index> indices,
                                             std::span<float> values) noexcept {
-    const auto parts = split_sparse(in, n, std::min(indices.size(), values.size()));
+    const auto parts = split_sparse(in, n, (std::min)(indices.size(), values.size()));
     if (!parts) return parts.why();
     const auto at = indices.first(parts->entries);
     const auto to = values.first(parts->entries);

@@ -30,7 +30,7 @@ template <std::unsigned_integral Index>
 std::optional<std::array<sparse_entries<Index>, 2>> decode_sparse_pair(
     const std::array<sized_block, 2>& blocks, std::span<Index> indices,
     std::span<float> values) noexcept {
-    const std::size_t room = std::min(indices.size(), values.size());
+    const std::size_t room = (std::min)(indices.size(), values.size());
     const auto a = split_sparse(blocks[0].in, blocks[0].n, room);
     if (!a) return std::nullopt;
     const auto b = split_sparse(blocks[1].in, blocks[1].n, room - a->entries);

@@ -108,11 +108,11 @@ inline void read_words(const std::byte* from, std::span<float> values) noexcept 
 inline void append_values(value_format format, std::span<const float> values, bytes& out) {
     const auto width = static_cast<std::size_t>(bytes_per_value(format));
     const std::size_t size = out.size() + values.size() * width;
-    if (size > out.capacity()) out.reserve(std::max(size, 2 * out.capacity()));
+    if (size > out.capacity()) out.reserve((std::max)(size, 2 * out.capacity()));
     // Part by part, since a resize writes zeros: they are still in the first cache when the values
     // take their place.
     for (std::size_t i = 0; i < values.size(); i += detail::value_chunk) {
-        const auto part = values.subspan(i, std::min(detail::value_chunk, values.size() - i));
+        const auto part = values.subspan(i, (std::min)(detail::value_chunk, values.size() - i));
         const std::size_t start = out.size();
         out.resize(start + part.size() * width);
         if (format == value_format::fp32)
@@ -136,7 +136,7 @@ inline result<std::span<float>> read_values(value_format format, byte_view in,
     }
     for (std::size_t i = 0; i < values.size(); i += detail::value_chunk)
         detail::read_halves(format, in.data() + i * width,
-                            values.subspan(i, std::min(detail::value_chunk, values.size() - i)));
+                            values.subspan(i, (std::min)(detail::value_chunk, values.size() - i)));
     return values;
 }
 
