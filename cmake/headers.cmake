@@ -130,6 +130,7 @@ set(sotto_headers
     include/sotto/kernels/each_lane.hpp
     include/sotto/kernels/elementwise.hpp
     include/sotto/kernels/entries.hpp
+    include/sotto/kernels/exponential_mean.hpp
     include/sotto/kernels/gap.hpp
     include/sotto/kernels/gates.hpp
     include/sotto/kernels/half.hpp

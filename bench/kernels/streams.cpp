@@ -52,8 +52,8 @@ private:
 constexpr float rate = 0.01f, decay = 0.0001f, momentum = 0.9f;
 constexpr kernels::adamw_step adamw{.rate = rate,
                                     .decay = decay,
-                                    .beta1 = 0.9f,
-                                    .beta2 = 0.999f,
+                                    .beta1 = 0.9,
+                                    .beta2 = 0.999,
                                     .epsilon = 1e-8f,
                                     .correction1 = 1.25f,
                                     .correction2 = 1.5f};

@@ -13,6 +13,7 @@
 #include "sotto/compressors/versioned_buffer.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/kernels/arithmetic.hpp"
+#include "sotto/kernels/exponential_mean.hpp"
 #include "sotto/kernels/momentum.hpp"
 
 namespace sotto {
@@ -127,21 +128,18 @@ public:
     std::span<const float> estimate(const tensor& t) const noexcept { return all_.committed(t); }
 
 private:
-    static float checked(double momentum) {
+    static double checked(double momentum) {
         if (!(momentum >= 0.0 && momentum < 1.0))
             throw invalid_option("ef21: momentum is " + std::to_string(momentum) +
                                  "; it must be at least 0 and below 1");
-        return static_cast<float>(momentum);
+        return momentum;
     }
 
-    bool averages() const noexcept { return momentum_ > 0.0f; }
+    bool averages() const noexcept { return momentum_ > 0.0; }
 
     std::span<const float> averaged(const tensor& t, std::span<const float> gradient) {
-        const auto before = std::as_const(average_).committed(t);
         const auto average = average_.next(t);
-        std::copy(before.begin(), before.end(), average.begin());
-        kernels::scale(average, momentum_);
-        kernels::accumulate(gradient, 1.0f - momentum_, average, average);
+        kernels::move_mean(momentum_, gradient, std::as_const(average_).committed(t), average);
         return average;
     }
 
@@ -151,7 +149,7 @@ private:
         if (averages()) act(average_);
     }
 
-    float momentum_;
+    double momentum_;
     layout tensors_;
     state_of<Inner> inner_;
     versioned_buffer own_;      // h_i

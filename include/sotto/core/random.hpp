@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -69,9 +70,18 @@ public:
     /// Uniform in [0, 1), a multiple of 2^-24: exact in a float.
     constexpr float uniform() noexcept { return static_cast<float>((*this)() >> 8) * 0x1p-24f; }
 
-    /// Uniform in [low, high).
+    /// Uniform in [low, high); low where they are equal. Requires low <= high, both finite.
     constexpr float uniform(float low, float high) noexcept {
-        return low + (high - low) * uniform();
+        const double part = static_cast<double>((*this)() >> 8) * 0x1p-24;
+        const double width = static_cast<double>(high) - static_cast<double>(low);
+        // The product is exact in double and rounded once: no compiler fuses it with the sum. Where
+        // the width is beyond all floats, the sum is taken in double.
+        constexpr double beyond_floats = 0x1.ffffffp127;
+        const float drawn = width < beyond_floats
+                                ? low + static_cast<float>(static_cast<double>(high - low) * part)
+                                : static_cast<float>(static_cast<double>(low) + width * part);
+        // The largest parts round to `high`: they are the float before it.
+        return drawn < high || !(low < high) ? drawn : before(high);
     }
 
     /// Standard normal, by Marsaglia's polar method. The coordinates have 26 bits, so that their
@@ -99,6 +109,13 @@ public:
 
 private:
     using block = std::array<std::uint32_t, 4>;
+
+    /// The next float towards minus infinity.
+    static constexpr float before(float x) noexcept {
+        const auto bits = std::bit_cast<std::uint32_t>(x);
+        if (x == 0.0f) return -std::numeric_limits<float>::denorm_min();
+        return std::bit_cast<float>(x > 0.0f ? bits - 1 : bits + 1);
+    }
 
     static constexpr std::uint32_t low(std::uint64_t x) noexcept {
         return static_cast<std::uint32_t>(x);

@@ -6,6 +6,7 @@
 
 #include "sotto/core/config.hpp"
 #include "sotto/kernels/each_lane.hpp"
+#include "sotto/kernels/exponential_mean.hpp"
 #include "sotto/kernels/require.hpp"
 #include "sotto/kernels/vector.hpp"
 
@@ -20,7 +21,7 @@ struct constant_compensation {
 /// How the weight of a correction follows the gradients' mean square.
 struct adaptive_compensation {
     float lambda = 2.0f;    // of the correction
-    float decay = 0.95f;    // of the mean square; 0 forgets all but the last gradient
+    double decay = 0.95;    // of the mean square; 0 forgets all but the last gradient
     float epsilon = 1e-7f;  // above 0: the mean square itself may be 0
     float bound = 0.0f;     // of the correction, as a share of the gradient; 0: none
 };
@@ -45,10 +46,10 @@ SOTTO_INLINE void compensate(const Lambda& lambda, const V& w, const V& before, 
 /// s = m s + (1 - m) g^2;  lambda = lambda0 / sqrt(s + epsilon). Where s would be infinite, lambda
 /// is 0 this once, and s the largest float: no later gradient could take infinity back.
 template <class V>
-SOTTO_INLINE void adapt(const adaptive_compensation& to, const V& g, V& square,
-                        V& lambda) noexcept {
+SOTTO_INLINE void adapt(const adaptive_compensation& to, const mean_shares& shares, const V& g,
+                        V& square, V& lambda) noexcept {
     SOTTO_UNFUSED_BODY
-    square = to.decay * square + (1.0f - to.decay) * (g * g);
+    take_into_mean(shares, V(g * g), square);
     lambda = square + to.epsilon;
     take_root(lambda);
     lambda = to.lambda / lambda;
@@ -109,6 +110,7 @@ struct compensate_adaptively_lanes {
     adaptive_compensation by;
     float *g, *s;
     const float *w, *before;
+    mean_shares shares{by.decay};
 
     SOTTO_INLINE void ahead(std::size_t i) const noexcept {
         fetch_ahead(g + i, s + i, w + i, before + i);
@@ -121,7 +123,7 @@ struct compensate_adaptively_lanes {
         load(square, s + i);
         load(weight, w + i);
         load(then, before + i);
-        adapt(by, gradient, square, lambda);
+        adapt(by, shares, gradient, square, lambda);
         store(square, s + i);
         compensate(lambda, weight, then, gradient);
         store(gradient, g + i);
@@ -132,6 +134,7 @@ struct compensate_adaptively_bounded_lanes {
     adaptive_compensation by;
     float *g, *s;
     const float *w, *before;
+    mean_shares shares{by.decay};
 
     SOTTO_INLINE void ahead(std::size_t i) const noexcept {
         fetch_ahead(g + i, s + i, w + i, before + i);
@@ -144,7 +147,7 @@ struct compensate_adaptively_bounded_lanes {
         load(square, s + i);
         load(weight, w + i);
         load(then, before + i);
-        adapt(by, gradient, square, lambda);
+        adapt(by, shares, gradient, square, lambda);
         store(square, s + i);
         compensate_bounded(lambda, by.bound, weight, then, gradient);
         store(gradient, g + i);
@@ -176,6 +179,7 @@ struct descend_compensated_adaptively_lanes {
     adaptive_compensation by;
     float *w, *s;
     const float *g, *before;
+    mean_shares shares{by.decay};
 
     SOTTO_INLINE void ahead(std::size_t i) const noexcept {
         fetch_ahead(w + i, s + i, g + i, before + i);
@@ -189,7 +193,7 @@ struct descend_compensated_adaptively_lanes {
         load(square, s + i);
         load(weight, w + i);
         load(then, before + i);
-        adapt(by, gradient, square, lambda);
+        adapt(by, shares, gradient, square, lambda);
         store(square, s + i);
         compensate(lambda, weight, then, gradient);
         weight = weight - rate * gradient;

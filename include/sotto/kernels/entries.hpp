@@ -10,6 +10,7 @@
 
 #include "sotto/core/config.hpp"
 #include "sotto/kernels/delay_compensation.hpp"
+#include "sotto/kernels/exponential_mean.hpp"
 #include "sotto/kernels/largest_index.hpp"
 #include "sotto/kernels/require.hpp"
 #include "sotto/kernels/unfused.hpp"
@@ -18,7 +19,9 @@
 // indices[k], and 0 elsewhere. Each entry is a cache line of every array of weights, which is asked
 // for some entries ahead: 25 000 of 25 million weights are then bound by memory, not by its delay.
 
-namespace sotto::kernels::inline SOTTO_UNIT {
+namespace sotto::kernels {
+
+inline namespace SOTTO_UNIT {
 
 namespace detail {
 
@@ -101,13 +104,14 @@ void compensated_entries(const adaptive_compensation& by, float scale,
                          const float* now, const float* then, float* squares,
                          Take&& take) noexcept {
     const float bound = by.bound, least = scale > 0.0f ? 1.0f / scale : 0.0f;
+    const float taken = mean_shares(by.decay).taken;
     for_entries(
         indices,
         [&](std::size_t k, std::uint32_t i) {
             SOTTO_UNFUSED_BODY
             const float largest = (std::numeric_limits<float>::max)();
             float g = values[k];
-            const float square = squares[i] * scale + (1.0f - by.decay) * (g * g);
+            const float square = squares[i] * scale + taken * (g * g);
             const float lambda = by.lambda / std::sqrt(square + by.epsilon);
             squares[i] = (std::min)((std::min)(square, largest) * least, largest);
             if (bound > 0.0f)
@@ -179,4 +183,6 @@ inline void descend_compensated_at(float rate, const adaptive_compensation& by, 
         [&](std::size_t, std::uint32_t i, float g) { detail::descend_entry(rate, g, to[i]); });
 }
 
-}  // namespace sotto::kernels::inline SOTTO_UNIT
+}  // namespace SOTTO_UNIT
+
+}  // namespace sotto::kernels

@@ -9,6 +9,7 @@
 #include "sotto/core/config.hpp"
 #include "sotto/kernels/delay_compensation.hpp"
 #include "sotto/kernels/each_lane.hpp"
+#include "sotto/kernels/exponential_mean.hpp"
 #include "sotto/kernels/reductions.hpp"
 #include "sotto/kernels/require.hpp"
 #include "sotto/kernels/unfused.hpp"
@@ -17,7 +18,9 @@
 // A server's step of plain SGD by a gradient that lies in a message, as floats at any address: no
 // array is read or written twice.
 
-namespace sotto::kernels::inline SOTTO_UNIT {
+namespace sotto::kernels {
+
+inline namespace SOTTO_UNIT {
 
 namespace detail {
 
@@ -44,6 +47,7 @@ struct adaptive_correction {
     adaptive_compensation by;
     const float* before;
     float* s;
+    mean_shares shares{by.decay};
 
     SOTTO_INLINE void ahead(std::size_t i) const noexcept { fetch_ahead(before + i, s + i); }
     template <class V>
@@ -51,7 +55,7 @@ struct adaptive_correction {
         V square, then, lambda;
         load(square, s + i);
         load(then, before + i);
-        adapt(by, gradient, square, lambda);
+        adapt(by, shares, gradient, square, lambda);
         store(square, s + i);
         compensate(lambda, weight, then, gradient);
     }
@@ -183,4 +187,6 @@ inline void descend_pushed(float rate, const adaptive_compensation& by, std::spa
                         detail::adaptive_correction{by, before.data(), s.data()});
 }
 
-}  // namespace sotto::kernels::inline SOTTO_UNIT
+}  // namespace SOTTO_UNIT
+
+}  // namespace sotto::kernels

@@ -2,11 +2,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <string>
 
 #include "sotto/core/config.hpp"
 #include "sotto/kernels/each_lane.hpp"
+#include "sotto/kernels/exponential_mean.hpp"
 #include "sotto/kernels/largest_index.hpp"
 #include "sotto/kernels/require.hpp"
 #include "sotto/kernels/vector.hpp"
@@ -15,7 +17,9 @@ namespace sotto::kernels {
 
 /// What AdamW needs in a step; the corrections are 1 / (1 - beta^t).
 struct adamw_step {
-    float rate, decay, beta1, beta2, epsilon, correction1, correction2;  // see optimizer adamw
+    float rate = 0.0f, decay = 0.0f;  // see optimizer adamw, also for the other members
+    double beta1 = 0.9, beta2 = 0.999;
+    float epsilon = 1e-8f, correction1 = 1.0f, correction2 = 1.0f;
 };
 
 inline namespace SOTTO_UNIT {
@@ -98,6 +102,7 @@ struct descend_adamw_lanes {
     adamw_step s;
     float *w, *m, *v;
     const float* g;
+    mean_shares of_mean{s.beta1}, of_square{s.beta2};
 
     SOTTO_INLINE void ahead(std::size_t i) const noexcept {
         fetch_ahead(w + i, m + i, v + i, g + i);
@@ -111,8 +116,11 @@ struct descend_adamw_lanes {
         load(gradient, g + i);
         load(mean, m + i);
         load(square, v + i);
-        mean = s.beta1 * mean + (1.0f - s.beta1) * gradient;
-        square = s.beta2 * square + (1.0f - s.beta2) * (gradient * gradient);
+        take_into_mean(of_mean, gradient, mean);
+        take_into_mean(of_square, V(gradient * gradient), square);
+        // Not infinity: no later gradient could take that back.
+        const V largest = V{} + (std::numeric_limits<float>::max)();
+        square = square > largest ? largest : square;
         store(mean, m + i);
         store(square, v + i);
         V root = square * s.correction2;
@@ -179,7 +187,8 @@ inline void descend_with_momentum(float rate, float decay, float momentum, bool 
 }
 
 /// AdamW, with c1 and c2 the corrections: m = b1 m + (1 - b1) g;  v = b2 v + (1 - b2) g^2;
-/// w -= rate * (decay * w + m c1 / (sqrt(v c2) + epsilon)). Reads 16 bytes and writes 12 a weight.
+/// w -= rate * (decay * w + m c1 / (sqrt(v c2) + epsilon)). 1 - b is rounded once, from double, and
+/// v is at most the largest float. Reads 16 bytes and writes 12 a weight.
 inline void descend_adamw(const adamw_step& s, std::span<float> w, std::span<const float> g,
                           std::span<float> m, std::span<float> v) {
     detail::require_size_of({"w", w.size()}, {{"g", g.size()}, {"m", m.size()}, {"v", v.size()}},

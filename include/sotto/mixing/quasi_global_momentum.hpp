@@ -10,6 +10,7 @@
 #include "sotto/core/large_pages.hpp"
 #include "sotto/kernels/arithmetic.hpp"
 #include "sotto/kernels/averaging.hpp"
+#include "sotto/kernels/exponential_mean.hpp"
 #include "sotto/mixing/mixing_method.hpp"
 
 namespace sotto::mixing {
@@ -59,10 +60,8 @@ public:
 
     void settle(std::span<const float> parameters, std::span<float> next, double rate) {
         if (!(rate > 0.0)) return;  // nothing was a step
-        const auto share = static_cast<float>((1.0 - options_.follow) / rate);
-        kernels::average(static_cast<float>(options_.follow), followed_,
-                         std::array{kernels::weighted_values{share, parameters},
-                                    kernels::weighted_values{-share, next}});
+        kernels::move_mean(options_.follow, static_cast<float>(1.0 / rate), parameters, next,
+                           followed_);
     }
 
     void visit(auto&& field) { field("followed", std::span<float>(followed_)); }

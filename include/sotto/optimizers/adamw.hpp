@@ -17,7 +17,8 @@ namespace sotto {
 
 /// Adam with decoupled weight decay.
 ///   math    m = b1 m + (1 - b1) g;  v = b2 v + (1 - b2) g^2;
-///           w -= rate * (decay * w + (m / (1 - b1^t)) / (sqrt(v / (1 - b2^t)) + epsilon))
+///           w -= rate * (decay * w + (m / (1 - b1^t)) / (sqrt(v / (1 - b2^t)) + epsilon)).
+///           1 - b is rounded once, from double, so that betas near 1 mean what they say
 ///   cost    8 bytes a weight
 ///   source  Loshchilov and Hutter 2019, Decoupled weight decay regularization, arXiv:1711.05101
 struct adamw {
@@ -64,8 +65,8 @@ public:
         const double t = static_cast<double>(steps_ + 1);
         step_ = {.rate = static_cast<float>(options_.learning_rate * step.rate_factor),
                  .decay = 0.0f,
-                 .beta1 = static_cast<float>(options_.beta1),
-                 .beta2 = static_cast<float>(options_.beta2),
+                 .beta1 = options_.beta1,
+                 .beta2 = options_.beta2,
                  .epsilon = static_cast<float>(options_.epsilon),
                  .correction1 = static_cast<float>(1.0 / (1.0 - std::pow(options_.beta1, t))),
                  .correction2 = static_cast<float>(1.0 / (1.0 - std::pow(options_.beta2, t)))};

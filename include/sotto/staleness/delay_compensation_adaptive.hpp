@@ -21,7 +21,7 @@
 namespace sotto {
 
 /// DC-ASGD-a: the same with a lambda for each weight, from the mean square of its gradients.
-///   math    s = m s + (1 - m) g^2, s = 0 at first;
+///   math    s = m s + (1 - m) g^2, s = 0 at first, and 1 - m rounded once, from double;
 ///           g + lambda / sqrt(s + epsilon) g^2 (w - w_read), by element
 ///   shape   one s for all workers, or one for each, as the authors' program has it. Where only
 ///           entries of a gradient come, those that did not come count as zeros: s decays there
@@ -44,12 +44,12 @@ struct delay_compensation_adaptive {
         state(const delay_compensation_adaptive& options, const layout& tensors, int workers)
             : tensors_(tensors),
               by_{.lambda = static_cast<float>(options.lambda),
-                  .decay = static_cast<float>(options.decay),
+                  .decay = options.decay,
                   .epsilon = static_cast<float>(options.epsilon),
                   .bound = static_cast<float>(options.bound)},
               squares_(static_cast<std::size_t>(options.per_worker ? workers : 1),
                        large_vector<float>(static_cast<std::size_t>(tensors.size()))),
-              scales_(squares_.size(), std::vector<float>(tensors.tensors().size(), 1.0f)) {}
+              scales_(squares_.size(), std::vector<double>(tensors.tensors().size(), 1.0)) {}
 
         double begin(const late_gradient& what) noexcept {
             worker_ = squares_.size() > 1 ? static_cast<std::size_t>(what.worker) : 0;
@@ -111,20 +111,20 @@ struct delay_compensation_adaptive {
 
         // Where only entries come, s is kept divided by the decay of all gradients since: then the
         // others need not be touched. Some thousand gradients later all are, once.
-        static constexpr float least_scale = 1e-18f;
+        static constexpr double least_scale = 1e-18;
 
-        float& scale_of(const tensor& t) noexcept {
+        double& scale_of(const tensor& t) noexcept {
             return scales_[worker_][static_cast<std::size_t>(t.index)];
         }
         float decayed_scale(const tensor& t) noexcept {
-            float& scale = scale_of(t);
-            if (by_.decay > 0.0f && by_.decay * scale < least_scale) settle(t);
-            return scale *= by_.decay;
+            double& scale = scale_of(t);
+            if (by_.decay > 0.0 && by_.decay * scale < least_scale) settle(t);
+            return static_cast<float>(scale *= by_.decay);
         }
         void settle(const tensor& t) noexcept {
-            float& scale = scale_of(t);
-            if (scale != 1.0f) kernels::scale(of(t), scale);
-            scale = 1.0f;
+            double& scale = scale_of(t);
+            if (scale != 1.0) kernels::scale(of(t), static_cast<float>(scale));
+            scale = 1.0;
         }
         void settle_all(std::size_t worker) noexcept {
             const std::size_t present = std::exchange(worker_, worker);
@@ -135,7 +135,7 @@ struct delay_compensation_adaptive {
         layout tensors_;
         kernels::adaptive_compensation by_;
         std::vector<large_vector<float>> squares_;
-        std::vector<std::vector<float>> scales_;
+        std::vector<std::vector<double>> scales_;
         std::size_t worker_ = 0;
     };
 

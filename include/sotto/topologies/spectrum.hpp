@@ -37,6 +37,22 @@ inline void subtract_mean(std::span<double> x) {
     for (double& value : x) value -= mean;
 }
 
+inline double length_of(std::span<const double> x) {
+    return std::sqrt(std::inner_product(x.begin(), x.end(), x.begin(), 0.0));
+}
+
+/// x = W x, or the transposed W x, of differences: x has mean 0, before and after. A round that
+/// leaves less than 1e-12 of their length leaves rounding alone: x becomes 0, so that matrices
+/// after which all ranks have the mean have a singular value of 0.
+inline void mix_differences(const mixing_matrix& by, std::span<double> x, std::span<double> between,
+                            bool transposed) {
+    const double before = length_of(x);
+    multiply(by, x, between, transposed);
+    subtract_mean(between);
+    const bool is_rounding = length_of(between) < 1e-12 * before;
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] = is_rounding ? 0.0 : between[i];
+}
+
 /// The largest eigenvalue of a symmetric tridiagonal matrix.
 ///   math    bisection: the number of negative pivots of T - x I is that of eigenvalues below x
 inline double largest_eigenvalue(std::span<const double> diagonal, std::span<const double> beside) {
@@ -85,7 +101,7 @@ double largest_on_differences(int size, Apply apply) {
                 for (std::size_t i = 0; i < n; ++i) x[i] -= along * b[i];
             }
         }
-        const double length = std::sqrt(std::inner_product(x.begin(), x.end(), x.begin(), 0.0));
+        const double length = length_of(x);
         if (step > 0 && length < 1e-12) break;
         if (step > 0) beside.push_back(length);
         for (double& value : x) value /= length;
@@ -117,14 +133,9 @@ inline double second_singular_value(std::span<const mixing_matrix> rounds) {
     const double square =
         detail::largest_on_differences(size, [&](std::span<const double> x, std::span<double> y) {
             std::copy(x.begin(), x.end(), y.begin());
-            for (const mixing_matrix& w : rounds) {
-                detail::multiply(w, y, between, false);
-                std::copy(between.begin(), between.end(), y.begin());
-            }
-            for (std::size_t i = rounds.size(); i-- > 0;) {
-                detail::multiply(rounds[i], y, between, true);
-                std::copy(between.begin(), between.end(), y.begin());
-            }
+            for (const mixing_matrix& w : rounds) detail::mix_differences(w, y, between, false);
+            for (std::size_t i = rounds.size(); i-- > 0;)
+                detail::mix_differences(rounds[i], y, between, true);
         });
     return std::sqrt((std::max)(square, 0.0));
 }

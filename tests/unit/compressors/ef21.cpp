@@ -242,3 +242,30 @@ TEST_CASE("a round that is rolled back leaves estimates and averages as they wer
         CHECK_FALSE(testing::snapshot(state) == before);
     }
 }
+
+TEST_CASE("EF21: momentum near 1 -> the average in double, from the first round on") {
+    const layout tensors = of_size(16);
+    for (const double momentum : {0.9, 0.999, 0.99999}) {
+        CAPTURE(momentum);
+        auto state = ef21{none{}, momentum}.bind(tensors);
+        std::vector<double> expected(16);
+        const int rounds = std::min(static_cast<int>(4.0 / (1.0 - momentum)), 40'000);
+        double first = 0.0, last = 0.0;
+        for (int round = 0; round < rounds; ++round) {
+            const floats g = testing::uniform_values(16, static_cast<std::uint64_t>(round));
+            floats gradient(16);
+            for (std::size_t i = 0; i < 16; ++i) {
+                gradient[i] = g[i] + 2.0f;
+                expected[i] += (1.0 - momentum) * (double{gradient[i]} - expected[i]);
+            }
+            seen(state, tensors[0], gradient);
+            last = 0.0;
+            const auto found = state.own_estimate(tensors[0]);
+            for (std::size_t i = 0; i < 16; ++i)
+                last += (double{found[i]} / expected[i] - 1.0) / 16.0;
+            if (round == 0) first = last;
+        }
+        CHECK(std::abs(first) < 2e-7);
+        CHECK(std::abs(last) < 5e-5);
+    }
+}

@@ -3,8 +3,10 @@
 #include <doctest/doctest.h>
 
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <set>
 
 using sotto::random_stream;
@@ -71,4 +73,53 @@ TEST_CASE("uniform and normal have their moments") {
     CHECK(std::abs(normal_sum / n) < 0.01);
     CHECK(normal_squares / n == doctest::Approx(1.0).epsilon(0.015));
     CHECK(fourth / n == doctest::Approx(3.0).epsilon(0.04));
+}
+
+TEST_CASE("uniform: the largest part of a narrow interval -> below its end") {
+    random_stream stream(1);
+    stream.seek(25'275'781);  // a word whose upper 24 bits are all set
+    CHECK(random_stream(stream).uniform() == 0x0.ffffffp0f);
+    const auto drawn = [&](float low, float high) {
+        const float found = random_stream(stream).uniform(low, high);
+        CHECK(found >= low);
+        CHECK(found < high);
+        return found;
+    };
+    CHECK(drawn(1.0f, 2.0f) == std::nextafter(2.0f, 1.0f));
+    CHECK(drawn(-2.0f, -1.0f) == std::nextafter(-1.0f, -2.0f));
+    CHECK(drawn(-1.0f, 0.0f) == -0x1p-24f);
+    CHECK(drawn(16777215.0f, 16777216.0f) == 16777215.0f);
+    constexpr float least = std::numeric_limits<float>::denorm_min();
+    CHECK(drawn(0.0f, least) == 0.0f);
+    CHECK(drawn(-least, 0.0f) == -least);
+    CHECK(drawn(-0.0f, least) == 0.0f);
+    constexpr float most = std::numeric_limits<float>::max();
+    CHECK(drawn(-most, most) == most * 0x0.fffffep0f);
+    CHECK(drawn(-1e38f, most) > 3.4e38f);
+    CHECK(random_stream(stream).uniform(3.0f, 3.0f) == 3.0f);
+}
+
+TEST_CASE("uniform: wide intervals -> every draw is finite and in range") {
+    constexpr float most = std::numeric_limits<float>::max();
+    random_stream stream(17);
+    double sum = 0.0;
+    for (int i = 0; i < 10000; ++i) {
+        const float x = stream.uniform(-most, most);
+        CHECK_UNARY(x >= -most && x < most);
+        sum += static_cast<double>(x) / static_cast<double>(most);
+    }
+    CHECK(std::abs(sum / 10000) < 0.03);  // 5 standard deviations
+}
+
+TEST_CASE("uniform: any interval -> product and sum are rounded apart, as pinned") {
+    random_stream of_bounds(5), drawn(6), expected(6);
+    std::uint64_t digest = 0xcbf29ce484222325u;
+    for (int i = 0; i < 10000; ++i) {
+        const float low = of_bounds.normal(), high = low + std::abs(of_bounds.normal()) + 0.25f;
+        const float found = drawn.uniform(low, high);
+        const volatile float product = (high - low) * expected.uniform();
+        CHECK(found == low + product);
+        digest = (digest ^ std::bit_cast<std::uint32_t>(found)) * 0x100000001b3u;
+    }
+    CHECK(digest == 7680493220121565664u);
 }

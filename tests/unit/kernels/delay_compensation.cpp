@@ -20,7 +20,7 @@ namespace {
 
 constexpr float rate = 0.3f, lambda = 0.04f;
 constexpr float largest = std::numeric_limits<float>::max();
-constexpr kernels::adaptive_compensation adaptive{.lambda = 2.0f, .decay = 0.9f};
+constexpr kernels::adaptive_compensation adaptive{.lambda = 2.0f, .decay = 0.9};
 
 SOTTO_UNFUSED float compensated(float by, float g, float w, float before) {
     SOTTO_UNFUSED_BODY
@@ -29,7 +29,7 @@ SOTTO_UNFUSED float compensated(float by, float g, float w, float before) {
 
 SOTTO_UNFUSED float adapted(float g, float& s) {
     SOTTO_UNFUSED_BODY
-    s = adaptive.decay * s + (1.0f - adaptive.decay) * (g * g);
+    s = s + 0.1f * (g * g - s);
     const float by = adaptive.lambda / std::sqrt(s + adaptive.epsilon);
     if (s > largest) s = largest;
     return by;

@@ -23,7 +23,7 @@ using sotto::testing::normal_values;
 namespace {
 
 constexpr float rate = 0.3f;
-constexpr kernels::adaptive_compensation adaptive{.lambda = 2.0f, .decay = 0.9f};
+constexpr kernels::adaptive_compensation adaptive{.lambda = 2.0f, .decay = 0.9};
 
 /// Floats at an address that is no float's.
 std::vector<std::byte> message_of(const std::vector<float>& g) {

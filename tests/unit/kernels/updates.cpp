@@ -45,8 +45,8 @@ SOTTO_UNFUSED void plain_with_momentum(auto& a, std::size_t i) {
 
 constexpr kernels::adamw_step step{.rate = rate,
                                    .decay = decay,
-                                   .beta1 = 0.9f,
-                                   .beta2 = 0.999f,
+                                   .beta1 = 0.9,
+                                   .beta2 = 0.999,
                                    .epsilon = 1e-8f,
                                    .correction1 = 5.0f,
                                    .correction2 = 500.0f};
@@ -54,8 +54,9 @@ constexpr kernels::adamw_step step{.rate = rate,
 SOTTO_UNFUSED void plain_adamw(auto& a, std::size_t i) {
     SOTTO_UNFUSED_BODY
     float &w = a[0][i], &g = a[1][i], &m = a[2][i], &v = a[3][i];
-    m = step.beta1 * m + (1.0f - step.beta1) * g;
-    v = step.beta2 * v + (1.0f - step.beta2) * (g * g);
+    m = m + 0.1f * (g - m);
+    v = v + 0.001f * (g * g - v);
+    if (v > std::numeric_limits<float>::max()) v = std::numeric_limits<float>::max();
     const float by = m * step.correction1 / (std::sqrt(v * step.correction2) + step.epsilon);
     w -= step.rate * (step.decay * w + by);
 }

@@ -2,8 +2,10 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "sotto/core/errors.hpp"
@@ -143,6 +145,42 @@ TEST_CASE("DC-ASGD-a: after one push the mean square is (1 - m) g^2, for each wo
             CHECK(state.mean_square(1)[0] == 0.0f);
         }
     }
+}
+
+TEST_CASE("DC-ASGD-a: decay near 1, dense or by entries -> the mean square in double") {
+    const layout tensors = one_vector(4);
+    const tensor& t = *tensors.begin();
+    const std::vector<float> w(4);
+    const std::vector<std::uint32_t> indices{1, 3};
+    for (const double decay : {0.95, 0.999, 0.99999})
+        for (const bool by_entries : {false, true}) {
+            CAPTURE(decay);
+            CAPTURE(by_entries);
+            auto state = delay_compensation_adaptive{.decay = decay}.bind(tensors, 1);
+            std::vector<double> expected(4);
+            random_stream random(5);
+            const int steps = std::min(static_cast<int>(5.0 / (1.0 - decay)), 100'000);
+            for (int step = 0; step < steps; ++step) {
+                // Without data from the middle on: what remains decays.
+                const float size = 2 * step < steps ? 1.0f : 0.0f;
+                std::vector<float> g(4), values;
+                for (const std::uint32_t i : indices) g[i] = size * (2.0f + random.normal());
+                for (const std::uint32_t i : indices) values.push_back(g[i]);
+                for (std::size_t i = 0; i < 4; ++i)
+                    expected[i] += (1.0 - decay) * (double{g[i]} * double{g[i]} - expected[i]);
+                (void)state.begin({});
+                if (by_entries)
+                    state.compensate_at(t, values, indices, w, w);
+                else
+                    state.compensate(t, g, w, w);
+                if (step == 0)
+                    CHECK(std::abs(double{state.mean_square()[1]} / expected[1] - 1.0) < 3e-7);
+            }
+            const auto square = state.mean_square();
+            for (const std::uint32_t i : indices)
+                CHECK(std::abs(double{square[i]} / expected[i] - 1.0) < 3e-4);
+            CHECK(square[0] == 0.0f);
+        }
 }
 
 TEST_CASE("gap-aware divides by the distance in usual steps") {

@@ -2,12 +2,16 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <numbers>
 #include <thread>
 #include <vector>
 
+#include "sotto/topologies/complete.hpp"
+#include "sotto/topologies/exponential.hpp"
 #include "sotto/topologies/ring.hpp"
 
 using namespace sotto;
@@ -38,4 +42,47 @@ TEST_CASE("threads that ask for graphs of their own get these") {
     for (std::thread& thread : threads) thread.join();
     for (std::size_t i = 0; i < found.size(); ++i)
         CHECK(found[i] == doctest::Approx(exact(4 + static_cast<int>(i))));
+}
+
+TEST_CASE("singular value: rounds after which all have the mean -> exactly 0") {
+    for (const int ranks : {2, 4, 8, 16, 32, 64, 256}) {
+        CAPTURE(ranks);
+        auto peers = topologies::one_peer_exponential{}.bind(ranks);
+        const auto found = topologies::summary_of(peers);
+        CHECK(found.second_singular_value == 0.0);
+        CHECK(found.p() == 1.0);
+    }
+    for (const int ranks : {2, 3, 5, 7, 64}) {
+        CAPTURE(ranks);
+        auto all = topologies::complete{}.bind(ranks);
+        CHECK(topologies::summary_of(all).second_singular_value == 0.0);
+    }
+}
+
+TEST_CASE("singular value: rounds that shrink below rounding together -> still theirs") {
+    // 100 rounds of a ring of 4 leave (1/3)^100 of differences, 2e-48.
+    const auto ring = topologies::ring{}.bind(4).matrix(0);
+    auto often = topologies::repeated{std::vector(100, ring)};
+    CHECK(topologies::summary_of(often).second_singular_value ==
+          doctest::Approx(1.0 / 3.0).epsilon(1e-9));
+}
+
+TEST_CASE("singular value: one peer a round, no power of two -> that of the product") {
+    // The product is circulant: its values are those of prod over k of (1 + z^(2^k)) / 2 at the
+    // roots of one z.
+    for (const int ranks : {3, 6, 12, 100}) {
+        CAPTURE(ranks);
+        auto peers = topologies::one_peer_exponential{}.bind(ranks);
+        const auto found = topologies::summary_of(peers);
+        double largest = 0.0;
+        for (int root = 1; root < ranks; ++root) {
+            double product = 1.0;
+            for (std::int64_t k = 0; k < found.period; ++k)
+                product *= std::abs(std::cos(std::numbers::pi * root *
+                                             static_cast<double>(std::int64_t{1} << k) / ranks));
+            largest = std::max(largest, product);
+        }
+        CHECK(std::pow(found.second_singular_value, static_cast<double>(found.period)) ==
+              doctest::Approx(largest).epsilon(1e-9));
+    }
 }
