@@ -8,8 +8,9 @@ namespace sotto {
 
 /// Deep Gradient Compression by its options: exact top-k of momentum-corrected, factor-masked
 /// velocities, warm-up of the density, biases dense; with `clip_norm` local clipping, per tensor as
-/// in the authors' code unless `clip` says per model as in the paper. The optimizer must be plain
-/// SGD: momentum is in here. Anything else is a composition, such as
+/// in the authors' code unless `clip` says per model as in the paper. `clip_dense` says whether
+/// biases are clipped on each worker, or after the sum as in the authors' code. The optimizer must
+/// be plain SGD: momentum is in here. Anything else is a composition, such as
 /// `sparsified{sampled_top_k{}, momentum_corrected{.mask = false}, exponential_warm_up{}}`.
 ///   source  Lin et al. 2018, Deep Gradient Compression, arXiv:1712.01887
 struct dgc {
@@ -24,7 +25,8 @@ struct dgc {
     clip_scope clip = clip_scope::per_tensor;  // whose norm is clipped
     /// In messages; what rounding takes away stays in memory.
     wire::value_format values = wire::value_format::fp32;
-    bool dense_vectors = true;  // biases and normalisation whole
+    bool dense_vectors = true;                               // biases and normalisation whole
+    dense_clipping clip_dense = dense_clipping::before_sum;  // when these are clipped
 
     static constexpr bool holds_momentum = true;
     /// What these options stand for.
@@ -33,7 +35,7 @@ struct dgc {
     /// The same, to be changed further.
     composition as_sparsified() const {
         return {top_k{density}, momentum_corrected{momentum, nesterov, mask, mask_from_sparsity},
-                warm_up{warm_up_epochs}, local_clipping{clip_norm, clip},
+                warm_up{warm_up_epochs}, local_clipping{clip_norm, clip, clip_dense},
                 sparse_message{values, dense_vectors}};
     }
 

@@ -22,31 +22,61 @@ constexpr std::string_view name_of(clip_scope scope) noexcept {
     return scope == clip_scope::per_tensor ? "per_tensor" : "per_model";
 }
 
+/// When tensors that are summed dense are clipped: biases and normalisation.
+enum class dense_clipping : std::uint8_t {
+    before_sum,  // each worker's part, as of all other tensors
+    after_sum,   // the mean over all workers, as in the authors' code
+};
+
+/// As it is written in options: "before_sum" or "after_sum".
+constexpr std::string_view name_of(dense_clipping when) noexcept {
+    return when == dense_clipping::before_sum ? "before_sum" : "after_sum";
+}
+
 /// Clips a worker's gradient before it enters memory, to its part of the limit: independent
 /// gradients add up by their squares.
 ///   math    g *= min(1, limit / ||g||),  limit = norm * sqrt(w), where g is already multiplied by
 ///           w, the worker's share of the round's examples: 1 / N for N workers alike, as in the
-///           paper
-///   source  Lin et al. 2018, arXiv:1712.01887, section 3.2
+///           paper. After the sum of N workers (in a hierarchy: hosts) the limit is
+///           norm * sqrt(N), of a tensor's mean gradient.
+///           The authors' code compares gradients that are not yet divided by N: their max_norm is
+///           norm * sqrt(N). It clips tensors that it sends sparse on each worker, and the others
+///           after they were averaged, both at max_norm: that is `after_sum`
+///   source  Lin et al. 2018, arXiv:1712.01887, section 3.2, and the code published with it
 struct local_clipping {
     double norm = 0.0;  // the limit for the whole gradient of all workers; 0 turns clipping off
-    clip_scope scope = clip_scope::per_tensor;  // whose norm that is
+    clip_scope scope = clip_scope::per_tensor;          // whose norm that is
+    dense_clipping dense = dense_clipping::before_sum;  // when dense tensors are clipped
 
     void describe(auto&& field) const {
         field("norm", norm);
         field("scope", scope);
+        // Only where it is chosen: checkpoints of runs without the option stay readable.
+        if (dense != dense_clipping::before_sum) field("dense", dense);
     }
 
-    /// Throws invalid_option: norm below 0 or not a number.
+    /// Throws invalid_option: norm below 0 or not a number; after_sum with the norm of the model.
     void check() const {
         if (!(norm >= 0.0))
             throw invalid_option("local_clipping: norm is " + std::to_string(norm) +
                                  "; it must be positive, or 0 for no clipping");
+        if (clips_sums() && scope == clip_scope::per_model)
+            throw invalid_option(
+                "local_clipping: dense is after_sum and scope per_model; the norm of the model is "
+                "not known when the first tensor is summed: use clip_scope::per_tensor");
     }
+
+    /// Whether dense tensors are clipped after they were summed.
+    bool clips_sums() const noexcept { return norm > 0.0 && dense == dense_clipping::after_sum; }
 
     /// The factor for a gradient that counts by `weight`, at most 1.
     float factor(std::span<const float> gradient, double weight) const noexcept {
         return norm == 0.0 ? 1.0f : factor_of(kernels::sum_of_squares(gradient), weight);
+    }
+
+    /// The factor for the mean gradient of a tensor, which was summed over so many workers.
+    float factor_of_sum(std::span<const float> sum, int workers) const noexcept {
+        return clips_sums() ? factor_of(kernels::sum_of_squares(sum), workers) : 1.0f;
     }
 
     /// The same for one whose sum of squares is known.

@@ -149,6 +149,7 @@ public:
             throw invalid_option("sparsified: the schedule's density grew from " +
                                  std::to_string(densest_) + " in the first round to " +
                                  std::to_string(density_) + "; it must never be above the first");
+        workers_ = where.world_size;
         weight_ = where.weight();
         packed_weight_ = where.packed_weight();
         forget_measures();
@@ -166,6 +167,11 @@ public:
 
     void encode(const tensor& t, std::span<const float> gradient, bytes& out) {
         if (dense(t)) {
+            if (clips_sums())
+                throw invalid_option(
+                    "sparsified: tensor '" + t.name +
+                    "' is to be clipped after the sum over ranks, but goes as a message of its "
+                    "own: use dense_clipping::before_sum, or all_reduce");
             const auto values = std::span(values_).first(gradient.size());
             clip(t, gradient, weight_, values);
             // Among ranks it is summed, see gathers: a message goes to a server, which adds up
@@ -269,7 +275,13 @@ public:
     std::int64_t payload_size(const tensor& t) const { return dense(t) ? t.size : entries_now(t); }
 
     void pack(const tensor& t, std::span<const float> gradient, std::span<float> payload) {
-        if (dense(t)) return clip(t, gradient, packed_weight_, payload);
+        if (dense(t)) {
+            if (clips_sums())
+                std::copy(gradient.begin(), gradient.end(), payload.begin());
+            else
+                clip(t, gradient, packed_weight_, payload);
+            return;
+        }
         const auto indices =
             choose(t, gradient, clip_factor(t, gradient, packed_weight_), payload_format(t));
         const auto rest = std::copy_n(values_.begin(), indices.size(), payload.begin());
@@ -278,7 +290,8 @@ public:
 
     void unpack(const tensor& t, std::span<const float> payload_sum, std::span<float> sum) {
         if (dense(t)) {
-            std::copy(payload_sum.begin(), payload_sum.end(), sum.begin());
+            const float factor = options_.clipping.factor_of_sum(payload_sum, workers_);
+            for (std::size_t i = 0; i < sum.size(); ++i) sum[i] = factor * payload_sum[i];
             memory_.after_sum(t, sum);
             return;
         }
@@ -299,6 +312,10 @@ public:
         memory_.visit(field, [this](const tensor& t) { return dense(t); });
         compressing::visit(selector_, field);
     }
+
+    /// Whether tensors that are summed dense are clipped after the sum: they then cannot go as
+    /// messages, to a server.
+    bool clips_sums() const noexcept { return options_.clipping.clips_sums(); }
 
     /// The share of entries that this round sends of each chosen tensor.
     double density() const noexcept { return density_; }
@@ -440,6 +457,7 @@ private:
     bound_memory memory_;
     double densest_;
     double density_;
+    int workers_ = 1;             // in the round
     double weight_ = 1.0;         // of a gradient that is encoded
     double packed_weight_ = 1.0;  // of one that is packed
     static constexpr double not_measured = -1.0;

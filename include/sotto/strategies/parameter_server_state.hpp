@@ -58,6 +58,7 @@ public:
           gradient_(static_cast<std::size_t>(worked_.size())),
           read_(static_cast<std::size_t>(tensors.size())),
           tensor_bytes_(tensors.tensors().size()) {
+        require_messages(compressor_);
         require_one_server_for_backups(options);
         require_arrivals_apart(options.servers.record_arrivals, options.servers.replay_arrivals,
                                roles_.servers());
@@ -155,6 +156,16 @@ public:
     bool servers_forget() const noexcept { return forgets_; }
 
 private:
+    /// Nothing is summed over ranks before a server takes it.
+    static void require_messages(const state_of<compressor_options>& state) {
+        if constexpr (requires { state.clips_sums(); })
+            if (state.clips_sums())
+                throw invalid_option(
+                    "parameter_server: the compressor clips dense tensors after the sum over "
+                    "ranks, but a server takes the gradients of one worker at a time: use "
+                    "dense_clipping::before_sum, or all_reduce");
+    }
+
     /// A gradient is taken or dropped as a whole, and each server takes those that come first.
     static void require_one_server_for_backups(const Options& options) {
         if constexpr (requires { options.consistency.backups; })

@@ -34,6 +34,22 @@ double lopsided(const std::vector<std::vector<std::int64_t>>& owned,
     return mean;
 }
 
+/// The variance over ranks and labels of a label's share of a rank's examples.
+double variance_of_shares(const std::vector<std::vector<std::int64_t>>& owned,
+                          const std::vector<std::int32_t>& labels, int classes) {
+    double variance = 0.0;
+    for (const auto& of_rank : owned) {
+        std::vector<double> count(static_cast<std::size_t>(classes));
+        for (const std::int64_t i : of_rank)
+            count[static_cast<std::size_t>(labels[static_cast<std::size_t>(i)])] += 1.0;
+        for (const double n : count) {
+            const double off = n / static_cast<double>(of_rank.size()) - 1.0 / classes;
+            variance += off * off / static_cast<double>(owned.size()) / classes;
+        }
+    }
+    return variance;
+}
+
 }  // namespace
 
 TEST_CASE("every example has one owner, and ranks own equally many") {
@@ -63,6 +79,62 @@ TEST_CASE("the smaller alpha, the more lopsided; the same stream deals the same"
     CHECK(lopsided(by(0.1, 1), labels, 10) > 0.5);
     CHECK(by(0.1, 1) == by(0.1, 1));
     CHECK(by(0.1, 1) != by(0.1, 2));
+}
+
+TEST_CASE("dirichlet split: rank by rank -> the variance of the published split") {
+    const auto labels = labels_of(20'000, 10);
+    const auto mean_variance = [&](data::dirichlet_order order, double alpha) {
+        double sum = 0.0;
+        for (std::uint64_t seed = 0; seed < 40; ++seed)
+            sum += variance_of_shares(dirichlet_split(labels, 8, alpha, random_stream{seed}, order),
+                                      labels, 10);
+        return sum / 40;
+    };
+    using enum data::dirichlet_order;
+    CHECK(mean_variance(in_turns, 0.1) == doctest::Approx(0.032).epsilon(0.002));
+    CHECK(mean_variance(rank_by_rank, 0.1) == doctest::Approx(0.050).epsilon(0.002));
+    CHECK(mean_variance(in_turns, 1e6) < 2e-4);
+    CHECK(mean_variance(rank_by_rank, 1e6) < 2e-4);
+}
+
+TEST_CASE("dirichlet split: rank by rank -> the first rank has its own mixture alone") {
+    // Of 100 ranks the first takes a hundredth of all, and meets no label that ran out: the
+    // variance is that of Dirichlet(alpha / 10, ...), (0.1)(0.9) / (alpha + 1), and that of a
+    // multinomial draw.
+    const auto labels = labels_of(10'000, 10);
+    double variance = 0.0;
+    constexpr int seeds = 400;
+    for (std::uint64_t seed = 0; seed < seeds; ++seed) {
+        const auto owned = dirichlet_split(labels, 100, 1.0, random_stream{seed},
+                                           data::dirichlet_order::rank_by_rank);
+        variance += variance_of_shares({owned[0]}, labels, 10) / seeds;
+    }
+    const double of_mixture = 0.1 * 0.9 / 2.0;
+    CHECK(variance == doctest::Approx(of_mixture + (0.1 * 0.9 - of_mixture) / 100).epsilon(0.002));
+}
+
+TEST_CASE("dirichlet split: either order -> every example once, the first ranks one more") {
+    for (const auto order : {data::dirichlet_order::in_turns, data::dirichlet_order::rank_by_rank})
+        for (const std::int64_t ranks : {1, 3, 16, 2000}) {
+            const auto labels = labels_of(1003, 10);
+            const auto owned = dirichlet_split(labels, ranks, 0.1, random_stream{5}, order);
+            std::vector<int> owners(labels.size());
+            for (std::int64_t rank = 0; rank < ranks; ++rank) {
+                const auto& of_rank = owned[static_cast<std::size_t>(rank)];
+                CHECK(std::ssize(of_rank) == 1003 / ranks + (rank < 1003 % ranks ? 1 : 0));
+                for (const std::int64_t i : of_rank) ++owners[static_cast<std::size_t>(i)];
+            }
+            CHECK(std::ranges::all_of(owners, [](int n) { return n == 1; }));
+        }
+    const auto digits = data::digits(100, random_stream{1});
+    const auto share_of = [&](data::dirichlet_order order) {
+        std::vector<std::int32_t> found;
+        const auto own = data::dirichlet_share(digits, {0, 4}, 0.1, random_stream{2}, order);
+        for (std::int64_t i = 0; i < own.size(); ++i) found.push_back(own.label(i));
+        return found;
+    };
+    CHECK(share_of(data::dirichlet_order::in_turns) !=
+          share_of(data::dirichlet_order::rank_by_rank));
 }
 
 TEST_CASE("mixtures stay lopsided where alpha is so small that their parts are below all doubles") {
