@@ -9,7 +9,6 @@
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
-#include <exception>
 #include <filesystem>
 #include <system_error>
 #include <vector>
@@ -74,9 +73,8 @@ bool crashes(const examples::transport_options& chosen, const job& job,
                 if (transport.rank() == 0) std::puts("-- killed in the middle");
                 train(transport, job, folder, true);
             });
-        } catch (const std::exception& e) {
-            std::fprintf(stderr, "resume_after_a_crash: %s\n", e.what());
-            ::_exit(1);
+        } catch (...) {
+            ::_exit(sotto::report_exception("resume_after_a_crash"));
         }
         ::_exit(0);
     }

@@ -3,6 +3,7 @@
 #include <sotto/core/bytes.hpp>
 #include <sotto/core/clock.hpp>
 #include <sotto/core/errors.hpp>
+#include <sotto/transports/fail_with_exception.hpp>
 #include <sotto/transports/tolerant_transport.hpp>
 #include <sotto/transports/transport.hpp>
 
@@ -30,7 +31,8 @@ public:
     virtual void await(std::uint64_t seen) = 0;
     virtual bool agree(bool vote) = 0;
     virtual void withdraw() noexcept = 0;
-    virtual void fail(std::string_view cause) noexcept = 0;
+    virtual void fail(std::string_view cause,
+                      sotto::errc kind = sotto::errc::peer_failed) noexcept = 0;
     virtual void at(sotto::occasion now) = 0;
     virtual void reserve(std::int64_t count) = 0;
     virtual sotto::time_point now() const = 0;
@@ -65,7 +67,9 @@ public:
     void await(std::uint64_t seen) override { inner_.await(seen); }
     bool agree(bool vote) override { return inner_.agree(vote); }
     void withdraw() noexcept override { inner_.withdraw(); }
-    void fail(std::string_view cause) noexcept override { inner_.fail(cause); }
+    void fail(std::string_view cause, sotto::errc kind) noexcept override {
+        sotto::detail::fail_as(inner_, cause, kind);
+    }
     void at(sotto::occasion now) override { inner_.at(now); }
     void reserve(std::int64_t count) override { inner_.reserve(count); }
     sotto::time_point now() const override { return inner_.now(); }

@@ -1,8 +1,11 @@
 #include "transport.hpp"
 
+#include <sotto/core/descriptor.hpp>
 #include <sotto/core/errors.hpp>
+#include <sotto/core/exit_code.hpp>
 #include <sotto/core/placement.hpp>
 #include <sotto/launch/environment.hpp>
+#include <sotto/transports/fail_with_exception.hpp>
 #include <sotto/transports/remarks.hpp>
 #include <sotto/transports/run_in_process.hpp>
 #include <sotto/transports/run_simulated.hpp>
@@ -18,13 +21,20 @@
 
 #include <chrono>
 #include <cstdio>
-#include <exception>
 #include <map>
 #include <string>
 
 namespace examples {
 
 namespace {
+
+constexpr const char* exit_codes =
+    "Exit status:\n"
+    "  0  done\n"
+    "  1  fault: too little was learnt, a value is not finite, a disk, a bug\n"
+    "  2  usage: options, configuration or input that cannot work; do not retry\n"
+    "  3  another rank or the network failed; start all ranks again\n"
+    "  4  the work is done, but output that was asked for is incomplete";
 
 sotto::placement placed() {
     const sotto::placement place = sotto::launch::from_environment();
@@ -57,8 +67,8 @@ void run_rank(auto& transport, const std::function<void(any_transport&)>& f) {
     transport_of any(transport);
     try {
         f(any);
-    } catch (const std::exception& e) {
-        transport.fail(e.what());
+    } catch (...) {
+        sotto::fail_with_exception(transport);
         throw;
     }
 }
@@ -175,6 +185,10 @@ void with_transport(const transport_options& chosen, const std::function<void(an
 }
 
 int run(CLI::App& app, int argc, char** argv, const std::function<int()>& work) {
+    (void)sotto::detail::open_standard_streams();
+    constexpr int done = static_cast<int>(sotto::exit_code::done),
+                  usage = static_cast<int>(sotto::exit_code::usage);
+    app.footer(exit_codes);
     try {
         app.parse(argc, argv);
     } catch (const CLI::ExtrasError&) {  // which tells them last to first
@@ -182,18 +196,17 @@ int run(CLI::App& app, int argc, char** argv, const std::function<int()>& work) 
         for (const std::string& one : app.remaining()) all += " " + one;
         return app.exit(CLI::ExtrasError("these arguments were not expected:" + all,
                                          CLI::ExitCodes::ExtrasError)),
-               2;
+               usage;
     } catch (const CLI::ParseError& e) {
-        return app.exit(e) == 0 ? 0 : 2;
+        return app.exit(e) == 0 ? done : usage;
     }
     std::setvbuf(stdout, nullptr, _IOLBF, 0);  // in step with the progress bar's stderr
     try {
         return work();
     } catch (const CLI::ParseError& e) {  // flags that do not go together
-        return app.exit(e) == 0 ? 0 : 2;
-    } catch (const std::exception& e) {
-        std::fprintf(stderr, "%s: %s\n", app.get_name().c_str(), e.what());
-        return 1;
+        return app.exit(e) == 0 ? done : usage;
+    } catch (...) {
+        return sotto::report_exception(app.get_name());
     }
 }
 

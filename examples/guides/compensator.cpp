@@ -34,7 +34,7 @@ struct fading {
     state bind(const sotto::layout&, int) const { return {half_life}; }
 };
 
-int main() {
+int main() try {
     const auto digits = sotto::data::digits(2'000, sotto::random_stream{1});
     const auto unseen = sotto::data::digits(1'000, sotto::random_stream{2});
     // Rank 0 serves, the others work, the last of them five times slower: on virtual time.
@@ -66,4 +66,6 @@ int main() {
         good = found.accuracy > 0.5 && latest > 4;
     });
     return good ? 0 : 1;
+} catch (...) {
+    return sotto::report_exception();  // prints it; the number is an exit_code
 }

@@ -38,7 +38,7 @@ struct bytes_and_scale {
     state bind(const sotto::layout&) const { return {}; }
 };
 
-int main() {
+int main() try {
     const auto digits = sotto::data::digits(2'000, sotto::random_stream{1});
     const auto unseen = sotto::data::digits(1'000, sotto::random_stream{2});
     bool good = true;
@@ -55,4 +55,6 @@ int main() {
         good = report.evaluated->accuracy > 0.5 && smaller > 3.9;
     });
     return good ? 0 : 1;
+} catch (...) {
+    return sotto::report_exception();  // prints it; the number is an exit_code
 }

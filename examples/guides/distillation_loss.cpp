@@ -65,7 +65,7 @@ bool is_derivative(const huber_logits& loss) {
     return true;
 }
 
-int main() {
+int main() try {
     const auto digits = sotto::data::digits(4'000, sotto::random_stream{1});
     const auto unseen = sotto::data::digits(1'000, sotto::random_stream{2});
     bool good = is_derivative({});
@@ -93,4 +93,6 @@ int main() {
         good = good && report.evaluated->accuracy > 0.6 && heard > 0;
     });
     return good ? 0 : 1;
+} catch (...) {
+    return sotto::report_exception();  // prints it; the number is an exit_code
 }

@@ -1,6 +1,6 @@
 #include <sotto/sotto.hpp>
 
-int main() {
+int main() try {
     // Generated: no file is needed.
     const auto digits = sotto::data::digits(10'000, sotto::random_stream{1});
     const auto unseen = sotto::data::digits(2'000, sotto::random_stream{2});
@@ -18,4 +18,6 @@ int main() {
             transport};
         trainer.fit(digits, sotto::epochs{10}, sotto::evaluate_on{unseen}, sotto::progress_bar{});
     });
+} catch (...) {
+    return sotto::report_exception();  // prints it; the number is an exit_code
 }

@@ -53,7 +53,7 @@ lion::state lion::bind(const sotto::layout& tensors) const {
     return {*this, tensors};
 }
 
-int main() {
+int main() try {
     const auto digits = sotto::data::digits(2'000, sotto::random_stream{1});
     const auto unseen = sotto::data::digits(1'000, sotto::random_stream{2});
     bool good = true;
@@ -68,4 +68,6 @@ int main() {
         good = report.evaluated->accuracy > 0.6;
     });
     return good ? 0 : 1;
+} catch (...) {
+    return sotto::report_exception();  // prints it; the number is an exit_code
 }

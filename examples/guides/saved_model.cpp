@@ -4,7 +4,7 @@
 
 #include <cstdio>
 
-int main() {
+int main() try {
     const auto digits = sotto::data::digits(4'000, sotto::random_stream{1});
     const auto unseen = sotto::data::digits(1'000, sotto::random_stream{2});
     const sotto::models::mlp model{784, 64, 10};
@@ -35,4 +35,6 @@ int main() {
     });
     std::printf("accuracy %.1f %%, and trained on %.1f %%\n", 100.0 * before, 100.0 * after);
     return before > 0.5 && after > before ? 0 : 1;
+} catch (...) {
+    return sotto::report_exception();  // prints it; the number is an exit_code
 }

@@ -29,15 +29,11 @@ int main() try {
     try {
         const double accuracy = train(transport);
         if (transport.rank() == 0) std::printf("accuracy %.1f %%\n", 100.0 * accuracy);
-        return accuracy > 0.8 ? 0 : 2;
-    } catch (const std::exception& e) {
-        transport.fail(e.what());  // the others learn why this rank ends
+        return accuracy > 0.8 ? 0 : 1;
+    } catch (...) {
+        sotto::fail_with_exception(transport);  // the others learn why this rank ends
         throw;
     }
-} catch (const sotto::peer_failure& lost) {
-    std::fprintf(stderr, "rank %d was lost: %s\n", lost.rank(), lost.what());
-    return 3;  // start all ranks again: they go on from the last checkpoint
-} catch (const std::exception& e) {
-    std::fprintf(stderr, "%s\n", e.what());
-    return 1;
+} catch (...) {
+    return sotto::report_exception();  // prints it; 3: start all ranks again
 }

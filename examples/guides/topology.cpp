@@ -34,7 +34,7 @@ struct sites {
     }
 };
 
-int main() {
+int main() try {
     const auto digits = sotto::data::digits(4'000, sotto::random_stream{1});
     const auto unseen = sotto::data::digits(1'000, sotto::random_stream{2});
     auto graph = sites{}.bind(8);
@@ -54,4 +54,6 @@ int main() {
         good = mean.accuracy > 0.6 && own.accuracy > 0.6;
     });
     return good ? 0 : 1;
+} catch (...) {
+    return sotto::report_exception();  // prints it; the number is an exit_code
 }

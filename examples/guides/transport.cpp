@@ -202,7 +202,7 @@ std::vector<float> learn(auto& transport) {
     return {trainer.parameters().begin(), trainer.parameters().end()};
 }
 
-int main() {
+int main() try {
     constexpr int ranks = 4;
     post_office office(ranks);
     std::vector<std::vector<float>> learnt(ranks);
@@ -213,9 +213,9 @@ int main() {
                 by_letter transport(office, rank);
                 try {
                     learnt[std::size_t(rank)] = learn(transport);
-                } catch (const std::exception& e) {
-                    transport.fail(e.what());  // or the others would wait for it
-                    std::fprintf(stderr, "rank %d: %s\n", rank, e.what());
+                } catch (...) {
+                    sotto::fail_with_exception(transport);  // or the others would wait for it
+                    sotto::report_exception("rank " + std::to_string(rank));
                 }
             });
     }
@@ -228,4 +228,6 @@ int main() {
     std::puts(same ? "the same bits as over run_in_process"
                    : "other bits than over run_in_process");
     return same ? 0 : 1;
+} catch (...) {
+    return sotto::report_exception();  // prints it; the number is an exit_code
 }

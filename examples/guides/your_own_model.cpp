@@ -97,7 +97,7 @@ private:
     std::array<float, units> h_{};
 };
 
-int main() {
+int main() try {
     const surface seen(4'000, sotto::random_stream{1}), unseen(1'000, sotto::random_stream{2});
     bool good = true;
     sotto::run_in_process(4, [&](auto& transport) {
@@ -112,4 +112,6 @@ int main() {
         good = report.evaluated->loss < 0.02;
     });
     return good ? 0 : 1;
+} catch (...) {
+    return sotto::report_exception();  // prints it; the number is an exit_code
 }

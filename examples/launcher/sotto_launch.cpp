@@ -1,13 +1,13 @@
 // Starts the ranks of a job as processes of this machine.
 
+#include <sotto/core/descriptor.hpp>
+#include <sotto/core/exit_code.hpp>
 #include <sotto/launch/local_processes.hpp>
 
 #include <charconv>
 #include <chrono>
-#include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <exception>
 #include <optional>
 #include <string_view>
 #include <system_error>
@@ -32,9 +32,15 @@ constexpr const char* usage =
     "Ctrl-C, SIGTERM and SIGHUP are passed on to all ranks, which may then take as long as they\n"
     "like to end, whatever --grace says; a second one kills them. Nothing they started is left\n"
     "behind.\n"
-    "The exit status is 0, or that of the first rank that failed (128 and the number of a "
-    "signal),\n"
-    "also where the others kept going.\n";
+    "The exit status is that of the rank that failed first, also with --keep-going. A rank that\n"
+    "ends with 3 failed because of another: if one ends otherwise, that rank failed first.\n"
+    "\n"
+    "  0      all ranks are done\n"
+    "  1      fault: a value that is not finite, a disk, a bug\n"
+    "  2      usage: options, configuration or input that cannot work; do not retry\n"
+    "  3      another rank or the network failed; start the job again\n"
+    "  4      the work is done, but output that was asked for is incomplete\n"
+    "  128+N  signal N ended the rank; start the job again if the signal came from outside\n";
 
 constexpr double grace_seconds_max = 86400.0;  // a day
 
@@ -49,7 +55,7 @@ std::optional<Number> number_in(std::string_view text) {
 int refuse(const char* what, std::string_view given) {
     std::fprintf(stderr, "sotto_launch: %s, not '%.*s'\n%s", what, static_cast<int>(given.size()),
                  given.data(), usage);
-    return 2;
+    return static_cast<int>(sotto::exit_code::usage);
 }
 
 /// A variable that places ranks of a job of other machines too, which this program would override
@@ -65,7 +71,8 @@ const char* placed_otherwise() {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
+    (void)sotto::detail::open_standard_streams();
     sotto::launch::local_processes job;
     job.size = 0;
     int at = 1;
@@ -102,16 +109,11 @@ int main(int argc, char** argv) {
                      "and places them itself: unset it. Ranks on several machines are started one "
                      "by one, or by torchrun, srun or mpirun\n",
                      name);
-        return 2;
+        return static_cast<int>(sotto::exit_code::usage);
     }
     job.command.assign(argv + at, argv + argc);
-    // Whoever started this one may not care how its own processes end; this one must know.
-    std::signal(SIGCHLD, SIG_DFL);
-    try {
-        const auto failure = sotto::launch::run(job);
-        return failure ? failure->exit_status() : 0;
-    } catch (const std::exception& e) {
-        std::fprintf(stderr, "sotto_launch: %s\n", e.what());
-        return 2;
-    }
+    const auto failure = sotto::launch::run(job);
+    return failure ? failure->exit_status() : 0;
+} catch (...) {
+    return sotto::report_exception("sotto_launch");
 }

@@ -5,14 +5,15 @@
 #include <sotto/checkpoint/generations.hpp>
 #include <sotto/checkpoint/group_folders.hpp>
 #include <sotto/checkpoint/published_model.hpp>
+#include <sotto/core/descriptor.hpp>
 #include <sotto/core/errors.hpp>
+#include <sotto/core/exit_code.hpp>
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
-#include <exception>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -23,6 +24,7 @@
 namespace {
 
 namespace checkpoint = sotto::checkpoint;
+using sotto::exit_code;
 
 constexpr const char* usage =
     "usage: sotto_teachers FOLDER\n"
@@ -46,8 +48,10 @@ constexpr const char* usage =
     "  not finite    a weight is infinite or no number: nobody learns from it\n"
     "  other architecture than group-N, the first in the list that has one\n"
     "\n"
-    "The exit status is 0 where all are whole, 1 where something is not or there is no group, and\n"
-    "2 where FOLDER cannot be listed or was not given.\n";
+    "Exit status:\n"
+    "  0  all models are whole\n"
+    "  1  fault: a model is not whole, or there is no group\n"
+    "  2  usage: FOLDER was not given or cannot be listed\n";
 
 /// One line of text: what files say may hold anything.
 std::string on_a_line(std::string text) {
@@ -141,21 +145,21 @@ void print(const line& about, const std::string& health) {
     std::printf("  %s\n", on_a_line(health).c_str());
 }
 
-int list(const std::filesystem::path& folder) {
+exit_code list(const std::filesystem::path& folder) {
     checkpoint::posix_files files;
     std::error_code why;
     const auto groups = checkpoint::groups_in(files, folder, why);
     if (why) {
         std::fprintf(stderr, "sotto_teachers: cannot list '%s': %s\n", folder.c_str(),
                      why.message().c_str());
-        return 2;
+        return exit_code::usage;
     }
     if (groups.empty()) {
         std::fprintf(stderr,
                      "sotto_teachers: there are no groups in '%s'; expected folders group-0, "
                      "group-1, ...\n",
                      folder.c_str());
-        return 1;
+        return exit_code::fault;
     }
     std::vector<line> lines;
     for (const int group : groups) lines.push_back(look_at(files, folder, group));
@@ -167,24 +171,22 @@ int list(const std::filesystem::path& folder) {
         are_whole = are_whole && health == "whole";
         print(about, health);
     }
-    return are_whole ? 0 : 1;
+    return are_whole ? exit_code::done : exit_code::fault;
 }
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
+    (void)sotto::detail::open_standard_streams();
     const std::string_view given = argc > 1 ? argv[1] : "";
     if (argc == 2 && (given == "-h" || given == "--help")) return std::fputs(usage, stdout), 0;
     if (argc != 2 || given.empty() || given[0] == '-') {
         const std::string_view odd = argc > 2 && !given.starts_with('-') ? argv[2] : given;
         std::fprintf(stderr, "sotto_teachers: one folder was expected, not '%.*s'\n%s",
                      static_cast<int>(odd.size()), odd.data(), usage);
-        return 2;
+        return static_cast<int>(exit_code::usage);
     }
-    try {
-        return list(given);
-    } catch (const std::exception& e) {
-        std::fprintf(stderr, "sotto_teachers: %s\n", e.what());
-        return 2;
-    }
+    return static_cast<int>(list(given));
+} catch (...) {
+    return sotto::report_exception("sotto_teachers");
 }

@@ -29,6 +29,21 @@ returns 0 '[0] 0 of 2 at 127.0.0.1
 returns 7 '' "$launch" -n 3 --grace 0 sh -c 'test "$SOTTO_RANK" != 1 || exit 7'
 returns 143 '' "$launch" -n 1 sh -c 'kill -TERM $$'
 returns 2 '' "$launch" -n 0 true
+# The cause of a failure: not a rank that ended because of another.
+# shellcheck disable=SC2016
+returns 2 '' "$launch" -n 3 sh -c 'case $SOTTO_RANK in 1) sleep 0.2; exit 2;; *) exit 3;; esac'
+returns 3 '' "$launch" -n 2 sh -c 'exit 3'
+# However it was started.
+returns 7 '' sh -c '"$0" -n 2 sh -c "exit 7" <&- >&- 2>&-' "$launch"
+returns 7 '' sh -c 'trap "" CHLD; exec "$0" -n 2 sh -c "exit 7"' "$launch"
+returns 2 '' "$launch" -n 1 no-such-program-here
+returns 1 '' "$launch" -n 1 /etc/passwd
+for words in '2      usage: ' '3      another rank or the network'; do
+    case $("$launch" --help) in
+        *"$words"*) ;;
+        *) echo "--help does not have: $words" >&2 && failures=$((failures + 1)) ;;
+    esac
+done
 # What places ranks of several machines is not overridden unheard.
 returns 2 '' env SOTTO_SIZE=4 "$launch" -n 2 true
 returns 2 '' env SOTTO_ADDRESS=10.0.0.1 "$launch" -n 2 true

@@ -120,6 +120,7 @@
 #include "sotto/trainer/publish.hpp"
 #include "sotto/trainer/save_model.hpp"
 #include "sotto/trainer/trainer.hpp"
+#include "sotto/transports/fail_with_exception.hpp"
 #include "sotto/transports/group.hpp"
 #include "sotto/transports/in_process.hpp"
 #include "sotto/transports/metered.hpp"

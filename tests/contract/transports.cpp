@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "sotto/core/errors.hpp"
+#include "sotto/transports/fail_with_exception.hpp"
 #include "sotto/transports/transport.hpp"
 #include "support/all_transports.hpp"
 #include "support/over_tcp.hpp"
@@ -292,6 +293,43 @@ TEST_CASE_TEMPLATE_DEFINE("a rank that handles its own failure tells the others 
     }
 }
 
+TEST_CASE_TEMPLATE_DEFINE("fail_with_exception: any exception -> its kind and text at all others",
+                          Over, fails_with_exception) {
+    const auto others_see = [](auto thrown, errc kind, const std::string& cause) {
+        std::atomic<int> told = 0;
+        const auto train = [&](auto& t) {
+            t.agree(true);
+            try {
+                if (t.rank() == 1) throw thrown;
+                t.agree(true);
+            } catch (const peer_failure& e) {
+                CHECK(e.rank() == Over::world_rank(1));
+                CHECK(e.code() == kind);
+                CHECK(e.cause() == cause);
+                ++told;
+                throw;
+            } catch (...) {
+                fail_with_exception(t);
+                throw;
+            }
+        };
+        try {
+            Over::run(3, train);
+            FAIL_CHECK("no rank failed");
+        } catch (const decltype(thrown)&) {
+            CHECK(told == 2);
+        } catch (const peer_failure&) {
+            FAIL_CHECK("the exception of the rank that failed is lost");
+        }
+    };
+    others_see(mismatch("rates differ"), errc::mismatch, "rates differ");
+    others_see(output_incomplete("a log"), errc::output_incomplete, "a log");
+    others_see(std::domain_error("disk on fire"), errc::peer_failed, "disk on fire");
+    others_see(42, errc::peer_failed,
+               "an exception of type int was thrown; expected a std::exception, whose what() names "
+               "the cause");
+}
+
 TEST_CASE_TEMPLATE_DEFINE("who fails gets its memory back at once", Over, takes_memory_along) {
     std::atomic<bool> failed = false;
     CHECK_THROWS_AS(Over::run(2,
@@ -475,6 +513,7 @@ TEST_CASE_TEMPLATE_APPLY(polls, with_tcp);
 TEST_CASE_TEMPLATE_APPLY(agrees, with_tcp);
 TEST_CASE_TEMPLATE_APPLY(names_culprit, with_tcp);
 TEST_CASE_TEMPLATE_APPLY(gives_up, with_tcp);
+TEST_CASE_TEMPLATE_APPLY(fails_with_exception, with_tcp);
 TEST_CASE_TEMPLATE_APPLY(takes_memory_along, with_tcp);
 TEST_CASE_TEMPLATE_APPLY(learns_of_leaving, with_tcp);
 TEST_CASE_TEMPLATE_APPLY(leaves_in_peace, with_tcp);

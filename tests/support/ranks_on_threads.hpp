@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sotto/core/errors.hpp"
+#include "sotto/transports/fail_with_exception.hpp"
 
 namespace sotto::testing {
 
@@ -19,8 +20,8 @@ void run_ranks_on_threads(int size, Make make, F f) {
             auto endpoint = make(rank);
             try {
                 f(endpoint);
-            } catch (const std::exception& e) {
-                endpoint.fail(e.what());
+            } catch (...) {
+                fail_with_exception(endpoint);
                 throw;
             }
         } catch (...) {

@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "sotto/core/errors.hpp"
+#include "sotto/transports/fail_with_exception.hpp"
 #include "sotto/transports/transport.hpp"
 
 namespace sotto::collectives {
@@ -41,7 +42,8 @@ void all_gather_values(Transport& through, const Value& own, std::span<Value> al
                                      " sent " + std::to_string(ended.bytes) + " bytes where rank " +
                                      std::to_string(rank) + " expected " +
                                      std::to_string(sizeof(Value));
-            through.fail(text);  // the values lent for sending go while the exception passes
+            // The values lent for sending go while the exception passes.
+            sotto::detail::fail_as(through, text, errc::mismatch);
             throw mismatch(text);
         }
         through.wait(sent);

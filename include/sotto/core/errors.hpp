@@ -99,11 +99,11 @@ public:
 class non_finite : public error {
 public:
     /// The first element found that is not finite: of this rank's gradient, at this place of the
-    /// tensor.
-    non_finite(int rank, std::string tensor, std::int64_t index)
+    /// tensor. `where` follows, such as the step.
+    non_finite(int rank, std::string tensor, std::int64_t index, const std::string& where = {})
         : error(errc::non_finite, "the gradient of rank " + std::to_string(rank) +
                                       " is not finite: tensor '" + tensor + "', element " +
-                                      std::to_string(index)),
+                                      std::to_string(index) + where),
           rank_(rank),
           tensor_(std::move(tensor)),
           index_(index) {}

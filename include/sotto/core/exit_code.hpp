@@ -102,12 +102,14 @@ inline bool retryable(const std::exception& failure) noexcept {
 }
 
 /// The text of the exception that is being handled. If it is no std::exception it names the type.
-inline std::string text_of_current_exception() {
+inline std::string text_of_current_exception() noexcept try {
     return detail::with_current_exception([](const std::exception* failure) {
         return failure ? std::string(failure->what())
                        : "an exception of type " + detail::name_of_current_exception() +
                              " was thrown; expected a std::exception, whose what() names the cause";
     });
+} catch (...) {
+    return "out of memory";  // short enough to need none
 }
 
 /// Prints the exception that is being handled to stderr and returns its exit code as a number. For
@@ -122,14 +124,9 @@ inline std::string text_of_current_exception() {
 /// A `program` that is not empty precedes the text, as in "program: text".
 inline int report_exception(std::string_view program = {}) noexcept {
     const exit_code code = exit_code_of_current_exception();
-    const char* const between = program.empty() ? "" : ": ";
-    const int length = static_cast<int>(program.size());
-    try {
-        const std::string text = text_of_current_exception();
-        std::fprintf(stderr, "%.*s%s%s\n", length, program.data(), between, text.c_str());
-    } catch (...) {
-        std::fprintf(stderr, "%.*s%sout of memory\n", length, program.data(), between);
-    }
+    const std::string text = text_of_current_exception();
+    std::fprintf(stderr, "%.*s%s%s\n", static_cast<int>(program.size()), program.data(),
+                 program.empty() ? "" : ": ", text.c_str());
     return static_cast<int>(code);
 }
 

@@ -6,6 +6,8 @@
 #include <cstring>
 #include <string>
 
+#include "sotto/core/exit_code.hpp"
+
 namespace sotto::launch {
 
 /// How the process of a rank ended.
@@ -20,6 +22,13 @@ struct ending {
 
     /// By its own decision, perhaps because of others: with a status or by std::abort.
     bool by_itself() const noexcept { return !by_signal() || WTERMSIG(status) == SIGABRT; }
+
+    /// How likely the rank is the cause of a job's end, if several failed: 0 if its exit code says
+    /// that it ended because of another rank, 2 if a signal ended it, else 1.
+    int certainty() const noexcept {
+        if (!by_itself()) return 2;
+        return !by_signal() && exit_status() == static_cast<int>(exit_code::peer) ? 0 : 1;
+    }
 
     /// What a shell makes of it: 128 and the signal's number, where a signal ended it.
     int exit_status() const noexcept {

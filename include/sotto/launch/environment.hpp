@@ -15,10 +15,12 @@
 #include <utility>
 #include <vector>
 
+#include "sotto/core/descriptor.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/placement.hpp"
 #include "sotto/launch/interfaces.hpp"
 #include "sotto/launch/node_list.hpp"
+#include "sotto/launch/system_calls.hpp"
 
 /// Where a process stands in a job, and processes that are started and watched as its ranks.
 namespace sotto::launch {
@@ -242,8 +244,12 @@ inline detection detect(const variables& get) {
     return found;
 }
 
-/// The same for this process. Remarks go to stderr, on rank 0 alone.
+/// The same for this process. Remarks go to stderr, on rank 0 alone. Each of stdin, stdout and
+/// stderr that is closed becomes /dev/null first, so that no file or socket gets its number.
+///   errors  as detect; io_failure: /dev/null cannot be opened
 inline placement from_environment() {
+    if (!sotto::detail::open_standard_streams())
+        detail::refuse_by_system("/dev/null cannot be opened");
     detection found = detect([](const char* name) -> std::optional<std::string> {
         const char* const value = std::getenv(name);
         if (value == nullptr || *value == '\0') return std::nullopt;

@@ -24,7 +24,7 @@ public:
             ::sigaction(one, nullptr, &is);
             if (is.sa_handler != SIG_IGN) ::sigaddset(&heard, one);
         }
-        source_ = descriptor(::signalfd(-1, &heard, SFD_CLOEXEC | SFD_NONBLOCK));
+        source_ = above_standard(descriptor(::signalfd(-1, &heard, SFD_CLOEXEC | SFD_NONBLOCK)));
         if (!source_) refuse_by_system("signals cannot be read");
         ::pthread_sigmask(SIG_BLOCK, &heard, &before_);
     }
@@ -40,7 +40,9 @@ public:
     /// The next one that came.
     std::optional<int> next() noexcept {
         signalfd_siginfo told{};
-        if (::read(source_.handle(), &told, sizeof told) != sizeof told) return std::nullopt;
+        const ssize_t count =
+            uninterrupted([&] { return ::read(source_.handle(), &told, sizeof told); });
+        if (count != sizeof told) return std::nullopt;
         return static_cast<int>(told.ssi_signo);
     }
 

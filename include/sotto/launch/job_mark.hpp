@@ -7,13 +7,14 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <charconv>
 #include <chrono>
 #include <cstddef>
 #include <cstring>
 #include <span>
 #include <string_view>
+
+#include "sotto/core/descriptor.hpp"
 
 namespace sotto::launch::detail {
 
@@ -42,7 +43,8 @@ public:
 
     /// Processes that have it, as far as this one may see that and there is room for them.
     std::span<pid_t> find(std::span<pid_t> room) const noexcept {
-        const int folder = ::open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        const int folder = sotto::detail::uninterrupted(
+            [] { return ::open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC); });
         if (folder < 0) return {};
         std::size_t found = 0;
         std::array<char, 4096> entries;
@@ -72,7 +74,8 @@ private:
         char* at = std::copy(before.begin(), before.end(), path.data());
         at = std::copy(process.begin(), process.end(), at);
         std::copy(after.begin(), after.end(), at);
-        const int file = ::open(path.data(), O_RDONLY | O_CLOEXEC);
+        const int file =
+            sotto::detail::uninterrupted([&] { return ::open(path.data(), O_RDONLY | O_CLOEXEC); });
         if (file < 0) return false;
         // With the 0 that ends it; what may be its beginning is kept for the next piece.
         const std::string_view wanted(text_.data(), size_ + 1);
@@ -80,8 +83,8 @@ private:
         std::size_t kept = 0;
         bool found = false;
         while (!found) {
-            const ssize_t count = ::read(file, piece.data() + kept, piece.size() - kept);
-            if (count < 0 && errno == EINTR) continue;
+            const ssize_t count = sotto::detail::uninterrupted(
+                [&] { return ::read(file, piece.data() + kept, piece.size() - kept); });
             if (count <= 0) break;
             const std::string_view all(piece.data(), kept + static_cast<std::size_t>(count));
             found = all.find(wanted) != all.npos;

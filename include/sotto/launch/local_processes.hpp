@@ -6,11 +6,13 @@
 #include <string>
 #include <vector>
 
+#include "sotto/core/descriptor.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/launch/ending.hpp"
 #include "sotto/launch/local_run.hpp"
 #include "sotto/launch/reserved_port.hpp"
 #include "sotto/launch/supervision.hpp"
+#include "sotto/launch/system_calls.hpp"
 
 namespace sotto::launch {
 
@@ -43,7 +45,8 @@ struct local_processes {
 /// not.
 ///
 /// Other threads of this process must block those three signals, and none may wait for children
-/// that are not its own. It needs Linux.
+/// that are not its own. SIGCHLD has its default action meanwhile, and is as before afterwards.
+/// Each of stdin, stdout and stderr that is closed becomes /dev/null. It needs Linux.
 ///   memory  at most 1 MiB of output that cannot be written yet and a line of each rank; ranks that
 ///           write faster than `out` and `err` are read are held up
 ///   errors  invalid_option: no rank, or no such program; io_failure: it cannot be run, its output
@@ -54,6 +57,8 @@ inline std::optional<ending> run(const local_processes& job) {
         throw invalid_option("launch: " + std::to_string(job.size) +
                              " processes; 1 to 4096 are possible on one machine");
     if (job.command.empty()) throw invalid_option("launch: there is no command to run");
+    if (!sotto::detail::open_standard_streams())
+        detail::refuse_by_system("/dev/null cannot be opened");
     const reserved_port port;
     detail::local_run ranks(job.command, job.grace, job.keep_going, job.out, job.err);
     const auto number = [](int of) { return std::to_string(of); };

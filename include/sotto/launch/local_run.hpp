@@ -177,8 +177,8 @@ private:
     void read(rank& from, bool complains) {
         descriptor& pipe = source(from, complains);
         while (pipe && !sink(complains).full()) {
-            const ssize_t count = ::read(pipe.handle(), piece_.data(), piece_.size());
-            if (count < 0 && errno == EINTR) continue;
+            const ssize_t count =
+                uninterrupted([&] { return ::read(pipe.handle(), piece_.data(), piece_.size()); });
             if (count < 0 && errno == EAGAIN) return;
             if (count <= 0) return pipe.close();
             from.lines[complains].take({piece_.data(), static_cast<std::size_t>(count)},
@@ -203,7 +203,8 @@ private:
             if (waits_[first_rank + of_a_rank * i].revents == 0) continue;
             running_program& process = ranks_[i].process;
             int status = 0;
-            const pid_t found = ::waitpid(process.id, &status, WNOHANG);
+            const pid_t found =
+                uninterrupted([&] { return ::waitpid(process.id, &status, WNOHANG); });
             if (found == 0) continue;
             if (found < 0)
                 refuse_by_system("how rank " + std::to_string(i) +

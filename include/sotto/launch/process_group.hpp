@@ -39,6 +39,24 @@ struct running_program {
     descriptor out, err;
 };
 
+/// While it lives, SIGCHLD has its default action: the exit status of each child waits until this
+/// process asks for it. If SIGCHLD is ignored, the system drops exit statuses; a handler of this
+/// program or of a profiler may take them. Programs that are started begin with the default too.
+class default_child_signal {
+public:
+    default_child_signal() noexcept {
+        struct sigaction action {};
+        action.sa_handler = SIG_DFL;
+        ::sigaction(SIGCHLD, &action, &before_);
+    }
+    default_child_signal(const default_child_signal&) = delete;
+    default_child_signal& operator=(const default_child_signal&) = delete;
+    ~default_child_signal() { ::sigaction(SIGCHLD, &before_, nullptr); }
+
+private:
+    struct sigaction before_ {};
+};
+
 /// Programs that live no longer than this object, nor than its process; nor do those that they
 /// start. Those that move to a process group of their own are known by job_mark's variable, which
 /// the programs are to be given.
@@ -156,11 +174,7 @@ private:
 
     /// For the end of a child; false if there is none.
     static bool wait(pid_t which) noexcept {
-        pid_t ended = 0;
-        do {
-            ended = ::waitpid(which, nullptr, 0);
-        } while (ended < 0 && errno == EINTR);
-        return ended > 0;
+        return uninterrupted([&] { return ::waitpid(which, nullptr, 0); }) > 0;
     }
 
     /// A fork whose child hears no signal, so that it never runs a handler of this program's.
@@ -194,7 +208,7 @@ private:
         ::close(other_end);
         if (::setpgid(0, 0) != 0) ::_exit(127);
         char none = 0;
-        while (::read(life, &none, 1) < 0 && errno == EINTR) {}
+        (void)uninterrupted([&] { return ::read(life, &none, 1); });
         kill_marked([](std::span<const pid_t>) {});
         ::kill(-::getpid(), SIGKILL);
         ::_exit(0);
@@ -205,25 +219,26 @@ private:
         ::setpgid(0, leader_);
         ::prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (::getppid() != parent) ::_exit(127);  // it ended before it could be asked for
-        ::dup2(files.in, STDIN_FILENO);
-        ::dup2(files.out, STDOUT_FILENO);
-        ::dup2(files.err, STDERR_FILENO);
-        ::pthread_sigmask(SIG_SETMASK, &mask, nullptr);
-        ::execve(program.path, program.arguments, program.variables);
+        const auto becomes = [](int file, int stream) {
+            return uninterrupted([&] { return ::dup2(file, stream); }) == stream;
+        };
+        if (becomes(files.in, STDIN_FILENO) && becomes(files.out, STDOUT_FILENO) &&
+            becomes(files.err, STDERR_FILENO)) {
+            ::pthread_sigmask(SIG_SETMASK, &mask, nullptr);
+            ::execve(program.path, program.arguments, program.variables);
+        }
         const int why = errno;
-        while (::write(failure, &why, sizeof why) < 0 && errno == EINTR) {}
+        (void)uninterrupted([&] { return ::write(failure, &why, sizeof why); });
         ::_exit(127);
     }
 
     static bool read_whole(int from, int& value) noexcept {
-        ssize_t count = 0;
-        do {
-            count = ::read(from, &value, sizeof value);
-        } while (count < 0 && errno == EINTR);
+        const ssize_t count = uninterrupted([&] { return ::read(from, &value, sizeof value); });
         return count == sizeof value;  // else it ended without: exec closed it
     }
 
-    std::vector<pid_t> before_;  // children that are not its own
+    default_child_signal statuses_;  // before the first child, and after the last
+    std::vector<pid_t> before_;      // children that are not its own
     job_mark mark_;
     pid_t leader_ = 0;
     std::vector<started> programs_;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <optional>
@@ -39,6 +40,10 @@ public:
 
     /// These ended since the last time; the lowest that failed counts as the first.
     ///
+    /// A rank whose exit code is `peer` ended because of another. One that ends otherwise counts as
+    /// the first in its place, as long as the others are left alone, which is at most
+    /// `until_terminate`.
+    ///
     /// A rank that a signal ended did not end because of others. Its connections are closed before
     /// it is told of, so that others may have noticed, and failed by it, sooner: one that a signal
     /// ended so little later counts as the first in place of one that ended by itself.
@@ -46,11 +51,8 @@ public:
         running_ -= static_cast<int>(together.size());
         const bool first_of_all = !first_;
         if (first_of_all) failed_ = now;
-        const bool may_be_the_cause = !sent_ && now - failed_ <= until_told_of;
         for (const ending& one : together)
-            if (one.failed() &&
-                (!first_ || (may_be_the_cause && first_->by_itself() && !one.by_itself())))
-                first_ = one;
+            if (one.failed() && (!first_ || is_the_cause(one, now - failed_))) first_ = one;
         if (first_of_all && first_ && !was_told_ && !keeps_going_)
             plan(SIGTERM, now + patience_.until_terminate);
     }
@@ -86,6 +88,14 @@ private:
 
     // From a process's closed connections to its end, on a busy machine.
     static constexpr duration until_told_of = std::chrono::seconds(1);
+
+    /// In place of the first failure that is known, so much later.
+    bool is_the_cause(const ending& one, duration later) const noexcept {
+        if (sent_ || one.certainty() <= first_->certainty()) return false;
+        return later <= (first_->certainty() == 0
+                             ? std::max<duration>(patience_.until_terminate, until_told_of)
+                             : until_told_of);
+    }
 
     void plan(int signal, time_point at) { planned_ = plan_of{signal, at}; }
 

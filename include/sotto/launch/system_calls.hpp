@@ -12,6 +12,7 @@ namespace sotto::launch::detail {
 using sotto::detail::above_standard;
 using sotto::detail::descriptor;
 using sotto::detail::pipe_ends;
+using sotto::detail::uninterrupted;
 
 /// The system refused something; errno says why.
 [[noreturn]] inline void refuse_by_system(const std::string& what) {

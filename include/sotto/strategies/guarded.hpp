@@ -1,30 +1,23 @@
 #pragma once
 
-#include <exception>
-
 #include "sotto/core/errors.hpp"
+#include "sotto/transports/fail_with_exception.hpp"
 
 namespace sotto::detail {
 
-/// Does a rank's part of what others wait for. Should it throw, what it began is undone; and where
-/// that was no other rank's failure, of which all hear anyway, they are told, so that they end with
-/// its cause. A rank that is alone may try again.
+/// Runs `action`, a rank's part of a step that others wait for. On an exception calls `undo` and,
+/// unless the cause is a `peer_failure`, reports the exception to the other ranks, which end with
+/// it. A rank that is alone may try again.
 template <class Transport, class Action, class Undo>
 auto guarded(Transport& through, Action action, Undo undo) -> decltype(action()) {
-    const auto give_up = [&](const char* cause) noexcept {
-        undo();
-        if (through.size() > 1) through.fail(cause);
-    };
     try {
         return action();
     } catch (const peer_failure&) {
         undo();
         throw;
-    } catch (const std::exception& e) {
-        give_up(e.what());
-        throw;
     } catch (...) {
-        give_up("it threw something that is not a std::exception");
+        undo();
+        if (through.size() > 1) fail_with_exception(through);
         throw;
     }
 }

@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <exception>
 #include <filesystem>
 #include <limits>
 #include <optional>
@@ -22,12 +21,14 @@
 #include "sotto/collectives/all_gather_values.hpp"
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/errors.hpp"
+#include "sotto/core/exit_code.hpp"
 #include "sotto/kernels/arithmetic.hpp"
 #include "sotto/trainer/agreement.hpp"
 #include "sotto/trainer/resume_report.hpp"
 #include "sotto/trainer/run_place.hpp"
 #include "sotto/trainer/saved_state.hpp"
 #include "sotto/trainer/saving.hpp"
+#include "sotto/transports/fail_with_exception.hpp"
 #include "sotto/transports/transport.hpp"
 
 namespace sotto::detail {
@@ -73,9 +74,9 @@ public:
         } catch (const peer_failure& e) {
             torn = e.what();
             throw;
-        } catch (const std::exception& e) {
-            torn = e.what();
-            if (through_.size() > 1) through_.fail(e.what());
+        } catch (...) {
+            torn = text_of_current_exception();
+            if (through_.size() > 1) fail_with_exception(through_);
             throw;
         }
         torn.clear();

@@ -29,6 +29,7 @@
 #include "sotto/trainer/reports.hpp"
 #include "sotto/trainer/run_place.hpp"
 #include "sotto/trainer/saved_state.hpp"
+#include "sotto/transports/fail_with_exception.hpp"
 #include "sotto/transports/transport.hpp"
 
 namespace sotto::detail {
@@ -100,7 +101,7 @@ void receive_from(Transport& through, int rank, mutable_byte_view into, tag labe
                              std::to_string(ended.bytes) + " bytes where rank " +
                              std::to_string(through.rank()) + " expected " +
                              std::to_string(into.size());
-    through.fail(text);
+    fail_as(through, text, errc::mismatch);
     throw mismatch(text);
 }
 

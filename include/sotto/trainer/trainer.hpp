@@ -27,6 +27,7 @@
 #include "sotto/trainer/fit_progress.hpp"
 #include "sotto/trainer/fit_request.hpp"
 #include "sotto/trainer/learnt_by_all.hpp"
+#include "sotto/trainer/located.hpp"
 #include "sotto/trainer/model_buffers.hpp"
 #include "sotto/trainer/options.hpp"
 #include "sotto/trainer/reports.hpp"
@@ -408,9 +409,11 @@ private:
         const duration load = transport_.now() - loading;
         if constexpr (requires { model_.reseed(chance_.draws_of(step_)); })
             model_.reseed(chance_.draws_of(step_));
-        round_report report =
-            buffers_.guard([&] { return state_.round(job, std::span<float>(parameters_)); });
+        round_report report = detail::located({step_ + 1, epoch_ + 1, last_loss_}, [&] {
+            return buffers_.guard([&] { return state_.round(job, std::span<float>(parameters_)); });
+        });
         report.load = load;
+        if (report.examples > 0) last_loss_ = report.loss;
         ++step_;
         ++round_;
         return report;
@@ -487,6 +490,7 @@ private:
     detail::learnt_by_all<Model, Strategy, state_type, together_type> all_;
     detail::batch_reader<typename Model::batch_type> batches_;
     detail::learnt_so_far learnt_;  // in the epoch after those completed
+    std::optional<double> last_loss_;
     std::string description_;
     std::int64_t step_ = 0;       // rounds completed in all
     std::int64_t epoch_ = 0;      // epochs completed

@@ -14,6 +14,7 @@
 #include "sotto/core/clock.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/transports/ballot_transport.hpp"
+#include "sotto/transports/fail_with_exception.hpp"
 #include "sotto/transports/transport.hpp"
 
 namespace sotto {
@@ -113,7 +114,9 @@ public:
     bool agree(Ballot& among, bool vote) { return parent_->agree(among, vote); }
 
     void withdraw() noexcept { parent_->withdraw(); }
-    void fail(std::string_view cause) noexcept { parent_->fail(cause); }
+    void fail(std::string_view cause, errc kind = errc::peer_failed) noexcept {
+        detail::fail_as(*parent_, cause, kind);
+    }
     void at(occasion now) { parent_->at(now); }
     void reserve(std::int64_t count) { parent_->reserve(count); }
     time_point now() const { return parent_->now(); }

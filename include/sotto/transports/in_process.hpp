@@ -148,11 +148,11 @@ public:
         }
     }
 
-    void fail(std::string_view cause) noexcept {
+    void fail(std::string_view cause, errc kind = errc::peer_failed) noexcept {
         try {
-            hub_->fail(rank_, std::string(cause));
+            hub_->fail(rank_, std::string(cause), kind);
         } catch (...) {
-            hub_->fail(rank_, {});  // no memory for the text
+            hub_->fail(rank_, {}, kind);  // no memory for the text
         }
         withdraw();
     }
@@ -242,7 +242,7 @@ private:
                                      name(t.label) + " from rank " + std::to_string(ended.source) +
                                      " to rank " + std::to_string(t.receiver()) +
                                      ", which has room for " + std::to_string(room);
-            fail(text);
+            fail(text, errc::mismatch);
             throw mismatch(text);
         }
         (t.sends ? traffic_.bytes_sent : traffic_.bytes_received) += ended.bytes;

@@ -13,6 +13,7 @@
 #include "sotto/core/clock.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/transports/ballot_transport.hpp"
+#include "sotto/transports/fail_with_exception.hpp"
 #include "sotto/transports/transport.hpp"
 
 namespace sotto {
@@ -81,7 +82,9 @@ public:
         requires ballot_transport<Inner>
     bool agree(Ballot& among, bool vote) { return inner_->agree(among, vote); }
     void withdraw() noexcept { inner_->withdraw(); }
-    void fail(std::string_view cause) noexcept { inner_->fail(cause); }
+    void fail(std::string_view cause, errc kind = errc::peer_failed) noexcept {
+        detail::fail_as(*inner_, cause, kind);
+    }
     void at(occasion now) { inner_->at(now); }
     void reserve(std::int64_t count) {
         inner_->reserve(count);

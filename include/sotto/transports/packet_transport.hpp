@@ -184,9 +184,9 @@ public:
         }
     }
 
-    void fail(std::string_view cause) noexcept {
+    void fail(std::string_view cause, errc kind = errc::peer_failed) noexcept {
         try {
-            if (!members_->first_failure()) members_.accuse(rank(), std::string(cause));
+            if (!members_->first_failure()) members_.accuse(rank(), std::string(cause), kind);
         } catch (...) {  // no memory for the text: leaving says it without
         }
         withdraw();
@@ -255,7 +255,7 @@ private:
         }
         if (t.reached == transfer::stage::too_long) {
             const std::string text = too_long(t, rank());
-            fail(text);
+            fail(text, errc::mismatch);
             throw mismatch(text);
         }
         return exchange_.finish(t);

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "sotto/core/exit_code.hpp"
+#include "sotto/transports/fail_with_exception.hpp"
 #include "sotto/transports/in_process.hpp"
 #include "sotto/transports/in_process_hub.hpp"
 
@@ -18,21 +20,16 @@ namespace detail::local {
 template <class F>
 void run_rank(in_process_hub& hub, int rank, F& f, std::exception_ptr& thrown,
               std::atomic<int>& first_to_throw) {
-    const auto caught = [&](const char* cause) {
-        thrown = std::current_exception();
-        int nobody = -1;
-        first_to_throw.compare_exchange_strong(nobody, rank);
-        hub.fail(rank, cause);
-    };
     try {
         in_process endpoint(hub, rank);
         f(endpoint);
         endpoint.withdraw();
         hub.leave(rank);
-    } catch (const std::exception& e) {
-        caught(e.what());
     } catch (...) {
-        caught("it threw something that is not a std::exception");
+        thrown = std::current_exception();
+        int nobody = -1;
+        first_to_throw.compare_exchange_strong(nobody, rank);
+        hub.fail(rank, text_of_current_exception(), kind_of_current_exception());
     }
 }
 
@@ -51,10 +48,12 @@ struct body_is_read {
 ///           The exception of the first rank that failed is then thrown here. Others: see
 ///           in_process and in_process_options
 template <class F>
-void run_in_process(int workers, in_process_options options, F&& f,
-                    detail::local::body_is_read = requires(F& g, in_process& t) { g(t); }) {
-    static_assert(requires(F& g, in_process& t) { g(t); },
-                  "run_in_process needs a function that takes an in_process&");
+void run_in_process(
+    int workers, in_process_options options, F&& f,
+    detail::local::body_is_read = requires(F & g, in_process& t) { g(t); }) {
+    static_assert(
+        requires(F & g, in_process & t) { g(t); },
+        "run_in_process needs a function that takes an in_process&");
     in_process_hub hub(workers, std::move(options));
     std::vector<std::exception_ptr> thrown(static_cast<std::size_t>(workers));
     std::atomic<int> first_to_throw = -1;
@@ -83,8 +82,8 @@ void run_in_process(int workers, in_process_options options, F&& f,
 
 /// With options as they are by default.
 template <class F>
-void run_in_process(int workers, F&& f,
-                    detail::local::body_is_read = requires(F& g, in_process& t) { g(t); }) {
+void run_in_process(
+    int workers, F&& f, detail::local::body_is_read = requires(F & g, in_process& t) { g(t); }) {
     run_in_process(workers, in_process_options{}, std::forward<F>(f));
 }
 

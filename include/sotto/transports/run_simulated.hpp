@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sotto/core/clock.hpp"
+#include "sotto/transports/fail_with_exception.hpp"
 #include "sotto/transports/simulated.hpp"
 #include "sotto/transports/simulated_network.hpp"
 #include "sotto/transports/simulated_options.hpp"
@@ -74,11 +75,8 @@ simulated_run simulate(int ranks, const simulated_options& options, F&& f,
             run.left.transfers += static_cast<std::int64_t>(endpoint.open_transfers());
         } catch (const detail::simulation::killed&) {
             throw;
-        } catch (const std::exception& e) {
-            if (!time.is_killed(rank)) endpoint.fail(e.what());
-            throw;
         } catch (...) {
-            if (!time.is_killed(rank)) endpoint.fail("it threw what is no std::exception");
+            if (!time.is_killed(rank)) fail_with_exception(endpoint);
             throw;
         }
     };

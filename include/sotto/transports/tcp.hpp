@@ -237,10 +237,10 @@ public:
         links_.close();
     }
 
-    void fail(std::string_view cause) noexcept {
+    void fail(std::string_view cause, errc kind = errc::peer_failed) noexcept {
         try {
             control_.with([&](detail::net::membership& m) {
-                if (!m.first_failure()) m.fail(rank(), std::string(cause));
+                if (!m.first_failure()) m.fail(rank(), std::string(cause), kind);
             });
         } catch (...) {  // no memory for the text: closing says it without
         }
@@ -369,7 +369,7 @@ private:
         }
         if (t.reached == transfer::stage::too_long) {
             const std::string text = detail::net::too_long(t, rank());
-            fail(text);
+            fail(text, errc::mismatch);
             throw mismatch(text);
         }
         return exchange_.finish(t);

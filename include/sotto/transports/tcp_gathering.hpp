@@ -391,10 +391,12 @@ private:
             throw error(errc::timed_out, "tcp: rank " + std::to_string(options_.rank) +
                                              " was not let into its job by rank 0 at " +
                                              described(meeting_) + limit + tries_.described());
-        throw error(errc::timed_out,
-                    "tcp: no other rank came to rank 0 at " + described(listener_.place()) + limit +
-                        (turned_away_.empty() ? "" : "; turned away: " + turned_away_) +
-                        strangers_.described(options_));
+        std::vector<int> absent;
+        for (int rank = 1; rank < options_.size; ++rank) absent.push_back(rank);
+        raise_absence(absent, "tcp: no other rank came to rank 0 at " +
+                                  described(listener_.place()) + limit +
+                                  (turned_away_.empty() ? "" : "; turned away: " + turned_away_) +
+                                  strangers_.described(options_));
     }
 
     std::vector<peer> peers_;

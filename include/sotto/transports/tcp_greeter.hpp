@@ -11,12 +11,14 @@
 #include <list>
 #include <optional>
 #include <random>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/clock.hpp"
+#include "sotto/core/errors.hpp"
 #include "sotto/core/result.hpp"
 #include "sotto/transports/handshake.hpp"
 #include "sotto/transports/remarks.hpp"
@@ -151,7 +153,20 @@ protected:
     seen_strangers strangers_;
     std::list<tcp_opening> openings_;
 
+    /// Throws at the deadline. Where one of the ranks that are absent was turned away because of
+    /// its configuration, that is the reason, which every attempt would repeat.
+    [[noreturn]] void raise_absence(const std::vector<int>& absent, const std::string& text) const {
+        for (const int rank : absent)
+            if (misconfigured_.contains(rank)) throw mismatch(text);
+        throw error(errc::timed_out, text);
+    }
+
 private:
+    static bool is_of_configuration(wire::refusal why) noexcept {
+        using enum wire::refusal;
+        return why == version || why == world || why == epoch || why == rank || why == agreed;
+    }
+
     /// False if the connection is of no more use.
     bool step(tcp_opening& o) {
         if (o.at == stage::done) return false;
@@ -248,6 +263,8 @@ private:
             if (answer.why == wire::refusal::agreed && why != remarked_)
                 remarks(options_.rank, false).say("turned away: " + (remarked_ = why));
             turned_away(why);
+            if (is_of_configuration(answer.why) && peer < options_.size)
+                misconfigured_.insert(peer);
             o.closes = true;
             return !o.flush() && o.has_output();
         }
@@ -256,7 +273,8 @@ private:
         return met(o, *said);
     }
 
-    std::string remarked_;  // whom this rank turned away, and why
+    std::string remarked_;         // whom this rank turned away, and why
+    std::set<int> misconfigured_;  // ranks that were
 };
 
 }  // namespace sotto::detail::net

@@ -320,13 +320,13 @@ private:
               .why = wire::refusal::absent,
               .ours = static_cast<std::uint64_t>(absent.front()),
               .theirs = absent.size()});
-        throw error(errc::timed_out,
-                    "tcp: " + std::to_string(absent.size()) + " of " +
-                        std::to_string(options_.size) + " ranks did not come (" + listed(absent) +
-                        ") to rank 0 at " + described(listener_.place()) + " within " +
-                        limit_of_join(options_) +
-                        (turned_away_.empty() ? "" : "; turned away: " + turned_away_) +
-                        strangers_.described(options_));
+        raise_absence(absent, "tcp: " + std::to_string(absent.size()) + " of " +
+                                  std::to_string(options_.size) + " ranks did not come (" +
+                                  listed(absent) + ") to rank 0 at " +
+                                  described(listener_.place()) + " within " +
+                                  limit_of_join(options_) +
+                                  (turned_away_.empty() ? "" : "; turned away: " + turned_away_) +
+                                  strangers_.described(options_));
     }
 
     endpoint meeting_;  // where rank 0 is

@@ -94,7 +94,9 @@ struct work {
 ///   fail(cause)        tells every rank that this one gave up, and why; then withdraws. What the
 ///                      others wait for throws at once and names this rank, unless another one
 ///                      failed before. For whoever catches a failure of its own and would
-///                      otherwise leave the others waiting until their deadline
+///                      otherwise leave the others waiting until their deadline. A transport may
+///                      take the errc of the failure as a second argument, which the others then
+///                      find as the code of their peer_failure; see fail_with_exception
 ///   at(occasion)       where the job stands, for messages
 ///   reserve(n)         room for n transfers under way at once, taken now
 ///   now(), charge(w)   the transport's clock; w is computing that was, or on a simulated network

@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -476,6 +477,75 @@ TEST_CASE("a signal that this program itself keeps back is left to it") {
     int taken = 0;
     ::sigwait(&pipe, &taken);
     ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+TEST_CASE("run: SIGCHLD ignored or handled -> statuses are kept, and it is as before") {
+    struct sigaction before {};
+    ::sigaction(SIGCHLD, nullptr, &before);
+    const auto reap = [](int) {
+        while (::waitpid(-1, nullptr, WNOHANG) > 0) {}
+    };
+    using handler = void (*)(int);
+    for (const handler own : {handler{SIG_IGN}, handler{reap}}) {
+        ::signal(SIGCHLD, own);
+        const shells job(3, "[ $SOTTO_RANK != 1 ] || exit 7; grep SigIgn /proc/self/status");
+        struct sigaction after {};
+        ::sigaction(SIGCHLD, &before, &after);
+        CHECK((after.sa_handler == own));
+        REQUIRE(job.failure);
+        CHECK(job.failure->text() == "rank 1 ended with exit status 7");
+        REQUIRE(job.out.size() == 2);  // the ranks begin with the default
+        const unsigned long long ignored =
+            std::stoull(job.out[0].substr(job.out[0].rfind('\t')), nullptr, 16);
+        CHECK((ignored >> (SIGCHLD - 1) & 1) == 0);
+    }
+}
+
+TEST_CASE("run: a timer interrupts every call -> no status and no line is lost") {
+    struct sigaction own {};
+    own.sa_handler = [](int) {};  // and no SA_RESTART
+    struct sigaction before {};
+    ::sigaction(SIGALRM, &own, &before);
+    const itimerval every{{0, 100}, {0, 100}}, never{};
+    ::setitimer(ITIMER_REAL, &every, nullptr);
+    std::vector<int> statuses;
+    std::size_t lines = 0;
+    for (int i = 0; i < 5; ++i) {
+        const shells job(4,
+                         "i=0; while [ $i -lt 200 ]; do echo $i; i=$((i+1)); done; "
+                         "[ $SOTTO_RANK != 2 ] || exit 7");
+        statuses.push_back(job.failure ? job.failure->exit_status() : 0);
+        lines += job.out.size();
+    }
+    ::setitimer(ITIMER_REAL, &never, nullptr);
+    ::sigaction(SIGALRM, &before, nullptr);
+    CHECK(statuses == std::vector<int>(5, 7));
+    CHECK(lines == 5 * 4 * 200);
+}
+
+TEST_CASE("run: standard streams closed -> the job runs, and ranks have streams") {
+    for (const int closed : {6, 7}) {  // a bit for each stream
+        CAPTURE(closed);
+        const pid_t id = ::fork();
+        REQUIRE(id >= 0);
+        if (id == 0) {
+            for (int stream = 0; stream < 3; ++stream)
+                if ((closed >> stream & 1) != 0) ::close(stream);
+            const char* const script =
+                "echo said; echo complained >&2; read line; "
+                "[ -c /dev/stdin ] && [ -p /dev/stdout ] && [ -p /dev/stderr ] && exit 7";
+            try {
+                const auto failure = run({.size = 2, .command = {"sh", "-c", script}});
+                ::_exit(failure ? failure->exit_status() : 0);
+            } catch (...) {
+                ::_exit(99);
+            }
+        }
+        int status = 0;
+        REQUIRE(::waitpid(id, &status, 0) == id);
+        CHECK(WIFEXITED(status));
+        CHECK(WEXITSTATUS(status) == 7);
+    }
 }
 
 TEST_CASE("input is empty") {

@@ -110,6 +110,36 @@ TEST_CASE("a rank that a signal ended is the first also where another's end was 
     CHECK(ranks.next() == start + seconds(3));  // from when the first end was told
 }
 
+TEST_CASE("supervision: a rank ends with 3, another otherwise -> the other is the cause") {
+    supervision ranks(4, three_and_four);
+    end(ranks, exited(0, 3), start);
+    CHECK(ranks.first_failure()->rank == 0);
+    end(ranks, exited(2, 3), start + milliseconds(5));
+    CHECK(ranks.first_failure()->rank == 0);
+    end(ranks, exited(1, 2), start + seconds(3));  // still left alone
+    CHECK(ranks.first_failure()->text() == "rank 1 ended with exit status 2");
+    end(ranks, exited(3, 1), start + seconds(3));
+    CHECK(ranks.first_failure()->rank == 1);
+    CHECK(ranks.next() == start + seconds(3));
+
+    supervision together(3, three_and_four);
+    together.ended(std::array{exited(0, 3), exited(1, 4), killed(2, SIGABRT)}, start);
+    CHECK(together.first_failure()->rank == 1);
+}
+
+TEST_CASE("supervision: a rank ended with 3, others much later -> it stays the first") {
+    supervision keeps_going(3, three_and_four, true);
+    end(keeps_going, exited(0, 3), start);
+    end(keeps_going, exited(1, 1), start + seconds(3) + duration(1));
+    CHECK(keeps_going.first_failure()->rank == 0);
+
+    supervision told(3, three_and_four);
+    end(told, exited(0, 3), start);
+    CHECK(told.due(start + seconds(3)) == SIGTERM);
+    end(told, exited(1, 1), start + seconds(3));  // perhaps because of the signal
+    CHECK(told.first_failure()->rank == 0);
+}
+
 TEST_CASE("a rank that is ended by the signal it was sent is no cause") {
     const patience none{.until_terminate = seconds(0), .until_kill = seconds(0)};
     supervision ranks(2, none);

@@ -228,7 +228,9 @@ TEST_CASE("what a rank throws arrives as it was, and its text is the cause") {
     } catch (int value) {
         CHECK(value == 42);
     }
-    CHECK(cause == "it threw something that is not a std::exception");
+    CHECK(cause ==
+          "an exception of type int was thrown; expected a std::exception, whose what() names the "
+          "cause");
 }
 
 TEST_CASE("rank 0 runs on the calling thread and every other rank on its own") {

@@ -233,6 +233,8 @@ TEST_CASE("whatever must be alike and is not is named at once, with both values"
         // Rank 0 goes on waiting, and says in the end whom it turned away.
         CHECK(has(first.end().text, name));
         CHECK_FALSE(has(first.end().text, "did not say of which rank"));
+        // A process of another job may be a stranger, and the rank itself merely late.
+        CHECK(first.end().code == (other.job == options.job ? errc::mismatch : errc::timed_out));
     }
 }
 
