@@ -340,6 +340,7 @@ set(sotto_headers
     include/sotto/trainer/json_lines_reader.hpp
     include/sotto/trainer/learnt_by_all.hpp
     include/sotto/trainer/line_file.hpp
+    include/sotto/trainer/located.hpp
     include/sotto/trainer/mean_parameters.hpp
     include/sotto/trainer/model_buffers.hpp
     include/sotto/trainer/model_path.hpp
@@ -396,6 +397,7 @@ set(sotto_headers
     include/sotto/trainer/write_failure.hpp
     include/sotto/transports/ballot_transport.hpp
     include/sotto/transports/control_stream.hpp
+    include/sotto/transports/fail_with_exception.hpp
     include/sotto/transports/group.hpp
     include/sotto/transports/handshake.hpp
     include/sotto/transports/in_process.hpp
