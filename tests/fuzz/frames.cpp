@@ -75,6 +75,10 @@ public:
         return well;
     }
 
+    void check_queue() const {
+        fuzz::require(ranks_.queued_from(1) <= budget, "messages without a receive fit the budget");
+    }
+
     void check() const {
         for (std::size_t i = 0; i < count_; ++i) {
             const auto use = static_cast<std::size_t>(posted_[i]->size);
@@ -117,6 +121,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
             ranks.receive_more();
         else
             well = ranks.read(steps < 32 ? steps : 16 * (steps - 30), left);
+        ranks.check_queue();
     }
     ranks.check();
     return 0;

@@ -41,6 +41,15 @@ struct other_state : state {
     }
 };
 
+struct state_of_another_type : state {
+    double as_double = 7.0;
+    void visit(auto&& field) {
+        field("weights", std::span<float>(weights));
+        field("steps", as_double);
+        field("scale", scale, kept::apart);
+    }
+};
+
 constexpr const char* configuration = "optimizer sgd\nservers 2\n";
 
 own_state<memory_files> on(const std::shared_ptr<memory_disk>& disk,
@@ -118,6 +127,19 @@ TEST_CASE("a file of another configuration or state is refused, and nothing chan
         "server 1: 'folder/checkpoint-000000000005.safetensors' has no 'more'; expected 'more' of "
         "8 bytes");
     CHECK(other.steps == 7);
+}
+
+TEST_CASE("own_state: a value of another type, as long -> refused, nothing changes") {
+    const auto disk = std::make_shared<memory_disk>();
+    state s;
+    s.weights[0] = 9.0f;
+    REQUIRE(on(disk).save(s, 5));
+    state_of_another_type other;
+    CHECK(text_of([&] { on(disk).restore(other); }) ==
+          "server 1: 'folder/checkpoint-000000000005.safetensors' has 'steps' of 8 bytes of I64; "
+          "expected 'steps' of 8 bytes");
+    CHECK(other.as_double == 7.0);
+    CHECK(other.weights[0] == 1.0f);
 }
 
 TEST_CASE("whichever call of the disk fails, an older file stays whole, and the next is written") {

@@ -2,10 +2,13 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <stdexcept>
 #include <vector>
 
 #include "sotto/compressors/error_feedback.hpp"
@@ -13,11 +16,13 @@
 #include "sotto/compressors/residual.hpp"
 #include "sotto/compressors/sparsified.hpp"
 #include "sotto/compressors/top_k.hpp"
+#include "sotto/optimizers/adamw.hpp"
 #include "sotto/optimizers/momentum_sgd.hpp"
 #include "sotto/strategies/gossip.hpp"
 #include "sotto/strategies/random_pairs.hpp"
 #include "sotto/topologies/complete.hpp"
 #include "sotto/trainer/run_recorder.hpp"
+#include "support/snapshot.hpp"
 #include "support/training.hpp"
 #include "support/tug_of_war.hpp"
 
@@ -50,6 +55,27 @@ std::vector<ended> pull(const Strategy& strategy, int ranks, std::int64_t steps)
     });
     return left;
 }
+
+/// Takes the outer step, and fails as it begins one of them, as long as it is told to.
+struct fragile_outer {
+    std::int64_t fails_in = -1;
+    int* failures = nullptr;
+
+    struct state {
+        std::int64_t fails_in;
+        int* failures;
+        void begin_step(const step_info& step, std::span<const float>) const {
+            if (step.where.step != fails_in || step.where.rank != 0 || *failures == 0) return;
+            --*failures;
+            throw std::runtime_error("no meeting");
+        }
+        void update(const tensor&, std::span<float> x, std::span<const float> way) noexcept {
+            for (std::size_t i = 0; i < x.size(); ++i) x[i] -= way[i];
+        }
+        void visit(auto&&) {}
+    };
+    state bind(const layout&) const { return {fails_in, failures}; }
+};
 
 }  // namespace
 
@@ -276,6 +302,71 @@ TEST_CASE("NoLoCo sends what a compressor leaves out in later meetings") {
     };
     const error_feedback fewer{top_k{.density = 0.05}};
     CHECK(sent(compressed_pairs{fewer, pairs}) < 0.65 * sent(pairs));
+}
+
+TEST_CASE_TEMPLATE("local_updates: a meeting fails and is tried again -> as if it had not",
+                   Optimizer, sgd, momentum_sgd, adamw) {
+    // Every second step is followed by a meeting. The second meeting fails, in step 4.
+    struct left_by {
+        std::vector<float> parameters;
+        testing::snapshot remembered;
+    };
+    const auto run = [](bool fails) {
+        int failures = fails ? 1 : 0;
+        left_by left;
+        run_in_process(1, [&](auto& transport) {
+            number_model model;
+            model.pull = 0.25f;
+            const local_updates strategy{Optimizer{.learning_rate = 0.0625},
+                                         all_reduce{fragile_outer{1, &failures}},
+                                         {.every = 2}};
+            trainer trainer{model, strategy, transport, {.batch_size = 4}};
+            if (fails)
+                CHECK_THROWS_WITH_AS(trainer.fit(numbered{40}, steps{8}), "no meeting",
+                                     std::runtime_error);
+            CHECK(trainer.state().meetings() == (fails ? 1 : 0));
+            trainer.fit(numbered{40}, steps{fails ? 5 : 8});
+            CHECK(trainer.state().meetings() == 4);
+            left.parameters.assign(trainer.parameters().begin(), trainer.parameters().end());
+            left.remembered = testing::snapshot(trainer.state());
+        });
+        return left;
+    };
+    const left_by disturbed = run(true), twin = run(false);
+    CHECK(disturbed.parameters == twin.parameters);
+    CHECK(disturbed.remembered == twin.remembered);
+}
+
+TEST_CASE_TEMPLATE("local_updates: a meeting fails -> ranks are as after their last step",
+                   Optimizer, momentum_sgd, adamw) {
+    int failures = 1000;
+    CHECK_THROWS_WITH_AS(
+        run_in_process(3,
+                       [&](auto& transport) {
+                           number_model model;
+                           model.pull = 0.25f;
+                           const local_updates strategy{Optimizer{.learning_rate = 0.0625},
+                                                        all_reduce{fragile_outer{1, &failures}},
+                                                        {.every = 2}};
+                           trainer trainer{model, strategy, transport, {.batch_size = 4}};
+                           testing::snapshot after(trainer.state());
+                           std::vector<float> parameters;
+                           std::int64_t done = 0;
+                           try {
+                               trainer.fit(numbered{120}, steps{8}, [&](const step_report& step) {
+                                   after = testing::snapshot(trainer.state());
+                                   parameters.assign(trainer.parameters().begin(),
+                                                     trainer.parameters().end());
+                                   done = step.step;
+                               });
+                           } catch (...) {
+                               CHECK(done == 3);
+                               CHECK(testing::snapshot(trainer.state()) == after);
+                               CHECK(std::ranges::equal(trainer.parameters(), parameters));
+                               throw;
+                           }
+                       }),
+        "no meeting", std::runtime_error);
 }
 
 TEST_CASE("options that cannot be are refused by name") {

@@ -613,3 +613,108 @@ TEST_CASE("A message in parts that is too long for its receive is dropped, and n
     CHECK(of.got == bytes(249));
     CHECK(link.between_frames());
 }
+
+namespace {
+
+// A rank whose peer sends any frames, forged ones too.
+struct forged_peer {
+    static constexpr std::int64_t budget = 65536, overhead = 256;
+    static constexpr std::uint64_t seed = 5;
+
+    message_exchange exchange{"forged", 0, 2};
+    std::uint64_t frames = 0;
+
+    forged_peer() { exchange.connect(1, {7, 4, seed, budget}); }
+    message_link& link() { return *exchange.link_to(1); }
+
+    std::optional<fault> read(byte_view from) {
+        while (!from.empty()) {
+            std::size_t count = 0;
+            for (const mutable_byte_view room : link().input()) {
+                const std::size_t some = std::min(room.size(), from.size());
+                std::copy_n(from.begin(), some, room.begin());
+                from = from.subspan(some);
+                count += some;
+            }
+            if (const auto why = link().received(count)) return why;
+        }
+        return std::nullopt;
+    }
+
+    std::optional<fault> read_frame(wire::frame_header header, byte_view content = {}) {
+        header.epoch = 7;
+        header.sequence = frames++;
+        header.size = content.size();
+        header.payload_digest = wire::frame_digest(content, seed);
+        bytes frame(wire::frame_header_bytes);
+        wire::write_frame_header(header, seed, frame.data());
+        frame.insert(frame.end(), content.begin(), content.end());
+        return read(frame);
+    }
+};
+
+}  // namespace
+
+TEST_CASE("link: small messages beyond the budget -> refused, nothing is kept") {
+    const bytes content(768);
+    constexpr std::int64_t fits = forged_peer::budget / (768 + forged_peer::overhead);
+    static_assert(fits * (768 + forged_peer::overhead) == forged_peer::budget);
+    forged_peer peer;
+    for (std::int64_t i = 0; i < fits; ++i) {
+        CAPTURE(i);
+        REQUIRE_FALSE(peer.read_frame({.item = static_cast<std::uint32_t>(i)}, content));
+    }
+    CHECK(peer.exchange.queued_from(1) == fits * 768);
+    const auto why = peer.read_frame({.item = 1000});  // even an empty one
+    REQUIRE(why);
+    CHECK(why->offset == 32);
+    CHECK(peer.exchange.queued_from(1) == fits * 768);
+}
+
+TEST_CASE("link: one message of the whole budget -> taken, one byte more -> refused") {
+    const bytes content(forged_peer::budget - forged_peer::overhead + 1);
+    CHECK_FALSE(forged_peer().read_frame({}, byte_view(content).first(content.size() - 1)));
+    const auto why = forged_peer().read_frame({}, content);
+    REQUIRE(why);
+    CHECK(why->offset == 32);
+}
+
+TEST_CASE("link: a message that is received -> its bytes may be sent once more") {
+    const bytes content(forged_peer::budget - forged_peer::overhead);
+    forged_peer peer;
+    REQUIRE_FALSE(peer.read_frame({}, content));
+    bytes room(content.size());
+    REQUIRE(peer.exchange.receive(1, {}, room).reached == transfer::stage::complete);
+    // The peer may send again only when it has received the credit.
+    CHECK(peer.link().has_output());
+    std::size_t count = 0;
+    for (const byte_view piece : peer.link().output()) count += piece.size();
+    peer.link().written(count);
+    CHECK_FALSE(peer.read_frame({}, content));
+    const auto why = peer.read_frame({});
+    REQUIRE(why);
+    CHECK(why->offset == 32);
+}
+
+TEST_CASE("link: credit that was never taken -> refused") {
+    using enum wire::frame_type;
+    const auto unearned = forged_peer().read_frame({.type = credit, .value = 1});
+    REQUIRE(unearned);
+    CHECK(unearned->offset == 40);
+    CHECK_FALSE(forged_peer().read_frame({.type = credit}));
+
+    const bytes content(1000);
+    constexpr std::uint64_t taken = 1000 + forged_peer::overhead;
+    for (const std::uint64_t value : {taken, taken + 1, std::uint64_t{1} << 63}) {
+        CAPTURE(value);
+        forged_peer peer;
+        peer.exchange.send(1, {}, content);
+        const auto why = peer.read_frame({.type = credit, .value = value});
+        CHECK(why.has_value() == (value > taken));
+        if (why) CHECK(why->offset == 40);
+    }
+    forged_peer peer;  // what was given back is not given back twice
+    peer.exchange.send(1, {}, content);
+    REQUIRE_FALSE(peer.read_frame({.type = credit, .value = taken}));
+    CHECK(peer.read_frame({.type = credit, .value = 1}));
+}

@@ -231,6 +231,36 @@ TEST_CASE("more entries than elements, and tensors too large for the index type,
     CHECK_FALSE(decode_indices((std::int64_t{1} << 32) + 1, bytes(9), three));
 }
 
+TEST_CASE("index_code: a run that ends beyond the tensor -> refused") {
+    struct shape {
+        std::int64_t n;
+        std::size_t k;
+    };
+    for (const shape s : {shape{3000, 40}, shape{5, 4}, shape{70, 1}}) {
+        CAPTURE(s.n);
+        const auto read_run_from = [&](std::int64_t first) {
+            const int size = wire::detail::run_bits(s.n, s.k);
+            bytes out;
+            {
+                bit_writer writer(out, wire::detail::mode_bits + size);
+                writer.put(static_cast<std::uint64_t>(index_mode::run), wire::detail::mode_bits);
+                writer.put(static_cast<std::uint64_t>(first), size);
+                writer.finish();
+            }
+            index_list read(s.k);
+            const auto mode = decode_indices(s.n, out, read);
+            if (mode) CHECK(read.back() == first + static_cast<std::int64_t>(s.k) - 1);
+            return static_cast<bool>(mode);
+        };
+        const std::int64_t last = s.n - static_cast<std::int64_t>(s.k);
+        CHECK(read_run_from(0));
+        CHECK(read_run_from(last));
+        // All that the bits can say.
+        for (std::int64_t first = last + 1; first >> wire::detail::run_bits(s.n, s.k) == 0; ++first)
+            REQUIRE_FALSE(read_run_from(first));
+    }
+}
+
 TEST_CASE("what is cut off, extended or changed in one bit is refused or is another valid list") {
     const std::int64_t n = 3000;
     for (const index_list& list :

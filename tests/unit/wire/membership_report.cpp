@@ -45,6 +45,14 @@ TEST_CASE("ranks and ballots must exist and ascend") {
     CHECK_FALSE(read_report(written(report), 7));
     report.failed = {};  // of a rank that leaves
     CHECK(read_report(written(report), 7));
+    report.first = 6;
+    CHECK(read_report(written(report), 7));
+    for (const std::uint32_t none : {7u, 8u, ~0u}) {
+        report.first = none;
+        const auto read = read_report(written(report), 7);
+        REQUIRE_FALSE(read);
+        CHECK(read.why().offset == 0);
+    }
     report = some_report();
     report.polls[1].ballot = 10;
     CHECK_FALSE(read_report(written(report), 7));
