@@ -3,7 +3,7 @@
 
 Seeds faults into a copy of the sources, one at a time, and runs the test that must fail.
 
-The lists beside this file, *.txt, name the faults. A block describes one fault:
+The lists beside this file, *.faults, name the faults. A block describes one fault:
 
     [name-of-the-fault]
     file: include/sotto/core/random.hpp       the source that it changes
@@ -335,7 +335,7 @@ def table(root, faults, results):
         caught = sum(r["outcome"] in CAUGHT for r in ran)
         all_caught += caught
         kinds = [sum(r["outcome"] == kind for r in ran) for kind in CAUGHT]
-        rows.append(f"| {name.removesuffix('.txt')} | {len(own)} | {caught} | {' | '.join(map(str, kinds))} | "
+        rows.append(f"| {name.removesuffix('.faults')} | {len(own)} | {caught} | {' | '.join(map(str, kinds))} | "
                     f"{sum(r['seconds'] for r in ran):.0f} |")
     missed = [f for f in faults if f.name not in held or held[f.name]["outcome"] not in CAUGHT]
     share = 100.0 * all_caught / len(faults)
@@ -374,7 +374,7 @@ def main():
     part, parts = map(int, shard.groups())
 
     try:
-        lists = sorted((root / "tests/mutations").glob("*.txt"))
+        lists = sorted((root / "tests/mutations").glob("*.faults"))
         faults = [fault for path in lists for fault in read_list(path)]
         if not faults:
             raise WrongList(f"{root}/tests/mutations: no list names a fault")

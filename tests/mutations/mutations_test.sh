@@ -31,7 +31,7 @@ echo > "$scratch/tests/unit/main.cpp"
 
 # list: faults of sum.hpp from standard input.
 list() {
-    cat > "$scratch/tests/mutations/sums.txt"
+    cat > "$scratch/tests/mutations/sums.faults"
 }
 
 # fault NAME TEXT REPLACEMENT
@@ -95,13 +95,13 @@ says 'wrong: its test does not pass'
 
 fault gone 'return a * b;' 'return a;' | list
 run 2 --check
-says 'sums.txt:1: [gone]: include/sum.hpp has the text 0 times, expected once: return a * b;'
+says 'sums.faults:1: [gone]: include/sum.hpp has the text 0 times, expected once: return a * b;'
 fault many 'return' '' | list
 run 2 --check
 says 'has the text 2 times'
 { fault same '2 * a' 'a'; fault same '2 * a' '3 * a'; } | list
 run 2 --check
-says 'sums.txt:6: [same]: sums.txt:1 has the same name'
+says 'sums.faults:6: [same]: sums.faults:1 has the same name'
 fault nothing '2 * a' '2 * a' | list
 run 2 --check
 says 'the fault changes nothing'
@@ -110,7 +110,7 @@ run 2 --check
 says "tests/unit/sum.cpp has no test case 'none like it*'"
 printf '[short]\nfile: include/sum.hpp\n' | list
 run 2 --check
-says 'sums.txt:1: [short]: lacks text, with, test'
+says 'sums.faults:1: [short]: lacks text, with, test'
 : | list
 run 2 --check
 says 'no list names a fault'

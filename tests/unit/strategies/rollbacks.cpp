@@ -1,5 +1,5 @@
-// A round that fails is rolled back exactly once: in compressors and mixing methods of every
-// strategy, and of every policy that wraps one.
+// A round that fails is rolled back exactly once in compressors and mixing methods of every
+// strategy.
 
 #include <doctest/doctest.h>
 
@@ -13,10 +13,6 @@
 #include <vector>
 
 #include "sotto/checkpoint/published_model.hpp"
-#include "sotto/compressors/ef21.hpp"
-#include "sotto/compressors/error_feedback.hpp"
-#include "sotto/compressors/scaled_down.hpp"
-#include "sotto/compressors/top_k.hpp"
 #include "sotto/consistency/bulk_synchronous.hpp"
 #include "sotto/mixing/adapt_then_combine.hpp"
 #include "sotto/mixing/choco.hpp"
@@ -29,66 +25,14 @@
 #include "sotto/topologies/lazy.hpp"
 #include "sotto/topologies/ring.hpp"
 #include "sotto/transports/run_simulated.hpp"
+#include "support/counted_compressor.hpp"
 #include "support/training.hpp"
 
 using namespace sotto;
-using testing::number_model, testing::numbered;
+using testing::counted_compressor, testing::counts, testing::never, testing::number_model,
+    testing::numbered;
 
 namespace {
-
-/// How often a policy of one rank committed and rolled back.
-struct counts {
-    std::int64_t commits = 0, rollbacks = 0;
-    friend bool operator==(const counts&, const counts&) = default;
-};
-
-constexpr std::int64_t never = -1;
-
-/// Half of the entries, by a state that counts. On rank 0 it throws in one round.
-struct counted_compressor {
-    counts* of = nullptr;
-    std::int64_t fails_in = never;
-
-    struct state : state_of<top_k> {
-        state(const counted_compressor& options, const layout& tensors)
-            : state_of<top_k>(top_k{.density = 0.5}.bind(tensors)),
-              of(options.of),
-              fails_in(options.fails_in) {}
-
-        void begin_round(const round_info& round) {
-            where = round;
-            state_of<top_k>::begin_round(round);
-        }
-        void encode(const tensor& t, std::span<const float> gradient, bytes& out) {
-            if (where.step == fails_in && where.rank == 0) throw std::runtime_error("on purpose");
-            state_of<top_k>::encode(t, gradient, out);
-        }
-        // Of tensors that are summed.
-        void pack(const tensor& t, std::span<const float> gradient, std::span<float> payload) {
-            if (where.step == fails_in && where.rank == 0) throw std::runtime_error("on purpose");
-            state_of<top_k>::pack(t, gradient, payload);
-        }
-        void commit() noexcept {
-            ++of->commits;
-            state_of<top_k>::commit();
-        }
-        void rollback() noexcept {
-            ++of->rollbacks;
-            state_of<top_k>::rollback();
-        }
-
-        counts* of;
-        std::int64_t fails_in;
-        round_info where{};
-    };
-    state bind(const layout& tensors) const { return {*this, tensors}; }
-};
-
-/// The same, which tells a variance: what scaled_down takes.
-struct counted_unbiased : counted_compressor {
-    static constexpr bool unbiased = true;
-    double variance(const tensor&) const { return 1.0; }
-};
 
 /// Adapt-then-combine by a state that counts. On rank 0 it throws in one step.
 struct counted_method {
@@ -223,19 +167,4 @@ TEST_CASE("transport_exchange: a model is not sent -> its compressor is rolled b
     });
     CHECK(found[0] == counts{2, 1});  // the first one is whole
     CHECK(found[1] == counts{});
-}
-
-TEST_CASE("a compressor in another: commit and rollback -> each arrives once") {
-    const layout tensors = layout().add("weights", {6, 5});
-    const auto check = [&](const auto& make) {
-        counts of;
-        auto state = make(&of).bind(tensors);
-        state.rollback();
-        CHECK(of == counts{0, 1});
-        state.commit();
-        CHECK(of == counts{1, 1});
-    };
-    check([](counts* of) { return error_feedback{counted_compressor{of}}; });
-    check([](counts* of) { return ef21{counted_compressor{of}}; });
-    check([](counts* of) { return scaled_down{counted_unbiased{{of}}}; });
 }
