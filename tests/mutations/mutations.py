@@ -122,22 +122,28 @@ def case_names(source):
 
 
 def check(root, faults):
-    """Raises WrongList where a fault does not match the sources."""
-    seen = {}
+    """Raises WrongList where faults do not match the sources; names each of these."""
+    seen, wrong = {}, []
     for fault in faults:
         where = f"{fault.list}:{fault.line}: [{fault.name}]"
         if fault.name in seen:
-            raise WrongList(f"{where}: {seen[fault.name]} has the same name")
+            wrong.append(f"{where}: {seen[fault.name]} has the same name")
         seen[fault.name] = f"{fault.list}:{fault.line}"
-        for each in (fault.file, fault.test, *fault.program.split()):
-            if not (root / each).is_file():
-                raise WrongList(f"{where}: no file {each}")
+        missing = [each for each in (fault.file, fault.test, *fault.program.split()) if not (root / each).is_file()]
+        if missing:
+            wrong.append(f"{where}: no file {', '.join(missing)}")
+            continue
         source = (root / fault.file).read_text()
-        if fault.applied(source) == source:
-            raise WrongList(f"{where}: the fault changes nothing")
+        try:
+            if fault.applied(source) == source:
+                wrong.append(f"{where}: the fault changes nothing")
+        except WrongList as why:
+            wrong.append(str(why))
         if fault.case and not any(fnmatch.fnmatchcase(name, fault.case.replace("[", "[[]"))
                                   for name in case_names((root / fault.test).read_text())):
-            raise WrongList(f"{where}: {fault.test} has no test case '{fault.case}'")
+            wrong.append(f"{where}: {fault.test} has no test case '{fault.case}'")
+    if wrong:
+        raise WrongList("\n".join(wrong))
 
 
 class Runner:
