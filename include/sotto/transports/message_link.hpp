@@ -62,9 +62,9 @@ public:
             push(wire::frame_type::message, &t);
         } else {
             if (announced_.size() >= announced_max)
-                throw error(errc::invalid_option, "more than " + std::to_string(announced_max) +
-                                                      " messages wait until rank " +
-                                                      std::to_string(peer_) + " receives them");
+                throw invalid_option("more than " + std::to_string(announced_max) +
+                                     " messages wait until rank " + std::to_string(peer_) +
+                                     " receives them");
             make_room(announced_);
             push(wire::frame_type::announce, &t, announcements_sent_);
             announced_.push_back({announcements_sent_++, &t});

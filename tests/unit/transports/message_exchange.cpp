@@ -644,7 +644,7 @@ struct forged_peer {
     std::optional<fault> read_frame(wire::frame_header header, byte_view content = {}) {
         header.epoch = 7;
         header.sequence = frames++;
-        header.size = content.size();
+        if (!content.empty()) header.size = content.size();  // else as announced
         header.payload_digest = wire::frame_digest(content, seed);
         bytes frame(wire::frame_header_bytes);
         wire::write_frame_header(header, seed, frame.data());
@@ -717,4 +717,48 @@ TEST_CASE("link: credit that was never taken -> refused") {
     peer.exchange.send(1, {}, content);
     REQUIRE_FALSE(peer.read_frame({.type = credit, .value = taken}));
     CHECK(peer.read_frame({.type = credit, .value = 1}));
+}
+
+TEST_CASE("link: a granted message of another size than announced -> refused") {
+    using enum wire::frame_type;
+    const bytes content(1000);
+    for (const std::size_t size : {999u, 1000u}) {
+        CAPTURE(size);
+        forged_peer peer;
+        bytes room(2000);
+        transfer& receive = peer.exchange.receive(1, {}, room);
+        REQUIRE_FALSE(peer.read_frame({.type = announce, .size = 1000}));
+        const auto why = peer.read_frame({.type = granted}, byte_view(content).first(size));
+        CHECK(why.has_value() == (size != 1000));
+        if (why) CHECK(why->offset == 32);
+        CHECK((receive.reached == transfer::stage::complete) == (size == 1000));
+    }
+}
+
+TEST_CASE("link: a granted message that was not asked for -> refused") {
+    using enum wire::frame_type;
+    const bytes content(10);
+    forged_peer peer;
+    REQUIRE_FALSE(peer.read_frame({.type = announce, .size = 10}));  // no receive waits for it
+    const auto why = peer.read_frame({.type = granted}, content);
+    REQUIRE(why);
+    CHECK(why->offset == 24);
+}
+
+TEST_CASE("link: more than 65,536 open announcements -> refused at both ends") {
+    using enum wire::frame_type;
+    constexpr int announced_max = 65536;
+    forged_peer peer;
+    for (int i = 0; i < announced_max; ++i)
+        if (peer.read_frame({.type = announce, .size = 10})) FAIL("announcement " << i);
+    const auto why = peer.read_frame({.type = announce, .size = 10});
+    REQUIRE(why);
+    CHECK(why->offset == 3);
+
+    forged_peer other;  // all of its messages wait until they are received
+    const bytes large(forged_peer::budget);
+    for (int i = 0; i < announced_max; ++i) other.exchange.send(1, {}, large);
+    const std::size_t in_use = other.exchange.in_use();
+    CHECK_THROWS_AS(other.exchange.send(1, {}, large), invalid_option);
+    CHECK(other.exchange.in_use() == in_use);
 }
