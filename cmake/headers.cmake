@@ -107,6 +107,7 @@ set(sotto_headers
     include/sotto/core/result.hpp
     include/sotto/core/round_info.hpp
     include/sotto/core/sort_stably.hpp
+    include/sotto/core/thread.hpp
     include/sotto/core/unwinding.hpp
     include/sotto/core/visit.hpp
     include/sotto/core/xxhash.hpp
@@ -438,6 +439,7 @@ set(sotto_headers
     include/sotto/transports/tcp.hpp
     include/sotto/transports/tcp_address.hpp
     include/sotto/transports/tcp_connections.hpp
+    include/sotto/transports/tcp_context.hpp
     include/sotto/transports/tcp_control.hpp
     include/sotto/transports/tcp_gathering.hpp
     include/sotto/transports/tcp_greeter.hpp

@@ -24,6 +24,7 @@ namespace {
 constinit std::atomic<std::int64_t> process_count{0};
 constinit std::atomic<std::int64_t> process_bytes{0};
 constinit thread_local std::int64_t thread_count = 0;
+constinit thread_local std::int64_t fails_at = -1;
 }  // namespace
 
 const bool allocation_count::works = SOTTO_COUNTS_ALLOCATIONS != 0;
@@ -40,10 +41,23 @@ std::int64_t allocation_count::held() noexcept {
     return process_bytes.load(std::memory_order_relaxed);
 }
 
+failing_allocation::failing_allocation(std::int64_t which) noexcept {
+    fails_at = which < 0 ? -1 : thread_count + which;
+}
+
+failing_allocation::~failing_allocation() {
+    fails_at = -1;
+}
+
+bool failing_allocation::has_failed() const noexcept {
+    return fails_at >= 0 && thread_count > fails_at;
+}
+
 #if SOTTO_COUNTS_ALLOCATIONS
 
 namespace {
 void* held(void* memory) noexcept {
+    if (memory == nullptr) return nullptr;
     process_bytes.fetch_add(static_cast<std::int64_t>(malloc_usable_size(memory)),
                             std::memory_order_relaxed);
     return memory;
@@ -55,18 +69,19 @@ void give_back(void* memory) noexcept {
     std::free(memory);
 }
 
-void count() noexcept {
+/// Whether this one is to fail.
+bool count() noexcept {
     process_count.fetch_add(1, std::memory_order_relaxed);
-    ++thread_count;
+    return thread_count++ == fails_at;
 }
 
 void* allocate(std::size_t size) noexcept {
-    count();
+    if (count()) return nullptr;
     return held(std::malloc(size != 0 ? size : 1));
 }
 
 void* allocate(std::size_t size, std::align_val_t alignment) noexcept {
-    count();
+    if (count()) return nullptr;
     const auto unit = static_cast<std::size_t>(alignment);
     // aligned_alloc wants a multiple of the alignment; a size so large that rounding it up wraps
     // around could not be had anyway.
@@ -94,7 +109,8 @@ using support::allocate;
 using support::give_back;
 using support::or_throw;
 
-// clang-format off: a table of signatures reads best with one on each line
+// A table of signatures reads best with one on each line.
+// clang-format off
 void* operator new(size_t n) { return or_throw(allocate(n)); }
 void* operator new[](size_t n) { return or_throw(allocate(n)); }
 void* operator new(size_t n, align_val_t a) { return or_throw(allocate(n, a)); }

@@ -34,4 +34,18 @@ private:
     std::int64_t held_ = held();
 };
 
+/// Lets one allocation of this thread fail while it lives, as where there is no memory left. Where
+/// allocation_count does not work, none fails.
+class failing_allocation {
+public:
+    /// The allocation number `which` fails, counted from 0; below 0 none does.
+    explicit failing_allocation(std::int64_t which) noexcept;
+    failing_allocation(const failing_allocation&) = delete;
+    failing_allocation& operator=(const failing_allocation&) = delete;
+    ~failing_allocation();
+
+    /// Whether it has.
+    bool has_failed() const noexcept;
+};
+
 }  // namespace support

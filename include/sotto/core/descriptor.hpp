@@ -1,12 +1,14 @@
 #pragma once
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/types.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
+#include <cstdint>
 #include <system_error>
 #include <utility>
 
@@ -94,6 +96,39 @@ inline bool open_standard_streams() noexcept {
     }
     return true;
 }
+
+/// Above every descriptor that the process may open (ulimit -n).
+inline std::int64_t descriptor_limit() noexcept {
+    rlimit most{RLIM_INFINITY, RLIM_INFINITY};
+    ::getrlimit(RLIMIT_NOFILE, &most);
+    return most.rlim_cur > INT32_MAX ? INT32_MAX : static_cast<std::int64_t>(most.rlim_cur);
+}
+
+/// How many descriptors above the standard streams the process can still open, at most `enough`.
+///   cost    a system call for each descriptor that is looked at: those in use, and `enough`
+inline std::int64_t free_descriptors(std::int64_t enough) noexcept {
+    std::int64_t free = 0;
+    const std::int64_t limit = descriptor_limit();
+    for (std::int64_t next = STDERR_FILENO + 1; next < limit && free < enough; ++next)
+        if (::fcntl(static_cast<int>(next), F_GETFD) < 0 && errno == EBADF) ++free;
+    return free;
+}
+
+/// Fills the numbers of stdin, stdout and stderr that are free, while it lives, for libraries that
+/// open descriptors themselves.
+class standard_streams_filled {
+public:
+    standard_streams_filled() noexcept {
+        for (descriptor& each : fillers_) {
+            each = descriptor(::open("/dev/null", O_RDWR | O_CLOEXEC));
+            if (each.handle() > STDERR_FILENO) each.close();
+            if (!each) return;
+        }
+    }
+
+private:
+    std::array<descriptor, 3> fillers_;
+};
 
 /// What is written at one end is read at the other. Programs that are run do not inherit it.
 struct pipe_ends {

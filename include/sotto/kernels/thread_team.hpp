@@ -12,13 +12,16 @@
 
 #include "sotto/core/config.hpp"
 #include "sotto/core/errors.hpp"
+#include "sotto/core/thread.hpp"
 
-namespace sotto::kernels::inline SOTTO_UNIT {
+namespace sotto::kernels {
+
+inline namespace SOTTO_UNIT {
 
 /// Threads that work on one thing together, again and again; they wait in between, first awake for
 /// 200 us, so that work that comes in quick succession starts at once. One thread at a time may
 /// give it work.
-///   errors  invalid_option unless 1 <= threads <= 1024
+///   errors  invalid_option unless 1 <= threads <= 1024; io_failure: the system refuses a thread
 class thread_team {
 public:
     /// So many, with the thread that gives them work.
@@ -29,7 +32,10 @@ public:
         others_.reserve(static_cast<std::size_t>(threads - 1));
         try {
             for (int member = 1; member < threads; ++member)
-                others_.emplace_back([this, member] { serve(member); });
+                others_.push_back(sotto::detail::start_thread("thread_team: thread " +
+                                                                  std::to_string(member) + " of " +
+                                                                  std::to_string(threads),
+                                                              [this, member] { serve(member); }));
         } catch (...) {
             stop();
             throw;
@@ -128,4 +134,6 @@ private:
     std::atomic<bool> failed_{false};
 };
 
-}  // namespace sotto::kernels::inline SOTTO_UNIT
+}  // namespace SOTTO_UNIT
+
+}  // namespace sotto::kernels

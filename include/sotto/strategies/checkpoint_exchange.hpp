@@ -117,21 +117,23 @@ private:
                                 kept = std::vector(buffers.begin(), buffers.end())]() mutable {
                 return checkpoint::publish_model(files, folder, kind, facts, model, kept, keep);
             };
-            under_way_ = std::async(
-                options_.in_background ? std::launch::async : std::launch::deferred, write);
-            if (!options_.in_background) is_idle();
+            under_way_ =
+                std::async(options_.in_background ? background : std::launch::deferred, write);
+            is_idle();  // writes it now if no thread does
         }
 
         /// Whether what a group has published after a step has been read; else it is being read.
         bool ready(const checkpoint::architecture& kind, int group, std::int64_t after) {
             if (!options_.in_background) return true;
             auto& reading = reading_[group];
-            if (!reading.valid())
-                reading = std::async(
-                    std::launch::async, [files = options_.files, folder = options_.folder_of(group),
-                                         kind, after]() mutable {
-                        return checkpoint::read_published(files, folder, kind, after);
-                    });
+            if (!reading.valid()) {
+                // Not moved: where no thread is left, std::async uses it a second time.
+                const auto read = [files = options_.files, folder = options_.folder_of(group), kind,
+                                   after]() mutable {
+                    return checkpoint::read_published(files, folder, kind, after);
+                };
+                reading = std::async(background, read);
+            }
             return has_ended(reading);
         }
 
@@ -149,6 +151,9 @@ private:
         std::int64_t bytes_sent() const noexcept { return bytes_sent_; }
 
     private:
+        // Where the system has no thread left training waits for the disk.
+        static constexpr std::launch background = std::launch::async | std::launch::deferred;
+
         bool is_idle() {
             if (!under_way_.valid()) return true;
             if (!has_ended(under_way_)) return false;

@@ -3,11 +3,13 @@
 #include <atomic>
 #include <cstddef>
 #include <exception>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "sotto/core/exit_code.hpp"
+#include "sotto/core/thread.hpp"
 #include "sotto/transports/fail_with_exception.hpp"
 #include "sotto/transports/in_process.hpp"
 #include "sotto/transports/in_process_hub.hpp"
@@ -45,8 +47,8 @@ struct body_is_read {
 /// Runs `f(transport)` once for every rank, each on its own thread, with an `in_process&`; returns
 /// when all returned. Rank 0 runs on the calling thread. All threads call the same `f`, at once.
 ///   errors  a rank that throws ends all the others: whatever they wait for throws peer_failure.
-///           The exception of the first rank that failed is then thrown here. Others: see
-///           in_process and in_process_options
+///           The exception of the first rank that failed is then thrown here. io_failure: the
+///           system refuses a thread. Others: see in_process and in_process_options
 template <class F>
 void run_in_process(
     int workers, in_process_options options, F&& f,
@@ -63,10 +65,13 @@ void run_in_process(
         int rank = 1;
         try {
             for (; rank < workers; ++rank)
-                threads.emplace_back([&, rank] {
-                    detail::local::run_rank(hub, rank, f, thrown[static_cast<std::size_t>(rank)],
-                                            first_to_throw);
-                });
+                threads.push_back(detail::start_thread<std::jthread>(
+                    "run_in_process: the thread of rank " + std::to_string(rank) + " of " +
+                        std::to_string(workers),
+                    [&, rank] {
+                        detail::local::run_rank(
+                            hub, rank, f, thrown[static_cast<std::size_t>(rank)], first_to_throw);
+                    }));
         } catch (const std::exception& e) {
             // The system has no thread left: the ranks that run must not wait for it.
             hub.fail(rank, e.what());

@@ -72,12 +72,14 @@ public:
     class meeting {
     public:
         /// Opens the port, or begins to.
-        explicit meeting(const tcp_options& options)
-            : options_(options), io_(std::make_unique<detail::net::asio::io_context>()) {
+        explicit meeting(const tcp_options& options) : options_(options) {
+            detail::net::require_possible(options);
+            auto context = detail::net::open_context(options);
             if (options.elastic)
-                gathering_ = std::make_unique<detail::net::tcp_gathering>(*io_, options);
+                gathering_ =
+                    std::make_unique<detail::net::tcp_gathering>(std::move(context), options);
             else
-                joining_ = std::make_unique<detail::net::tcp_join>(*io_, options);
+                joining_ = std::make_unique<detail::net::tcp_join>(std::move(context), options);
         }
 
         /// Which port it is.
@@ -89,11 +91,11 @@ public:
         /// Once. Afterwards nobody listens there, but in an elastic job.
         tcp join() {
             require_open();
-            // It closes its port at the end, however that comes, and goes before what it borrows.
             auto gathering = std::exchange(gathering_, nullptr);
             auto joining = std::exchange(joining_, nullptr);
             auto connections = gathering ? gathering->run() : joining->run();
-            return tcp(options_, std::move(io_), std::move(connections), std::move(gathering));
+            joining.reset();  // closes its port before more is opened
+            return tcp(options_, std::move(connections), std::move(gathering));
         }
 
     private:
@@ -103,7 +105,6 @@ public:
         }
 
         tcp_options options_;
-        std::unique_ptr<detail::net::asio::io_context> io_;
         std::unique_ptr<detail::net::tcp_join> joining_;
         std::unique_ptr<detail::net::tcp_gathering> gathering_;  // in its place
     };
@@ -279,11 +280,9 @@ public:
 private:
     static constexpr const char* left_cause = "it left: it is done";
 
-    tcp(const tcp_options& options, std::unique_ptr<detail::net::asio::io_context> io,
-        detail::net::tcp_connections connections,
+    tcp(const tcp_options& options, detail::net::tcp_connections connections,
         std::unique_ptr<detail::net::tcp_gathering> gathering)
         : options_(options),
-          io_(std::move(io)),
           incarnation_(connections.incarnations[static_cast<std::size_t>(options.rank)]),
           exchange_("tcp", options.rank, options.size),
           control_(membership_of(options, connections), std::move(connections.control), woken_,
@@ -301,6 +300,7 @@ private:
         reserve(options.transfers);
         // What came together with the last of the handshake is there, though poll(2) says nothing.
         links_.read_all();
+        control_.start();  // last: what fails before it ends all connections at once
     }
 
     static detail::net::membership membership_of(const tcp_options& options,
@@ -466,7 +466,6 @@ private:
     static constexpr duration settling = std::chrono::seconds(10);
 
     tcp_options options_;
-    std::unique_ptr<detail::net::asio::io_context> io_;  // before its sockets
     std::uint64_t incarnation_;
     detail::net::message_exchange exchange_;
     detail::net::wake_up woken_;

@@ -17,12 +17,12 @@ namespace sotto::detail::net {
 
 /// The address that a name or a number stands for, or why there is none. Of several it is the first
 /// of IPv4, so that all ranks take the same kind.
-inline std::optional<asio::ip::address> resolve(asio::io_context& io, const std::string& name,
-                                                std::string& why_not) {
+inline std::optional<asio::ip::address> resolve(const std::string& name, std::string& why_not) {
     boost::system::error_code why;
     const auto literal = asio::ip::make_address(name, why);
     if (!why) return literal;
-    asio::ip::tcp::resolver resolver(io);
+    asio::io_context context;  // opens nothing: it is asked for nothing that waits
+    asio::ip::tcp::resolver resolver(context);
     const auto found = resolver.resolve(name, "", why);
     if (why || found.begin() == found.end()) {
         why_not = why.message();
@@ -42,12 +42,12 @@ inline std::string limit_of_join(const tcp_options& options) {
 
 /// The same once there is one: a name may be known a moment later than its rank begins.
 ///   errors  error (timed_out)
-inline asio::ip::address find_address(asio::io_context& io, const tcp_options& options,
-                                      const std::string& name, time_point deadline) {
+inline asio::ip::address find_address(const tcp_options& options, const std::string& name,
+                                      time_point deadline) {
     constexpr auto pause = std::chrono::milliseconds(200);
     while (true) {
         std::string why;
-        if (const auto found = resolve(io, name, why)) return *found;
+        if (const auto found = resolve(name, why)) return *found;
         if (std::chrono::steady_clock::now() + pause >= deadline)
             throw error(errc::timed_out, "tcp: rank " + std::to_string(options.rank) +
                                              " found no address for '" + name + "' within " +
@@ -68,12 +68,11 @@ inline bool is_no_host_name(const std::string& name) {
 /// Debian's do by 127.0.1.1, would wait where no other host comes to, and its other ranks would be
 /// found there: they meet at the address that `bind` chose for them.
 ///   errors  invalid_option: none was chosen; error (timed_out)
-inline asio::ip::address find_leader(asio::io_context& io, const tcp_options& options,
-                                     time_point deadline) {
+inline asio::ip::address find_leader(const tcp_options& options, time_point deadline) {
     std::optional<asio::ip::address> chosen;
-    if (!options.bind.empty()) chosen = find_address(io, options, options.bind, deadline);
+    if (!options.bind.empty()) chosen = find_address(options, options.bind, deadline);
     if (chosen && options.rank == 0) return *chosen;
-    const auto found = find_address(io, options, options.address, deadline);
+    const auto found = find_address(options, options.address, deadline);
     if (!found.is_loopback() || options.size == 1 || is_no_host_name(options.address)) return found;
     if (chosen && !chosen->is_unspecified()) return *chosen;
     throw invalid_option(

@@ -23,7 +23,9 @@
 #include <vector>
 
 #include "sotto/core/clock.hpp"
+#include "sotto/core/descriptor.hpp"
 #include "sotto/core/errors.hpp"
+#include "sotto/core/thread.hpp"
 #include "sotto/transports/membership.hpp"
 #include "sotto/transports/tcp_connections.hpp"
 #include "sotto/transports/tcp_gathering.hpp"
@@ -34,25 +36,28 @@ namespace sotto::detail::net {
 /// A thread sleeps on it by poll(2), and another one wakes it.
 class wake_up {
 public:
-    wake_up() : handle_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
-        if (handle_ < 0) throw io_failure("tcp: the system gives no eventfd");
+    wake_up() : event_(above_standard(descriptor(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)))) {
+        if (!event_)
+            throw io_failure(
+                "tcp: the system gives no eventfd, by which threads wake each other: " +
+                system_reason().message() + "; the limit of descriptors (ulimit -n) is " +
+                std::to_string(descriptor_limit()));
     }
     wake_up(const wake_up&) = delete;
     wake_up& operator=(const wake_up&) = delete;
-    ~wake_up() { ::close(handle_); }
 
-    int handle() const noexcept { return handle_; }
+    int handle() const noexcept { return event_.handle(); }
     void ring() noexcept {
         const std::uint64_t one = 1;
-        [[maybe_unused]] const auto written = ::write(handle_, &one, sizeof one);
+        [[maybe_unused]] const auto written = ::write(handle(), &one, sizeof one);
     }
     void silence() noexcept {
         std::uint64_t count;
-        [[maybe_unused]] const auto read = ::read(handle_, &count, sizeof count);
+        [[maybe_unused]] const auto read = ::read(handle(), &count, sizeof count);
     }
 
 private:
-    int handle_;
+    descriptor event_;
 };
 
 /// A thread that does nothing but say that this rank lives, hear who else does, and pass on votes:
@@ -75,8 +80,7 @@ public:
         : state_(std::move(state)),
           sockets_(std::move(sockets)),
           to_user_(&to_user),
-          gathering_(std::move(gathering)),
-          thread_([this] { serve(); }) {}
+          gathering_(std::move(gathering)) {}
     ~tcp_control() { stop(); }
 
     bool failed() const noexcept { return failed_.load(std::memory_order_acquire); }
@@ -104,6 +108,20 @@ public:
             auto answer = visit(state_);
             after_change();
             return answer;
+        }
+    }
+
+    /// From now on this rank shows that it lives. Until then the membership is used by one thread.
+    ///   errors  io_failure: there is no thread for it, which the others are told
+    void start() {
+        const std::string which =
+            "tcp: the thread for signs of life of rank " + std::to_string(state_.rank());
+        try {
+            thread_ = start_thread(which, [this] { serve(); });
+        } catch (const error& e) {
+            with([&](membership& m) { m.fail(m.rank(), e.what(), errc::io); });
+            close_when_heard(sockets_, last_words);
+            throw;
         }
     }
 

@@ -55,13 +55,14 @@ public:
         std::unique_ptr<tcp_socket> control, data;
     };
 
-    tcp_gathering(asio::io_context& io, const tcp_options& options)
-        : tcp_greeter(io, options), peers_(index(options.size)) {}
+    tcp_gathering(tcp_context context, const tcp_options& options)
+        : tcp_greeter(std::move(context), options), peers_(index(options.size)) {}
 
     std::uint64_t incarnation() const noexcept { return incarnation_; }
 
     /// Until this rank may begin: with those that are there.
     tcp_connections run() {
+        begin_meeting();
         if (options_.size > 1) meet();
         tcp_connections made;
         made.control.resize(peers_.size());
@@ -112,12 +113,11 @@ public:
 private:
     void meet() {
         began_ = now();
-        deadline_ = began_ + options_.join;
         if (options_.rank == 0) {
             listen();
             if (!options_.security) listener_.warn_of_strangers();
         } else {
-            const auto address = find_leader(*io_, options_, deadline_);
+            const auto address = find_leader(options_, deadline_);
             require_private(options_, address, "address");
             meeting_ = {address, options_.port};
             at(0).place = meeting_;
@@ -223,6 +223,7 @@ private:
         const bool known = o.purpose == data;
         require_welcome(said, o.peer, known ? at(o.peer).incarnation : 0, described(o.place()));
         if (o.purpose == rendezvous) {
+            require_descriptors();
             o.at = stage::parked;
             // From here on rank 0 says how it goes: it waits for others, and for connections.
             deadline_ = now() + 3 * options_.join;
@@ -386,6 +387,7 @@ private:
     }
 
     [[noreturn]] void give_up() {
+        require_descriptors();
         const std::string limit = " within " + limit_of_join(options_);
         if (options_.rank != 0)
             throw error(errc::timed_out, "tcp: rank " + std::to_string(options_.rank) +

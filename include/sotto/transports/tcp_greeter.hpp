@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <list>
+#include <memory>
 #include <optional>
 #include <random>
 #include <set>
@@ -23,6 +24,7 @@
 #include "sotto/transports/handshake.hpp"
 #include "sotto/transports/remarks.hpp"
 #include "sotto/transports/tcp_address.hpp"
+#include "sotto/transports/tcp_context.hpp"
 #include "sotto/transports/tcp_listener.hpp"
 #include "sotto/transports/tcp_opening.hpp"
 #include "sotto/transports/tcp_options.hpp"
@@ -38,7 +40,7 @@ public:
     /// Opens the port that others find rank 0 at, to know it where it was given as 0.
     std::uint16_t listen() {
         if (!listener_.is_open())
-            listen_on({find_leader(*io_, options_, deadline_), options_.port}, "address");
+            listen_on({find_leader(options_, deadline_), options_.port}, "address");
         return listener_.place().port();
     }
 
@@ -47,9 +49,11 @@ protected:
     using stage = tcp_opening::stage;
     using saying = wire::saying;
 
-    tcp_greeter(asio::io_context& io, const tcp_options& options)
-        : io_(&io), options_(options), listener_(io) {
-        require_possible(options);
+    tcp_greeter(tcp_context context, const tcp_options& options)
+        : options_(options),
+          shortage_(descriptor_shortage(options, descriptors_of_context)),
+          context_(std::move(context)),
+          listener_(context_) {
         std::random_device entropy;
         incarnation_ = (std::uint64_t{entropy()} << 32 ^ entropy()) | 1;
         deadline_ = now() + options_.join;
@@ -90,7 +94,26 @@ protected:
     /// `otherwise`: where the address comes from, if not from `bind`.
     void listen_on(const endpoint& at, const char* otherwise) {
         require_private(options_, at.address(), options_.bind.empty() ? otherwise : "bind");
-        listener_.open(options_.rank, at);
+        try {
+            listener_.open(options_.rank, at);
+        } catch (const io_failure&) {
+            require_descriptors();
+            throw;
+        }
+    }
+
+    /// Starts the time in which all have to meet. A rank that cannot take part looks for rank 0 for
+    /// a moment, so that the others are told.
+    void begin_meeting() {
+        deadline_ = now() + options_.join;
+        if (shortage_.empty()) return;
+        if (options_.rank == 0) require_descriptors();
+        deadline_ = std::min<time_point>(deadline_, now() + std::chrono::seconds(1));
+    }
+
+    /// Throws io_failure if this rank cannot open the descriptors that its job takes.
+    void require_descriptors() const {
+        if (!shortage_.empty()) throw io_failure(shortage_);
     }
 
     void greet(const endpoint& place, int peer, wire::connection_purpose purpose) {
@@ -113,7 +136,7 @@ protected:
 
     /// Lets in who has come, and does with all connections what can be done.
     void advance() {
-        listener_.accept([&](asio::ip::tcp::socket socket, const asio::ip::address& from) {
+        listener_.accept([&](std::unique_ptr<tcp_socket> socket, const asio::ip::address& from) {
             const std::string address = from.to_string();
             make_room_for_stranger(openings_, address, options_.size);
             openings_.push_back(tcp_opening::from(
@@ -144,8 +167,9 @@ protected:
         o.rest(now() + std::chrono::milliseconds(20));
     }
 
-    asio::io_context* io_;
     tcp_options options_;
+    std::string shortage_;  // of descriptors, before this rank opened any; empty if none
+    tcp_context context_;
     tcp_listener listener_;
     std::uint64_t incarnation_ = 0;
     time_point deadline_{};
@@ -172,8 +196,10 @@ private:
         if (o.at == stage::done) return false;
         if (o.at == stage::resting) {
             if (now() < o.until) return true;
-            o.connect(*io_, now(), options_.handshake);
-            if (meets(o) && !o.no_socket().empty()) tries_.unanswered(o.no_socket());
+            o.connect(context_, now(), options_.handshake);
+            if (!meets(o) || o.no_socket().empty()) return true;
+            require_descriptors();
+            tries_.unanswered(o.no_socket());
             return true;
         }
         if (o.at == stage::connecting) {
@@ -207,8 +233,7 @@ private:
         const auto here = o.socket()->local_address();
         if (meets(o) && !listener_.is_open())
             listen_on(
-                {options_.bind.empty() ? here
-                                       : find_address(*io_, options_, options_.bind, deadline_),
+                {options_.bind.empty() ? here : find_address(options_, options_.bind, deadline_),
                  0},
                 "the address by which it reaches rank 0");
         o.say(wire::written_hello(own_hello(o.purpose, here)));

@@ -51,7 +51,8 @@ class tcp_join : public tcp_greeter {
     using enum wire::connection_purpose;
 
 public:
-    tcp_join(asio::io_context& io, const tcp_options& options) : tcp_greeter(io, options) {
+    tcp_join(tcp_context context, const tcp_options& options)
+        : tcp_greeter(std::move(context), options) {
         const auto count = static_cast<std::size_t>(options.size);
         made_.control.resize(count);
         made_.data.resize(count);
@@ -62,14 +63,14 @@ public:
     }
 
     tcp_connections run() {
+        begin_meeting();
         if (options_.size == 1) return std::move(made_);
-        deadline_ = now() + options_.join;
         if (options_.rank == 0) {
             listen();
             ready_[0] = true;
             if (!options_.security) listener_.warn_of_strangers();
         } else {
-            const auto address = find_leader(*io_, options_, deadline_);
+            const auto address = find_leader(options_, deadline_);
             require_private(options_, address, "address");
             meeting_ = {address, options_.port};
             greet(meeting_, 0, rendezvous);
@@ -152,6 +153,10 @@ private:
         if (o.purpose == rendezvous) {
             o.at = stage::parked;
             o.heard = now();
+            if (!shortage_.empty()) {
+                tell({.what = saying::lacks, .ours = static_cast<std::uint64_t>(options_.rank)});
+                require_descriptors();
+            }
             // From here on rank 0 says how it goes; it waits for others, and then for connections.
             deadline_ = o.heard + 3 * options_.join + options_.dead_after;
             return true;
@@ -221,10 +226,13 @@ private:
 
     bool hear_follower(tcp_opening& o, const wire::word& said) {
         if (said.what == saying::ready) ready_[index(o.peer)] = true;
+        const auto lacking = static_cast<int>(said.ours);
+        if (said.what == saying::lacks && lacking == o.peer)
+            lose(o.peer,
+                 "it can open too few descriptors for the job; its own error says how many");
         if (said.what == saying::lacks && said.ours < places_.size())
-            lose(static_cast<int>(said.ours), "rank " + std::to_string(o.peer) +
-                                                  " could not connect to it within " +
-                                                  limit_of_join(options_));
+            lose(lacking, "rank " + std::to_string(o.peer) + " could not connect to it within " +
+                              limit_of_join(options_));
         return true;
     }
 
@@ -305,6 +313,7 @@ private:
             for (const tcp_opening& o : openings_)
                 if (o.at == stage::welcome_due && o.purpose == rendezvous)
                     tries_.not_greeted("it was let in and not greeted" + why_not_greeted(options_));
+            require_descriptors();
             throw error(errc::timed_out, "tcp: rank " + std::to_string(options_.rank) +
                                              " waited for rank 0 at " + where + " (" +
                                              meeting_.address().to_string() + ") for " +

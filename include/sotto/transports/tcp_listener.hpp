@@ -4,15 +4,18 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <unistd.h>
 
+#include <cerrno>
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "sotto/core/clock.hpp"
+#include "sotto/core/descriptor.hpp"
 #include "sotto/core/errors.hpp"
 
 namespace sotto::detail::net {
@@ -21,17 +24,16 @@ namespace sotto::detail::net {
 /// it turns the next away by one that it had kept for that, and rests.
 class tcp_listener {
 public:
-    explicit tcp_listener(asio::io_context& io) : acceptor_(io), spare_(open_spare()) {}
+    explicit tcp_listener(tcp_context context)
+        : context_(std::move(context)), acceptor_(*context_), spare_(open_spare()) {}
     tcp_listener(const tcp_listener&) = delete;
     tcp_listener& operator=(const tcp_listener&) = delete;
-    ~tcp_listener() {
-        if (spare_ >= 0) ::close(spare_);
-    }
 
     ///   errors  io_failure: the system refuses
     void open(int rank, const asio::ip::tcp::endpoint& at) {
-        boost::system::error_code why;
-        acceptor_.open(at.protocol(), why);
+        boost::system::error_code why = take(
+            open_socket(at.protocol().family(), at.protocol().type(), at.protocol().protocol()),
+            at.protocol());
         if (!why) acceptor_.set_option(asio::ip::tcp::acceptor::reuse_address(true), why);
         if (!why) acceptor_.bind(at, why);
         if (!why) acceptor_.listen(waiting_max, why);
@@ -43,29 +45,26 @@ public:
                              at.address().to_string() + " port " + std::to_string(at.port()) +
                              ": " + why.message());
         }
-        ::fcntl(acceptor_.native_handle(), F_SETFD, FD_CLOEXEC);
     }
 
     /// Takes over a socket that listens already.
-    ///   errors  invalid_option: it is none
+    ///   errors  invalid_option: it is none; io_failure: the system refuses
     void adopt(int rank, int handle) {
+        const std::string which = "tcp: listener of rank " + std::to_string(rank) +
+                                  " is descriptor " + std::to_string(handle) + ", which ";
         int listens = 0;
         socklen_t size = sizeof listens;
         sockaddr_storage at{};
         socklen_t length = sizeof at;
-        boost::system::error_code why;
         if (::getsockopt(handle, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) != 0 || !listens ||
-            ::getsockname(handle, reinterpret_cast<sockaddr*>(&at), &length) != 0)
-            why = asio::error::bad_descriptor;
-        if (!why)
-            acceptor_.assign(at.ss_family == AF_INET6 ? asio::ip::tcp::v6() : asio::ip::tcp::v4(),
-                             handle, why);
+            ::getsockname(handle, reinterpret_cast<sockaddr*>(&at), &length) != 0 ||
+            (at.ss_family != AF_INET && at.ss_family != AF_INET6))
+            throw invalid_option(which + "is not a socket that listens for TCP");
+        boost::system::error_code why =
+            take(above_standard(descriptor(handle)), protocol_of(at.ss_family));
         if (!why) acceptor_.non_blocking(true, why);
-        if (why)
-            throw invalid_option("tcp: listener of rank " + std::to_string(rank) +
-                                 " is descriptor " + std::to_string(handle) +
-                                 ", which is not a socket that listens for TCP");
-        ::fcntl(handle, F_SETFD, FD_CLOEXEC);
+        if (why) throw io_failure(which + "cannot be used: " + why.message());
+        ::fcntl(acceptor_.native_handle(), F_SETFD, FD_CLOEXEC);
     }
 
     bool is_open() const noexcept { return acceptor_.is_open(); }
@@ -97,16 +96,25 @@ public:
     void accept(Taker&& take) {
         if (!is_open() || resting()) return;
         for (int turns = 0; turns < 64; ++turns) {
-            boost::system::error_code why;
             asio::ip::tcp::endpoint from;
-            asio::ip::tcp::socket socket = acceptor_.accept(from, why);
-            if (!why) {
-                take(std::move(socket), from.address());
-            } else if (why == asio::error::no_descriptors || why == no_descriptors_at_all()) {
-                return turn_one_away();
-            } else if (why != asio::error::connection_aborted && why != asio::error::interrupted) {
-                return;
+            auto size = static_cast<socklen_t>(from.capacity());
+            descriptor made(::accept4(acceptor_.native_handle(), from.data(), &size, SOCK_CLOEXEC));
+            if (!made && (errno == EMFILE || errno == ENFILE)) return turn_one_away();
+            if (made) made = above_standard(std::move(made));
+            boost::system::error_code why = made ? boost::system::error_code() : system_code();
+            std::unique_ptr<tcp_socket> socket;
+            if (made) {
+                from.resize(size);
+                socket =
+                    std::make_unique<tcp_socket>(context_, std::move(made), from.protocol(), why);
             }
+            if (!why)
+                take(std::move(socket), from.address());
+            else if (is_shortage(why))
+                return rest();
+            else if (why == asio::error::would_block || why == asio::error::try_again)
+                return;
+            // Else of this connection alone, which is over.
         }
     }
 
@@ -115,23 +123,41 @@ private:
     // which tries again after a second, and then less and less often.
     static constexpr int waiting_max = 1024;
 
-    static int open_spare() noexcept { return ::open("/dev/null", O_RDONLY | O_CLOEXEC); }
+    static descriptor open_spare() noexcept { return open_file("/dev/null", O_RDONLY); }
 
-    static boost::system::error_code no_descriptors_at_all() noexcept {
-        return {ENFILE, boost::system::system_category()};
+    static boost::system::error_code system_code() noexcept {
+        return {errno, boost::system::system_category()};
+    }
+
+    /// Of the system's, that may pass.
+    static bool is_shortage(const boost::system::error_code& why) noexcept {
+        return why.value() == EMFILE || why.value() == ENFILE || why.value() == ENOMEM ||
+               why.value() == ENOBUFS || why.value() == ENOSPC;
+    }
+
+    boost::system::error_code take(descriptor opened, const asio::ip::tcp& protocol) {
+        boost::system::error_code why;
+        if (!opened) return system_code();
+        acceptor_.assign(protocol, opened.handle(), why);
+        if (!why) (void)opened.release();
+        return why;
+    }
+
+    void rest() noexcept {
+        rests_until_ = std::chrono::steady_clock::now() + std::chrono::milliseconds(100);
     }
 
     void turn_one_away() noexcept {
-        rests_until_ = std::chrono::steady_clock::now() + std::chrono::milliseconds(100);
-        if (spare_ < 0) return;
-        ::close(spare_);
-        const int away = ::accept(acceptor_.native_handle(), nullptr, nullptr);
-        if (away >= 0) ::close(away);
+        rest();
+        if (!spare_) return;
+        spare_.close();
+        descriptor(::accept(acceptor_.native_handle(), nullptr, nullptr)).close();
         spare_ = open_spare();
     }
 
+    tcp_context context_;  // before its port
     asio::ip::tcp::acceptor acceptor_;
-    int spare_;
+    descriptor spare_;
     time_point rests_until_{};
 };
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <list>
@@ -15,7 +16,9 @@
 
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/clock.hpp"
+#include "sotto/core/descriptor.hpp"
 #include "sotto/core/errors.hpp"
+#include "sotto/transports/tcp_context.hpp"
 #include "sotto/transports/tcp_options.hpp"
 #include "sotto/transports/tcp_security.hpp"
 #include "sotto/wire/hello.hpp"
@@ -50,10 +53,10 @@ public:
     }
 
     /// From whoever it is.
-    static tcp_opening from(asio::ip::tcp::socket socket, std::string address, stage first,
+    static tcp_opening from(std::unique_ptr<tcp_socket> socket, std::string address, stage first,
                             time_point deadline) {
         tcp_opening made;
-        made.socket_ = std::make_unique<tcp_socket>(std::move(socket));
+        made.socket_ = std::move(socket);
         made.at = first;
         made.address = std::move(address);
         made.until = deadline;
@@ -91,16 +94,20 @@ public:
     }
 
     /// Starts an attempt; where no descriptor is free, the next one is in 100 ms.
-    void connect(asio::io_context& io, time_point now, duration most) {
-        asio::ip::tcp::socket socket(io);
+    void connect(const tcp_context& context, time_point now, duration most) {
+        const asio::ip::tcp protocol = place_.protocol();
+        descriptor opened = open_socket(protocol.family(), protocol.type(), protocol.protocol());
         boost::system::error_code why;
-        socket.open(place_.protocol(), why);
+        if (opened)
+            socket_ = std::make_unique<tcp_socket>(context, std::move(opened), protocol, why);
+        else
+            why.assign(errno, boost::system::system_category());
         no_socket_ = why ? why.message() : "";
         if (why) {
+            socket_.reset();
             until = now + std::chrono::milliseconds(100);
             return;
         }
-        socket_ = std::make_unique<tcp_socket>(std::move(socket));
         socket_->start_connecting(place_);
         at = stage::connecting;
         until = now + most;
@@ -173,7 +180,7 @@ inline void require_sockets(const std::list<tcp_opening>& openings, std::optiona
                 "tcp: rank " + std::to_string(options.rank) +
                 " has no socket for its connections to rank " + std::to_string(o.peer) + ": " +
                 o.no_socket() + "; a job of " + std::to_string(options.size) + " ranks takes " +
-                std::to_string(2 * options.size - 1) + " descriptors at each (ulimit -n)");
+                std::to_string(descriptors_needed(options)) + " descriptors at each (ulimit -n)");
 }
 
 /// Those who came and never said who they are.

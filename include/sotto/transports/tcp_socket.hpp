@@ -3,7 +3,6 @@
 // Boost.Asio of 1.74 to 1.81 uses std::exchange without this under g++ 12.
 #include <utility>
 
-#include <fcntl.h>
 #include <linux/sockios.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -27,6 +26,7 @@
 
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/clock.hpp"
+#include "sotto/core/descriptor.hpp"
 #include "sotto/transports/tcp_security.hpp"
 
 namespace sotto::detail::net {
@@ -35,16 +35,31 @@ namespace asio = boost::asio;
 
 enum class connecting_state : unsigned char { under_way, connected, refused };
 
+/// The context of all sockets of a rank; see open_context. Each socket has a share of it, so that
+/// the context outlives its sockets in whatever order their owners are destroyed.
+using tcp_context = std::shared_ptr<asio::io_context>;
+
+/// The protocol of an address that the system reports for a socket.
+inline asio::ip::tcp protocol_of(int family) noexcept {
+    return family == AF_INET6 ? asio::ip::tcp::v6() : asio::ip::tcp::v4();
+}
+
 /// A connection that never blocks.
 class tcp_socket {
 public:
-    explicit tcp_socket(asio::ip::tcp::socket socket) : socket_(std::move(socket)) {
+    /// Takes over a socket that the system opened.
+    ///   errors  `why`: the context has no room for it; it is closed then
+    tcp_socket(tcp_context context, descriptor opened, asio::ip::tcp protocol,
+               boost::system::error_code& why)
+        : context_(std::move(context)), socket_(*context_) {
+        buffers_in_.reserve(pieces_max);  // reading and writing take no memory
+        buffers_out_.reserve(pieces_max);
+        socket_.assign(protocol, opened.handle(), why);
+        if (why) return;
+        (void)opened.release();
         boost::system::error_code ignored;
         socket_.non_blocking(true, ignored);
         socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
-        buffers_in_.reserve(pieces_max);  // reading and writing take no memory
-        buffers_out_.reserve(pieces_max);
-        ::fcntl(socket_.native_handle(), F_SETFD, FD_CLOEXEC);
     }
 
     int handle() { return socket_.native_handle(); }
@@ -155,6 +170,7 @@ private:
 
     static constexpr std::size_t pieces_max = 16;
 
+    tcp_context context_;  // before its socket
     asio::ip::tcp::socket socket_;
     bool refused_ = false;
     std::unique_ptr<secure_session> secret_;

@@ -23,6 +23,7 @@
 #include "sotto/strategies/teacher_exchange.hpp"
 #include "sotto/transports/in_process.hpp"
 #include "sotto/transports/run_in_process.hpp"
+#include "support/failing_calls.hpp"
 #include "support/folders.hpp"
 #include "support/memory_disk.hpp"
 
@@ -103,6 +104,24 @@ TEST_CASE("options that cannot be are refused by name") {
                              "checkpoint_exchange: keep is 1; expected at least 2: readers may "
                              "still be at the last one",
                              invalid_option);
+    });
+}
+
+TEST_CASE("checkpoint_exchange: no thread left -> it writes and reads all the same") {
+    if (!support::failing_calls::works) return;
+    const scratch_folder folder("exchange_without_threads");
+    in_a_world([&](auto bind) {
+        auto state = bind(checkpoint_exchange<>{.folder = folder.path()});
+        {
+            const support::failing_calls none(0);
+            publish(state, 50);
+        }
+        CHECK(state.problem() == "");
+        CHECK(left_in(folder.path()) == steps_left{50});
+        auto other = bind(checkpoint_exchange<>{.folder = folder.path()}, 1);
+        const support::failing_calls none(0);
+        CHECK(other.ready(kind, 0, -1));
+        CHECK(other.look(kind, 0, -1));
     });
 }
 

@@ -4,7 +4,11 @@
 
 #include <numeric>
 #include <stdexcept>
+#include <string>
 #include <vector>
+
+#include "sotto/core/errors.hpp"
+#include "support/failing_calls.hpp"
 
 using namespace sotto;
 
@@ -35,6 +39,18 @@ TEST_CASE("what a member throws comes out of the call, and the team goes on") {
         if (member == 0) ++sum;
     });
     CHECK(sum == 1);
+}
+
+TEST_CASE("thread_team: no thread left -> the error names the thread, the others end") {
+    if (!support::failing_calls::works) return;
+    const support::failing_calls second(1);
+    std::string text;
+    try {
+        kernels::thread_team team(4);
+    } catch (const io_failure& e) {
+        text = e.what();
+    }
+    CHECK(text.starts_with("thread_team: thread 2 of 4 cannot be started: "));
 }
 
 TEST_CASE("a team without members is refused") {

@@ -19,6 +19,7 @@
 #include "sotto/transports/in_process_mailbox.hpp"
 #include "sotto/transports/run_in_process.hpp"
 #include "support/allocation_count.hpp"
+#include "support/failing_calls.hpp"
 
 using namespace sotto;
 using namespace std::chrono_literals;
@@ -121,6 +122,18 @@ TEST_CASE("all ranks learn of a deadline that one of them met") {
     };
     CHECK_THROWS_AS(run_in_process(4, {.timeout = 20ms}, wait_in_vain), peer_failure);
     CHECK(told == 4);
+}
+
+TEST_CASE("run_in_process: no thread left -> the error names the rank, the others end") {
+    if (!support::failing_calls::works) return;
+    const support::failing_calls second(1);
+    std::string text;
+    try {
+        run_in_process(4, [](in_process& t) { t.agree(true); });
+    } catch (const io_failure& e) {
+        text = e.what();
+    }
+    CHECK(text.starts_with("run_in_process: the thread of rank 2 of 4 cannot be started: "));
 }
 
 TEST_CASE("ranks that wait for each other in a circle end by the deadline") {

@@ -28,8 +28,7 @@ tcp_options rank_of_four(int rank, const char* address, const char* bind = "") {
 }
 
 std::string leader(const tcp_options& options) {
-    asio::io_context io;
-    return find_leader(io, options, std::chrono::steady_clock::now() + 1s).to_string();
+    return find_leader(options, std::chrono::steady_clock::now() + 1s).to_string();
 }
 
 }  // namespace

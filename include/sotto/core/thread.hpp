@@ -1,0 +1,68 @@
+#pragma once
+
+#include <sys/resource.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <fstream>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "sotto/core/errors.hpp"
+
+namespace sotto::detail {
+
+/// The number in a file of one number; empty if there is none, as where a limit is "max".
+inline std::string number_in(const std::string& path) {
+    std::string text;
+    std::ifstream(path) >> text;
+    return text.find_first_not_of("0123456789") == std::string::npos ? text : std::string();
+}
+
+/// The limit of tasks of the container or service that this process belongs to; empty if none.
+inline std::string container_task_limit() {
+    std::string line, group;
+    for (std::ifstream groups("/proc/self/cgroup"); std::getline(groups, line);)
+        if (line.starts_with("0::")) group = line.substr(3);
+    for (const std::string& path :
+         {"/sys/fs/cgroup" + group + "/pids.max", std::string("/sys/fs/cgroup/pids.max"),
+          std::string("/sys/fs/cgroup/pids/pids.max")})
+        if (std::string limit = number_in(path); !limit.empty()) return limit;
+    return {};
+}
+
+/// The limits that keep a process from starting a thread, with their values.
+inline std::string thread_limits() {
+    rlimit user{RLIM_INFINITY, RLIM_INFINITY};
+    ::getrlimit(RLIMIT_NPROC, &user);
+    const std::string of_user =
+        user.rlim_cur == RLIM_INFINITY ? "unlimited" : std::to_string(user.rlim_cur);
+    const std::string of_container = container_task_limit();
+    return "processes and threads of this user (ulimit -u) are limited to " + of_user +
+           (of_container.empty() ? "" : ", those of this container (pids.max) to " + of_container);
+}
+
+/// Throws io_failure for a thread that the system refused: which, why, and the limits.
+[[noreturn]] inline void refuse_thread(const std::string& which, const std::system_error& why) {
+    std::string text = which + " cannot be started: " + why.code().message();
+    if (why.code() == std::errc::resource_unavailable_try_again)
+        text += "; " + thread_limits() +
+                ": raise the limit that is reached, or start fewer processes. A stack that finds "
+                "no memory (ulimit -v, ulimit -s) has the same effect";
+    throw io_failure(text);
+}
+
+/// Starts a thread of type `Thread`, a std::thread or std::jthread. `which` names it in errors.
+///   errors  io_failure: the system refuses; names the thread and the limits
+template <class Thread = std::thread, class Body>
+Thread start_thread(const std::string& which, Body&& body) {
+    try {
+        return Thread(std::forward<Body>(body));
+    } catch (const std::system_error& why) {
+        refuse_thread(which, why);
+    }
+}
+
+}  // namespace sotto::detail
