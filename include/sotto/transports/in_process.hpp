@@ -17,6 +17,7 @@
 
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/clock.hpp"
+#include "sotto/core/deadline.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/transports/in_process_hub.hpp"
 #include "sotto/transports/in_process_mailbox.hpp"
@@ -255,10 +256,12 @@ private:
     template <class Predicate>
     bool sleep(int waits_for, Predicate awake) {
         detail::local::mailbox& box = own();
-        const auto deadline = std::chrono::steady_clock::now() + hub_->options().timeout;
+        deadline limit(now(), hub_->options().timeout);
         std::unique_lock lock(box.mutex);
         box.waits_for.store(waits_for);
-        const bool in_time = box.changed.wait_until(lock, deadline, awake);
+        bool in_time = awake();
+        while (!in_time && !limit.passed(now()))
+            in_time = box.changed.wait_until(lock, limit.next_look(), awake);
         box.waits_for.store(detail::local::waits_for_nobody);
         return in_time;
     }

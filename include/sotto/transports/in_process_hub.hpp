@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "sotto/core/clock.hpp"
+#include "sotto/core/deadline.hpp"
 #include "sotto/core/describe.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/transports/in_process_mailbox.hpp"
@@ -26,8 +27,9 @@ namespace sotto {
 
 /// How ranks that are threads of one process wait for each other.
 struct in_process_options {
-    /// How long one call may block; above 0. So it bounds how long one rank may keep the others
-    /// waiting between two calls of its own: computing, loading data, callbacks, evaluation.
+    /// How long one call may block; above 0, or `never`. So it bounds how long one rank may keep the
+    /// others waiting between two calls of its own: computing, loading data, callbacks, evaluation.
+    /// Time in which the whole process is halted does not count.
     duration timeout = std::chrono::seconds(30);
     std::int64_t transfers = 64;      // room for so many under way at a rank; grows when exceeded
     std::function<void()> disturb{};  // for tests: called before every operation, by all at once
@@ -90,8 +92,6 @@ public:
         if (options_.transfers < 0)
             throw invalid_option("in_process: room for " + std::to_string(options_.transfers) +
                                  " transfers; it must be at least 0");
-        // A year is for ever, and still a time that clocks can show.
-        options_.timeout = std::min<duration>(options_.timeout, std::chrono::years(1));
         boxes_ = std::make_unique<mailbox[]>(static_cast<std::size_t>(size));
         std::vector<int> everyone;
         for (int rank = 0; rank < size; ++rank) everyone.push_back(rank);
@@ -219,7 +219,7 @@ public:
             b.changed.notify_all();
             return b.verdict;
         }
-        const auto deadline = std::chrono::steady_clock::now() + options_.timeout;
+        deadline limit(std::chrono::steady_clock::now(), options_.timeout);
         bool late = false;
         while (b.completed == poll && !failed()) {
             const int absent = first_absent(b);
@@ -234,8 +234,9 @@ public:
                 return std::nullopt;
             }
             box(rank).waits_for.store(absent);
-            late = b.changed.wait_until(lock, deadline) == std::cv_status::timeout;
+            b.changed.wait_until(lock, limit.next_look());
             box(rank).waits_for.store(detail::local::waits_for_nobody);
+            late = limit.passed(std::chrono::steady_clock::now());
         }
         if (b.completed == poll) return std::nullopt;
         return b.verdict;  // the next poll cannot complete before this rank votes in it

@@ -22,6 +22,7 @@
 
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/clock.hpp"
+#include "sotto/core/deadline.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/transports/mpi_options.hpp"
 #include "sotto/transports/mpi_session.hpp"
@@ -110,16 +111,16 @@ public:
 
     library(std::shared_ptr<session> entered, MPI_Comm among, const mpi_options& options)
         : session_(std::move(entered)),
-          join_(std::min<duration>(options.join, std::chrono::years(1))) {
+          join_(options.join) {
         require_ranks(among);
         MPI_Comm_rank(among, &rank_);
         MPI_Comm_size(among, &size_);
-        const auto deadline = std::chrono::steady_clock::now() + join_;
+        deadline limit(now(), join_);
         MPI_Request request = MPI_REQUEST_NULL;
         require_success(MPI_Comm_idup(among, own_.get(), &request), "MPI_Comm_idup");
-        finish([&] { return complete(request); }, deadline, [&] { keep(own_); }, joining);
+        finish([&] { return complete(request); }, limit, [&] { keep(own_); }, joining);
         MPI_Comm_set_errhandler(*own_, MPI_ERRORS_RETURN);
-        require_agreement(options, deadline);
+        require_agreement(options, limit);
     }
     library(const library&) = delete;
     library& operator=(const library&) = delete;
@@ -213,13 +214,13 @@ public:
     template <class Collective, class... From>
     Collective* make(const collective_terms& terms, const From&... from) {
         if (size_ == 1 || collectives_.size() == collectives_max) return nullptr;
-        const auto deadline = std::chrono::steady_clock::now() + join_;
-        for (const collective_terms& wanted : gather(terms, deadline, making))
+        deadline limit(now(), join_);
+        for (const collective_terms& wanted : gather(terms, limit, making))
             if (wanted != terms) return nullptr;
         if (terms.bytes_max > INT_MAX / size_) return nullptr;
         // One at a time: Open MPI 4.1 hangs now and then where two are under way.
         calls its(*own_);
-        finish([&] { return its.done(); }, deadline,
+        finish([&] { return its.done(); }, limit,
                [&] { keep(std::make_shared<calls>(std::move(its))); }, making);
         auto made = std::make_unique<Collective>(std::move(its), from...);
         Collective* const lent = made.get();
@@ -262,9 +263,9 @@ private:
 
     /// Until a call is complete; if that takes too long, what it uses is kept.
     template <class Done, class Keep>
-    void finish(Done done, time_point deadline, Keep keep_used, const char* what) {
+    void finish(Done done, deadline& limit, Keep keep_used, const char* what) {
         while (!done()) {
-            if (std::chrono::steady_clock::now() >= deadline) {
+            if (limit.passed(now())) {
                 keep_used();
                 session_->spoil();
                 throw error(errc::timed_out, "mpi: rank " + std::to_string(rank_) + " of " +
@@ -277,7 +278,7 @@ private:
 
     /// What every rank says.
     template <class Said>
-    std::vector<Said> gather(const Said& mine, time_point deadline, const char* what) {
+    std::vector<Said> gather(const Said& mine, deadline& limit, const char* what) {
         struct lent {
             Said own;
             std::vector<Said> all;
@@ -288,16 +289,16 @@ private:
         require_success(MPI_Iallgather(&used->own, sizeof(Said), MPI_BYTE, used->all.data(),
                                        sizeof(Said), MPI_BYTE, *own_, &request),
                         "MPI_Iallgather");
-        finish([&] { return complete(request); }, deadline, [&] { keep(used); }, what);
+        finish([&] { return complete(request); }, limit, [&] { keep(used); }, what);
         return std::move(used->all);
     }
 
-    void require_agreement(const mpi_options& options, time_point deadline) {
+    void require_agreement(const mpi_options& options, deadline& limit) {
         static constexpr std::array<const char*, 3> names{"version of the protocol", "budget",
                                                           "native_collectives"};
         using values = std::array<std::int64_t, names.size()>;
         const values mine{2, options.budget, options.native_collectives ? 1 : 0};
-        const std::vector<values> all = gather(mine, deadline, joining);
+        const std::vector<values> all = gather(mine, limit, joining);
         for (std::size_t rank = 1; rank < all.size(); ++rank)
             for (std::size_t i = 0; i < names.size(); ++i)
                 if (all[rank][i] != all[0][i])
@@ -307,7 +308,7 @@ private:
     }
 
     std::shared_ptr<session> session_;
-    duration join_;  // at most a year, which is for ever and still a time that clocks can show
+    duration join_;
     std::shared_ptr<MPI_Comm> own_ = std::make_shared<MPI_Comm>(MPI_COMM_NULL);  // as in `calls`
     int rank_ = 0;
     int size_ = 1;

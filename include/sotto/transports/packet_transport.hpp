@@ -15,6 +15,7 @@
 
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/clock.hpp"
+#include "sotto/core/deadline.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/unwinding.hpp"
 #include "sotto/transports/ballot_transport.hpp"
@@ -53,8 +54,6 @@ public:
           exchange_(Library::name, library_.rank(), library_.size()),
           streams_(library_, library_.size()),
           members_(library_, streams_, options) {
-        // A year is for ever, and still a time that clocks can show.
-        options_.timeout = std::min<duration>(options_.timeout, std::chrono::years(1));
         std::vector<int> everyone(static_cast<std::size_t>(size()));
         std::iota(everyone.begin(), everyone.end(), 0);
         everyone_ = &open_ballot(everyone, 0);
@@ -125,9 +124,9 @@ public:
         });
         if (!waited && !library_.busy() && !members_->tolerates())
             exchange_.misuse("await, but no transfer is under way that could end it");
-        // Where ranks may come and go nobody is late for whoever waits for anybody.
+        // While ranks may come and go the caller has a time limit of its own.
         const time_point enough =
-            members_->tolerates() ? now() + options_.timeout / 2 : (time_point::max)();
+            members_->tolerates() ? now() + deadline::slice_max : time_point::max();
         block(
             [&] { return activity() != seen || now() >= enough; }, waited ? waited->peer : any_rank,
             [&] { return waited ? described(*waited) : std::string("what all ranks do together"); },
@@ -368,7 +367,7 @@ private:
     void block(Done done, const int& peer, Describe describe_it, Check check,
                bool settles = false) {
         const time_point started = now();
-        time_point deadline = started + options_.timeout;
+        deadline limit(started, options_.timeout);
         members_->wait_for(peer);
         for (bool late = false; true;) {
             move();
@@ -376,21 +375,21 @@ private:
             if (members_->first_failure() && !settles) raise();
             check();
             const time_point present = now();
-            if (present >= deadline) {
+            if (limit.passed(present)) {
                 if (!members_->first_failure()) be_late(peer, describe_it());
                 if (!members_->tolerates() && (!settles || std::exchange(late, true))) raise();
-                deadline = present + std::max<duration>(options_.timeout, settling);
+                limit = deadline(present, std::max<duration>(options_.timeout, settling));
             }
             // For others that wait for this rank.
             if (present - started >= options_.heartbeat) members_.tick_if_due(present);
-            pause(present - started, deadline);
+            pause(present - started, limit.next_look());
         }
         members_->wait_for(waits_for_nobody);
         // It may have been said: at once, since nobody ticks.
         if (now() - started >= options_.heartbeat) members_.tick_and_speak();
     }
 
-    void pause(duration waited, time_point until = (time_point::max)()) {
+    void pause(duration waited, time_point until) {
         library_.pause(waited, streams_.move(packet_kind::messages), until);
     }
 
@@ -428,14 +427,15 @@ private:
             });
             return found;
         };
-        const auto started = now();
+        const time_point started = now();
+        deadline limit(started, options_.timeout);
         while (const auto peer = lent_to()) {
-            const duration waited = now() - started;
-            if (waited >= options_.timeout)
+            const time_point present = now();
+            if (limit.passed(present))
                 throw error(errc::timed_out,
                             "memory cannot be given back: a message to or from rank " +
                                 std::to_string(*peer) + " is still under way" + ending_cause());
-            pause(waited);
+            pause(present - started, limit.next_look());
             move();
         }
     }
@@ -448,7 +448,8 @@ private:
                 members_.speak();
                 return library_.served_by({});
             }
-            time_point started = now(), failed_at{};
+            const time_point started = now();
+            std::optional<deadline> limit;  // since a rank failed
             while (true) {
                 move();
                 const bool silent = members_.fall_silent();
@@ -456,12 +457,12 @@ private:
                 const bool failed = members_->first_failure().has_value();
                 if (silent && !missing && (failed || !library_.busy())) return;
                 const time_point present = now();
-                if (failed && failed_at == time_point{}) failed_at = present;
-                if (failed && present - failed_at >= options_.timeout)
+                if (failed && !limit) limit.emplace(present, options_.timeout);
+                if (limit && limit->passed(present))
                     throw error(errc::timed_out, "rank " +
                                                      std::to_string(missing.value_or(rank())) +
                                                      " does not leave" + ending_cause());
-                pause(present - started);
+                pause(present - started, limit ? limit->next_look() : time_point::max());
             }
         } catch (const std::exception& e) {
             library_.end_job(e.what());

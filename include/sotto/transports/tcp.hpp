@@ -22,6 +22,7 @@
 
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/clock.hpp"
+#include "sotto/core/deadline.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/placement.hpp"
 #include "sotto/core/unwinding.hpp"
@@ -177,8 +178,8 @@ public:
         });
         if (!waited && !tolerates_)
             exchange_.misuse("await, but no transfer is under way that could end it");
-        // Where ranks may come and go nobody is late for whoever waits for anybody.
-        const time_point enough = tolerates_ ? now() + options_.timeout / 2 : (time_point::max)();
+        // While ranks may come and go the caller has a time limit of its own.
+        const time_point enough = tolerates_ ? now() + deadline::slice_max : time_point::max();
         block(
             [&] { return activity() != seen || now() >= enough; },
             [&] { return waited ? waited->peer : any_rank; },
@@ -292,8 +293,6 @@ private:
         for (int peer = 0; peer < size(); ++peer)
             if (links_.is_open(peer))
                 connect(peer, connections.incarnations[static_cast<std::size_t>(peer)]);
-        // A year is for ever, and still a time that clocks can show.
-        options_.timeout = std::min<duration>(options_.timeout, std::chrono::years(1));
         std::vector<int> everyone(static_cast<std::size_t>(size()));
         for (int peer = 0; peer < size(); ++peer) everyone[static_cast<std::size_t>(peer)] = peer;
         everyone_ = &open_ballot(everyone, 0);
@@ -405,7 +404,7 @@ private:
     void block(Done done, Whom whom, Describe describe_it, Check check, bool settles = false) {
         if (links_.move_until(done)) return;
         const time_point started = now();
-        time_point deadline = started + options_.timeout;
+        deadline limit(started, options_.timeout);
         bool slept = false;
         for (bool late = false; true;) {
             if (control_.failed() && !settles) raise();
@@ -413,22 +412,22 @@ private:
             if (done()) break;
             check();
             const time_point present = now();
-            if (present >= deadline) {
+            if (limit.passed(present)) {
                 if (tolerates_) {
-                    deadline = present + options_.timeout;
+                    limit = deadline(present, options_.timeout);
                     give_up(whom(), describe_it());
                     continue;
                 }
                 if (!control_.failed()) be_late(whom(), describe_it());
                 if (!settles || std::exchange(late, true)) raise();
-                deadline = present + std::max<duration>(options_.timeout, settling);
+                limit = deadline(present, std::max<duration>(options_.timeout, settling));
             }
             const bool sleeps = present - started > patience;
             if (sleeps && links_.halted() && links_.move_until(done, detail::net::keeps_all)) break;
             if (sleeps) {
                 control_.wait_for(whom());
                 slept = true;
-                links_.sleep(deadline - present, woken_);
+                links_.sleep(limit.next_look() - present, woken_);
             } else {
                 std::this_thread::yield();
             }

@@ -74,9 +74,10 @@ struct work {
 ///
 /// `send` and `receive` only start a transfer and never block: the memory stays the caller's, and
 /// must stay valid and, for a send, unchanged until the transfer is complete. A message longer than
-/// the memory posted for it is an error at both ends. Everything that can block has a deadline, set
-/// when the transport was made, and throws `peer_failure` naming the first rank that failed; so
-/// does every later call, unless a tolerant_transport was told to tolerate that.
+/// the memory posted for it is an error at both ends. Everything that can block has a `deadline`,
+/// set when the transport was made, and throws `peer_failure` naming the first rank that failed; so
+/// does every later call, unless a tolerant_transport was told to tolerate that. Time in which the
+/// process is halted does not count.
 ///   send(to, tag, bytes), receive(from or any_rank, tag, bytes)   start; a rank may send to itself
 ///   poll(request)      completion if it is complete, without blocking
 ///   wait(request)      blocks until it is

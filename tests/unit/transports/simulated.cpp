@@ -219,6 +219,43 @@ TEST_CASE("a pause is survived if it is short, and the one that paused is named 
     for (const auto& [rank, b] : found) CHECK(b.rank == 1);
 }
 
+TEST_CASE("simulated: a halt of all ranks for longer than timeout -> all go on") {
+    simulated_options options;
+    options.timeout = 30s;
+    for (int rank = 0; rank < 3; ++rank)
+        options.faults.push_back(network_fault::pause(rank, 2s, 3600s));
+    enum class waits { wait, await, agree };
+    for (const waits how : {waits::wait, waits::await, waits::agree}) {
+        CAPTURE(static_cast<int>(how));
+        const auto body = [&](duration works) {
+            return [&, works](simulated& t) {
+                std::byte in{}, out{7};
+                if (t.rank() == 1) t.charge({.flops = 5e10 * in_seconds(works)});
+                if (how == waits::agree) {
+                    const bool all = t.agree(true);
+                    CHECK(all);
+                } else if (t.rank() == 1) {
+                    t.wait(t.send(0, {16, 0, 0}, {&out, 1}));
+                    t.wait(t.send(2, {16, 0, 0}, {&out, 1}));
+                } else {
+                    const request due = t.receive(1, {16, 0, 0}, {&in, 1});
+                    if (how == waits::wait)
+                        t.wait(due);
+                    else
+                        while (!t.poll(due)) t.await(t.activity());
+                    CHECK(in == out);
+                }
+            };
+        };
+        const simulated_run halted = simulate(3, options, body(25s));
+        CHECK_NOTHROW(halted.require_success());
+        CHECK(halted.took > 3600s);
+        // The time before the halt and after it counts.
+        const simulated_run late = simulate(3, options, body(40s));
+        CHECK_THROWS_AS(late.require_success(), peer_failure);
+    }
+}
+
 TEST_CASE("what waits during a one-way partition comes when it heals, in order") {
     simulated_options options;
     options.faults = {network_fault::partition(0, 1, 300ms, 1200ms)};
