@@ -172,13 +172,13 @@ private:
             throw sotto::peer_failure(office_.failed, office_.cause, occasion_);
     }
 
-    // Nothing waits for ever.
+    // Nothing waits for ever. A halt of the process (Ctrl-Z, a debugger) moves the deadline.
     void wait_until(std::unique_lock<std::mutex>& hold, auto&& reached) {
-        const auto deadline = now() + std::chrono::seconds(30);
+        sotto::deadline limit(now(), std::chrono::seconds(30));
         while (!reached()) {
             require_well();
-            if (office_.changed.wait_until(hold, deadline) == std::cv_status::timeout)
-                office_.fail(rank_, "it waited for 30 s in vain");
+            office_.changed.wait_until(hold, limit.next_look());
+            if (limit.passed(now())) office_.fail(rank_, "it waited for 30 s in vain");
         }
     }
 

@@ -11,6 +11,8 @@
 #include <cstddef>
 #include <cstdio>
 #include <exception>
+#include <filesystem>
+#include <fstream>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -77,6 +79,28 @@ public:
     }
 
     void signal(std::size_t which, int number) { ::kill(children_[which].id, number); }
+
+    /// Returns once all threads of one seem to wait for something.
+    void wait_until_asleep(std::size_t which) {
+        const std::string tasks = "/proc/" + std::to_string(children_[which].id) + "/task";
+        for (int in_turn = 0; in_turn < 5; ++in_turn) {
+            for (const auto& task : std::filesystem::directory_iterator(tasks)) {
+                std::ifstream file(task.path() / "stat");
+                std::string state;
+                std::getline(file, state, ')');  // its number, and the name in parentheses
+                if (file >> state && state != "S") in_turn = -1;
+            }
+            ::usleep(5000);
+        }
+    }
+
+    /// Stops one; returns once it does nothing more until SIGCONT.
+    void halt(std::size_t which) {
+        signal(which, SIGSTOP);
+        int status = 0;
+        REQUIRE(::waitpid(children_[which].id, &status, WUNTRACED) == children_[which].id);
+        REQUIRE(WIFSTOPPED(status));
+    }
 
     /// How a process ended, as waitpid tells it.
     int wait(std::size_t which) {

@@ -10,9 +10,6 @@ using time_point = std::chrono::steady_clock::time_point;
 /// A length of time, in nanoseconds.
 using duration = std::chrono::nanoseconds;
 
-/// As a time limit: none. For a `timeout` while a debugger halts single ranks.
-inline constexpr duration never = duration::max();
-
 /// A length of time in seconds.
 inline double in_seconds(duration d) noexcept {
     return std::chrono::duration<double>(d).count();

@@ -7,47 +7,70 @@
 
 namespace sotto {
 
-/// The time limit of a wait. It does not count time in which the process was halted: by Ctrl-Z, a
-/// debugger, a paused container, a suspended machine.
+/// How long a wait lasts, without the time in which the process was halted: by Ctrl-Z, a debugger,
+/// a paused container, a suspended machine.
 ///
-/// The owner calls `passed` at least once per slice. A call that comes far later than that shows a
-/// halt, or a machine with no processor for this process, and moves the limit by as much. A caller
-/// that works between two calls gets the same extension. The owner supplies the time, so that a
-/// test needs no clock.
-///   math    a gap between two calls counts in full up to 4 slices, else as 1 slice; a slice is an
-///           eighth of the limit, 1 ms at least and 250 ms at most
-class deadline {
+/// The owner looks at it at least once per slice. A look that comes far later than that shows a
+/// halt, or a machine without a processor for this process; the same holds for an owner that works
+/// between two looks. The owner supplies the time, so that a test needs no clock.
+///   math  a gap between two looks counts in full up to 4 slices, else as 1 slice
+class waiting_time {
 public:
-    /// Longest time between two calls of `passed`.
+    /// Longest time between two looks, unless another is chosen.
     static constexpr duration slice_max = std::chrono::milliseconds(250);
 
-    /// Never passes.
-    deadline() = default;
-    /// Passes `limit` after `now`; `never` or more than 100 years: not at all.
-    deadline(time_point now, duration limit) noexcept
-        : looked_(now),
-          slice_(std::clamp<duration>(limit / 8, std::chrono::milliseconds(1), slice_max)),
-          end_(limit > std::chrono::years(100) ? time_point::max() : now + limit) {}
+    waiting_time() = default;
+    /// Begins now.
+    explicit waiting_time(time_point now, duration slice = slice_max) noexcept
+        : looked_(now), slice_(slice) {}
 
-    /// Whether the limit is over at `now`.
-    bool passed(time_point now) noexcept {
-        const duration gap = now - looked_;
-        looked_ = now;
-        if (end_ == time_point::max()) return false;
-        if (gap > 4 * slice_) end_ += gap - slice_;
-        return now >= end_;
+    /// Looks; returns how long the wait has lasted at `now`.
+    duration at(time_point now) noexcept {
+        const duration gap = (std::max)(now - looked_, duration::zero());
+        looked_ += gap;
+        return waited_ += gap > 4 * slice_ ? slice_ : gap;
     }
 
-    /// Latest time for the next call of `passed`: how long to wait at most.
-    time_point next_look() const noexcept { return std::min(end_, looked_ + slice_); }
-
-    /// The end of the limit, as far as no halt moves it.
-    time_point end() const noexcept { return end_; }
+    /// The same at the last look.
+    duration waited() const noexcept { return waited_; }
+    /// Time of the last look.
+    time_point looked() const noexcept { return looked_; }
+    /// Longest time until the next look.
+    duration slice() const noexcept { return slice_; }
 
 private:
     time_point looked_{};
     duration slice_ = slice_max;
-    time_point end_ = time_point::max();
+    duration waited_{};
+};
+
+/// The time limit of a wait, by waiting_time: a halt of the process moves it.
+///   math  a slice is an eighth of the limit, 1 ms at least and 250 ms at most
+class deadline {
+public:
+    /// As a limit: none. For a `timeout` while a debugger halts single ranks.
+    static constexpr duration never = (duration::max)();
+
+    /// Never passes.
+    deadline() = default;
+    /// Passes `limit` after `now`, or not at all if that is `never`.
+    deadline(time_point now, duration limit) noexcept
+        : time_(now, std::clamp<duration>(limit / 8, std::chrono::milliseconds(1),
+                                          waiting_time::slice_max)),
+          limit_(limit) {}
+
+    /// Looks; returns whether the limit is over at `now`.
+    bool passed(time_point now) noexcept { return time_.at(now) >= limit_; }
+
+    /// When to look next: until when to wait at most.
+    time_point next_look() const noexcept {
+        return time_.looked() +
+               std::clamp(limit_ - time_.waited(), duration::zero(), time_.slice());
+    }
+
+private:
+    waiting_time time_;
+    duration limit_ = never;
 };
 
 }  // namespace sotto

@@ -53,10 +53,10 @@ struct gossip_options {
 ///   errors  invalid_option: links that weigh otherwise the other way; patience not above 0.
 ///           peer_failure: of a neighbour that this rank waits for in a round nothing came for
 ///           `patience`; or, for twice that, nothing of whom it waits for who may wait itself: who
-///           answers when `fit` begins, hands over parameters or sums up. Up to half of the
-///           transport's timeout later, and it says after how long. At the end of `fit` that is no
-///           error: it ends, and fit_report::losses has those that are not done. Who comes again
-///           and again without getting further keeps nobody waiting
+///           answers when `fit` begins, hands over parameters or sums up. Time in which this rank
+///           is halted does not count, and the error says after how long. At the end of `fit` that
+///           is no error: it ends, and fit_report::losses has those that are not done. Who comes
+///           again and again without getting further keeps nobody waiting
 struct surviving {
     double patience = 60.0;  // seconds
 

@@ -23,9 +23,9 @@ struct serving {
     int servers = 1;         // ranks that serve
     bool dedicated = false;  // whether these do nothing else
     /// Workers may die, leave and come again, and servers come again, while the others go on; where
-    /// the transport can. A worker then waits `patience` seconds for a server, or up to half of the
-    /// transport's timeout longer where nothing else happens. What it was pushing when the server
-    /// ended it pushes again, as a gradient at the parameters that it then reads. What a server had
+    /// the transport can. A worker then waits `patience` seconds for a server. Time in which the
+    /// worker itself is halted does not count. What it was pushing when the server ended it pushes
+    /// again, as a gradient at the parameters that it then reads. What a server had
     /// taken since its last checkpoint is lost; fit_report::losses says how many rounds of a rank
     /// that were. A server whose workers have all failed waits `patience` for one of them, too. A
     /// worker that is started again goes on in the call of `fit` under way with what its program

@@ -13,6 +13,7 @@
 
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/clock.hpp"
+#include "sotto/core/deadline.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/transports/tolerant_transport.hpp"
 #include "sotto/transports/transport.hpp"
@@ -31,8 +32,8 @@ namespace sotto {
 template <class Transport>
 class server_link {
 public:
-    /// `values`: where the server's parameters go. `patience`: how long a server may be away; 0:
-    /// its failure is an error.
+    /// `values`: where the server's parameters go. `patience`: how long a server may be away while
+    /// this rank waits; 0: its failure is an error.
     server_link(Transport& through, int server, std::span<float> values, duration patience)
         : through_(&through), server_(server), values_(values), patience_(patience) {
         introduce(wire::summary_of({}));
@@ -65,7 +66,7 @@ public:
         if (is_done()) return true;
         if (has_left_) throw peer_failure(server_, "it left: its job is over", now_);
         if (is_away_) {
-            if (through_->now() - went_at_ > patience_)
+            if (away_.at(through_->now()) > patience_)
                 throw peer_failure(server_, "it went, and did not come back in time", now_);
             return false;
         }
@@ -95,7 +96,7 @@ public:
     void went(bool left) {
         has_left_ = has_left_ || left;
         if (std::exchange(is_away_, true)) return;
-        went_at_ = through_->now();
+        away_ = waiting_time(through_->now());
         give_up(sent_);
         give_up(head_due_);
         give_up(values_due_);
@@ -285,7 +286,7 @@ private:
     bool works_ = false;  // it has said more than that it is done
     bool is_greeting_ = false;
     bool resends_ = false;
-    time_point went_at_{};
+    waiting_time away_;  // since the server went
     occasion now_;
 };
 

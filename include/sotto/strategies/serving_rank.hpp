@@ -15,6 +15,7 @@
 #include "sotto/checkpoint/own_state.hpp"
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/clock.hpp"
+#include "sotto/core/deadline.hpp"
 #include "sotto/core/describe.hpp"
 #include "sotto/core/difference.hpp"
 #include "sotto/core/errors.hpp"
@@ -152,14 +153,14 @@ public:
             count_pushes();
             if (!was_done_ && !has_workers()) {
                 last_went_ = rank;
-                alone_since_ = through_->now();
+                alone_.emplace(through_->now());
             }
         }
         end_if_all_done();
     }
     /// A rank is there, or there again.
     void came(int rank) {
-        if (roles_.worker_of(rank) >= 0) alone_since_.reset();
+        if (roles_.worker_of(rank) >= 0) alone_.reset();
         of(rank).is_here = true;
         of(rank).is_done = false;
     }
@@ -219,8 +220,8 @@ private:
     }
 
     /// Nothing was trained to its end where every worker failed: they may come again, for a while.
-    void require_workers() const {
-        if (alone_since_ && through_->now() - *alone_since_ > patience_)
+    void require_workers() {
+        if (alone_ && alone_->at(through_->now()) > patience_)
             throw peer_failure(last_went_,
                                "it went, the last of the workers, and none came again in time",
                                {.phase = "serve"});
@@ -362,7 +363,7 @@ private:
     }
 
     void end_if_all_done() {
-        if (all_done_ || alone_since_) return;
+        if (all_done_ || alone_) return;
         for (const rank_state& r : ranks_)
             if (r.is_here && !r.is_done) return;
         all_done_ = true;
@@ -444,7 +445,7 @@ private:
     bool survives_ = false;
     bool was_done_ = false;  // a worker, in this `fit`
     duration patience_{};
-    std::optional<time_point> alone_since_;  // no worker is there, and none was done
+    std::optional<waiting_time> alone_;  // since no worker is there, and none was done
     int last_went_ = 0;
     std::vector<int> answered_;  // by the last look at who may go
     arrivals_of order_of_;

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "sotto/core/bytes.hpp"
+#include "sotto/core/deadline.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/transports/tcp_options.hpp"
 #include "sotto/wire/frame.hpp"
@@ -65,8 +66,12 @@ inline std::string reason(const wire::word& refusal, int rank, const std::string
     const std::string us = "rank " + std::to_string(rank);
     const std::string them = "rank " + std::to_string(refusal.rank);
     const auto differ = [&](const std::string& what, const char* unit = "") {
-        return us + " has " + what + " " + std::to_string(refusal.theirs) + unit + " where " +
-               them + " has " + std::to_string(refusal.ours) + unit;
+        const auto text = [&](std::uint64_t value) {
+            constexpr auto never = static_cast<std::uint64_t>(deadline::never.count());
+            return value == never ? "deadline::never" : std::to_string(value) + unit;
+        };
+        return us + " has " + what + " " + text(refusal.theirs) + " where " + them + " has " +
+               text(refusal.ours);
     };
     switch (refusal.why) {
         case wire::refusal::version: return differ("protocol version");

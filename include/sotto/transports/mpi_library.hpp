@@ -110,8 +110,7 @@ public:
     static constexpr bool copies = false;
 
     library(std::shared_ptr<session> entered, MPI_Comm among, const mpi_options& options)
-        : session_(std::move(entered)),
-          join_(options.join) {
+        : session_(std::move(entered)), join_(options.join) {
         require_ranks(among);
         MPI_Comm_rank(among, &rank_);
         MPI_Comm_size(among, &size_);

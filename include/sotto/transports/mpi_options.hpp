@@ -10,11 +10,11 @@ namespace sotto {
 /// How ranks that MPI connects treat each other. All ranks are given the same values but for
 /// `transfers`.
 struct mpi_options {
-    /// How long one call may block while the others live; above 0, or `never`. So it bounds how long
-    /// one rank may keep the others waiting: computing, loading data, callbacks, evaluation. Time in
-    /// which this process is halted does not count.
+    /// How long one call may block while the others live; above 0, or deadline::never. So it bounds
+    /// how long one rank may keep the others waiting: computing, loading data, callbacks,
+    /// evaluation. Time in which this process is halted does not count.
     duration timeout = std::chrono::seconds(60);
-    duration join = std::chrono::seconds(30);  // until all ranks are there; or `never`
+    duration join = std::chrono::seconds(30);  // until all ranks are there; or deadline::never
     std::int64_t budget = 4 << 20;  // bytes that each other rank may send before they are received
     std::int64_t transfers = 64;    // room for so many under way at a rank; grows when exceeded
     /// Whether barrier, broadcast and all_gather are MPI's own. Sums never are: their order must

@@ -126,7 +126,7 @@ public:
             exchange_.misuse("await, but no transfer is under way that could end it");
         // While ranks may come and go the caller has a time limit of its own.
         const time_point enough =
-            members_->tolerates() ? now() + deadline::slice_max : time_point::max();
+            members_->tolerates() ? now() + waiting_time::slice_max : (time_point::max)();
         block(
             [&] { return activity() != seen || now() >= enough; }, waited ? waited->peer : any_rank,
             [&] { return waited ? described(*waited) : std::string("what all ranks do together"); },
@@ -378,7 +378,7 @@ private:
             if (limit.passed(present)) {
                 if (!members_->first_failure()) be_late(peer, describe_it());
                 if (!members_->tolerates() && (!settles || std::exchange(late, true))) raise();
-                limit = deadline(present, std::max<duration>(options_.timeout, settling));
+                limit = deadline(present, (std::max<duration>)(options_.timeout, settling));
             }
             // For others that wait for this rank.
             if (present - started >= options_.heartbeat) members_.tick_if_due(present);
@@ -462,7 +462,7 @@ private:
                     throw error(errc::timed_out, "rank " +
                                                      std::to_string(missing.value_or(rank())) +
                                                      " does not leave" + ending_cause());
-                pause(present - started, limit ? limit->next_look() : time_point::max());
+                pause(present - started, limit ? limit->next_look() : (time_point::max)());
             }
         } catch (const std::exception& e) {
             library_.end_job(e.what());

@@ -56,7 +56,7 @@ struct simulated_options {
     std::vector<network_fault> faults{};             // that happen to the network
 
     // As those of tcp_options, in simulated time.
-    duration timeout = std::chrono::seconds(60);          // until a wait is given up, or `never`
+    duration timeout = std::chrono::seconds(60);  // until a wait is given up, or deadline::never
     duration heartbeat = std::chrono::milliseconds(250);  // of each rank to all others
     duration dead_after = std::chrono::seconds(2);        // 0: never, and nobody says that it lives
     std::int64_t budget = 16 << 20;  // bytes from each rank that nobody waits for

@@ -179,7 +179,8 @@ public:
         if (!waited && !tolerates_)
             exchange_.misuse("await, but no transfer is under way that could end it");
         // While ranks may come and go the caller has a time limit of its own.
-        const time_point enough = tolerates_ ? now() + deadline::slice_max : time_point::max();
+        const time_point enough =
+            tolerates_ ? now() + waiting_time::slice_max : (time_point::max)();
         block(
             [&] { return activity() != seen || now() >= enough; },
             [&] { return waited ? waited->peer : any_rank; },
@@ -420,7 +421,7 @@ private:
                 }
                 if (!control_.failed()) be_late(whom(), describe_it());
                 if (!settles || std::exchange(late, true)) raise();
-                limit = deadline(present, std::max<duration>(options_.timeout, settling));
+                limit = deadline(present, (std::max<duration>)(options_.timeout, settling));
             }
             const bool sleeps = present - started > patience;
             if (sleeps && links_.halted() && links_.move_until(done, detail::net::keeps_all)) break;

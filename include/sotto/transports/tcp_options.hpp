@@ -7,6 +7,7 @@
 #include <string>
 
 #include "sotto/core/clock.hpp"
+#include "sotto/core/deadline.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/placement.hpp"
 #include "sotto/transports/tcp_security.hpp"
@@ -40,10 +41,10 @@ struct tcp_options {
     /// ranks listen for others as long as it lasts.
     bool elastic = false;
 
-    /// How long one call may block while the others live; above 0, or `never`. So it bounds how long
-    /// one rank may keep the others waiting: computing, loading data, callbacks, evaluation. Time in
-    /// which this process is halted does not count. A vote in which the limit passes may take as
-    /// long again, or 10 s if that is longer, for all to end it alike.
+    /// How long one call may block while the others live; above 0, or deadline::never. So it bounds
+    /// how long one rank may keep the others waiting: computing, loading data, callbacks,
+    /// evaluation. Time in which this process is halted does not count. A vote in which the limit
+    /// passes may take as long again, or 10 s if that is longer, for all to end it alike.
     duration timeout = std::chrono::seconds(60);
     duration join = std::chrono::seconds(30);      // until all ranks are there
     duration handshake = std::chrono::seconds(5);  // of one connection
@@ -99,12 +100,13 @@ inline void require_possible(const tcp_options& options) {
     require_above_0("join", options.join);
     require_above_0("handshake", options.handshake);
     require_above_0("heartbeat", options.heartbeat);
-    const duration limit = options.timeout == never ? duration::zero() : options.timeout;
+    const duration limit = options.timeout == deadline::never ? duration::zero() : options.timeout;
     for (const duration value :
          {limit, options.join, options.handshake, options.heartbeat, options.dead_after})
         if (value > std::chrono::hours(24 * 366))
             refuse("a time of " + std::to_string(value.count()) +
-                   " ns; a year is the longest that can be waited for, but a timeout may be sotto::never");
+                   " ns; a year is the longest that can be waited for, but a timeout may be "
+                   "sotto::deadline::never");
     if (options.dead_after != duration::zero() && options.dead_after < 4 * options.heartbeat)
         refuse("dead_after is " + std::to_string(options.dead_after.count()) +
                " ns; it must be 0 or at least four heartbeats, of " +

@@ -28,8 +28,8 @@ struct rank_change {
 ///   agree(vote)      throws once a rank is gone, and is atomic only while none goes. A rank that
 ///                    came again has no vote: while it is there `agree` throws at the others, and
 ///                    at that rank once they are late
-///   await(seen)      returns after deadline::slice_max as well: its caller may wait for no rank
-///                    in particular, and looks at a `deadline` of its own
+///   await(seen)      returns after waiting_time::slice_max as well: its caller may wait for no
+///                    rank in particular, and has a `deadline` of its own
 ///   next_change()    the next rank that went, failed or done, or that is there anew; `activity`
 ///                    tells that there is one. What a rank had sent before it went can be received
 ///                    until the next change is asked for, and what one sends that is there anew

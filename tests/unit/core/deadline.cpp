@@ -70,10 +70,10 @@ TEST_CASE("deadline: short limits -> short slices, so that a halt is seen") {
 }
 
 TEST_CASE("deadline: never -> it never passes, and asks for looks all the same") {
-    for (deadline limit : {deadline(), deadline(start, never), deadline(start, never / 2)}) {
+    for (deadline limit :
+         {deadline(), deadline(start, deadline::never), deadline(start, deadline::never / 2)}) {
         CHECK_FALSE(limit.passed(start));
         CHECK_FALSE(limit.passed(start + std::chrono::years(90)));
         CHECK(limit.next_look() == start + std::chrono::years(90) + 250ms);
-        CHECK(limit.end() == time_point::max());
     }
 }

@@ -144,6 +144,15 @@ TEST_CASE("a server that failed is waited for as long as patience lasts") {
     }
 }
 
+TEST_CASE("server_link: the worker is halted while the server is away -> patience lasts longer") {
+    simulated_options options;
+    options.faults = {network_fault::crash(0, 1s), network_fault::pause(1, 5s, 600s)};
+    const ending end = wait_in_vain(false, options);
+    CHECK(end.cause == "it went, and did not come back in time");
+    CHECK(end.after > 610s);
+    CHECK(end.after < 612s);
+}
+
 TEST_CASE(
     "a server that fails while a worker begins anew with it is greeted once when it is back") {
     by_hand t;

@@ -373,6 +373,18 @@ TEST_CASE("options that cannot work are refused at once, by their names") {
     }
 }
 
+TEST_CASE("tcp_options: timeout is deadline::never -> ranks meet, and calls block as ever") {
+    tcp_options options = quick(2);
+    options.timeout = deadline::never;
+    leader first(options);
+    tcp_options other = options;
+    other.timeout = 5s;
+    const outcome refused = join_as(1, other, first.port());
+    CHECK(has(refused.text, "timeout 5000000000 ns where rank 0 has deadline::never"));
+    CHECK(join_as(1, options, first.port()).joined);
+    CHECK(first.end().joined);
+}
+
 TEST_CASE("what others could reach needs a secret, and the error says how to get one") {
     tcp_options options = quick(2);
     options.bind = "0.0.0.0";
