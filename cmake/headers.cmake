@@ -94,6 +94,7 @@ set(sotto_headers
     include/sotto/core/clock.hpp
     include/sotto/core/config.hpp
     include/sotto/core/contentless.hpp
+    include/sotto/core/deadline.hpp
     include/sotto/core/describe.hpp
     include/sotto/core/descriptor.hpp
     include/sotto/core/difference.hpp
