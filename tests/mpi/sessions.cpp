@@ -2,6 +2,8 @@
 // is run once for each.
 
 #include <mpi.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -190,6 +192,28 @@ void patient() {
     say_hello(t);
 }
 
+/// A child of fork() unwinds through the transport: its parent's job goes on.
+void forked() {
+    const ::pid_t parent = ::getpid();
+    int status = 0;
+    try {
+        sotto::mpi t = sotto::mpi::join();
+        say_hello(t);
+        const ::pid_t child = ::fork();
+        if (child == 0) {
+            ::alarm(60);  // it hangs: it is killed
+            throw std::domain_error("in a child");
+        }
+        ::waitpid(child, &status, 0);
+        say_hello(t);
+        check(t.agree(true), "a vote after the child has ended");
+    } catch (const std::domain_error&) {
+        ::_exit(::getpid() == parent ? 8 : 7);
+    }
+    check(WIFEXITED(status) && WEXITSTATUS(status) == 7, "the child unwinds and ends");
+    check(is_finalised(), "finalised by the parent");
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -209,8 +233,11 @@ int main(int argc, char** argv) {
             late();
         else if (way == "patient")
             patient();
+        else if (way == "forked")
+            forked();
         else
-            check(false, "usage: mpi_sessions alone|funneled|single|strangers|hung|late|patient");
+            check(false,
+                  "usage: mpi_sessions alone|funneled|single|strangers|hung|late|patient|forked");
     } catch (const std::exception& e) {
         check(false, e.what());
     }

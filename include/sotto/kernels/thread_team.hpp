@@ -12,6 +12,7 @@
 
 #include "sotto/core/config.hpp"
 #include "sotto/core/errors.hpp"
+#include "sotto/core/owner_process.hpp"
 #include "sotto/core/thread.hpp"
 
 namespace sotto::kernels {
@@ -29,21 +30,23 @@ public:
         if (threads < 1 || threads > 1024)
             throw invalid_option("thread_team: threads is " + std::to_string(threads) +
                                  "; it must be from 1 to 1024");
-        others_.reserve(static_cast<std::size_t>(threads - 1));
+        others_->reserve(static_cast<std::size_t>(threads - 1));
         try {
             for (int member = 1; member < threads; ++member)
-                others_.push_back(sotto::detail::start_thread("thread_team: thread " +
-                                                                  std::to_string(member) + " of " +
-                                                                  std::to_string(threads),
-                                                              [this, member] { serve(member); }));
+                others_->push_back(sotto::detail::start_thread("thread_team: thread " +
+                                                                   std::to_string(member) + " of " +
+                                                                   std::to_string(threads),
+                                                               [this, member] { serve(member); }));
         } catch (...) {
             stop();
             throw;
         }
     }
 
-    /// Ends all threads but that one.
-    ~thread_team() { stop(); }
+    /// Ends all threads but that one. In a child of fork() there are no others.
+    ~thread_team() {
+        if (owner_.is_this()) stop();
+    }
     thread_team(const thread_team&) = delete;
     thread_team& operator=(const thread_team&) = delete;
 
@@ -120,11 +123,12 @@ private:
         stopping_ = true;
         round_.fetch_add(1, std::memory_order_release);
         round_.notify_all();
-        for (std::thread& other : others_) other.join();
+        for (std::thread& other : *others_) other.join();
     }
 
+    sotto::detail::owner_process owner_;
     int size_;
-    std::vector<std::thread> others_;
+    sotto::detail::owned_by_process<std::vector<std::thread>> others_;
     void (*call_)(const void*, int) = nullptr;
     const void* work_ = nullptr;
     bool stopping_ = false;

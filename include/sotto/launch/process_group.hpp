@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "sotto/core/errors.hpp"
+#include "sotto/core/owner_process.hpp"
 #include "sotto/launch/system_calls.hpp"
 #include "sotto/launch/job_mark.hpp"
 
@@ -80,7 +81,9 @@ public:
     }
     process_group(const process_group&) = delete;
     process_group& operator=(const process_group&) = delete;
-    ~process_group() { end(); }
+    ~process_group() {
+        if (owner_.is_this()) end();  // a child of fork() leaves them to its parent
+    }
 
     const job_mark& mark() const noexcept { return mark_; }
 
@@ -237,6 +240,7 @@ private:
         return count == sizeof value;  // else it ended without: exec closed it
     }
 
+    sotto::detail::owner_process owner_;
     default_child_signal statuses_;  // before the first child, and after the last
     std::vector<pid_t> before_;      // children that are not its own
     job_mark mark_;

@@ -18,6 +18,7 @@
 #include "sotto/checkpoint/group_folders.hpp"
 #include "sotto/checkpoint/published_model.hpp"
 #include "sotto/core/errors.hpp"
+#include "sotto/core/owner_process.hpp"
 #include "sotto/strategies/meeting_place.hpp"
 #include "sotto/strategies/model_groups.hpp"
 #include "sotto/transports/transport.hpp"
@@ -117,7 +118,7 @@ private:
                                 kept = std::vector(buffers.begin(), buffers.end())]() mutable {
                 return checkpoint::publish_model(files, folder, kind, facts, model, kept, keep);
             };
-            under_way_ =
+            *under_way_ =
                 std::async(options_.in_background ? background : std::launch::deferred, write);
             is_idle();  // writes it now if no thread does
         }
@@ -125,7 +126,7 @@ private:
         /// Whether what a group has published after a step has been read; else it is being read.
         bool ready(const checkpoint::architecture& kind, int group, std::int64_t after) {
             if (!options_.in_background) return true;
-            auto& reading = reading_[group];
+            auto& reading = (*reading_)[group];
             if (!reading.valid()) {
                 // Not moved: where no thread is left, std::async uses it a second time.
                 const auto read = [files = options_.files, folder = options_.folder_of(group), kind,
@@ -139,7 +140,7 @@ private:
 
         std::optional<checkpoint::published_model> look(const checkpoint::architecture& kind,
                                                         int group, std::int64_t after) {
-            if (auto& reading = reading_[group]; reading.valid()) return reading.get();
+            if (auto& reading = (*reading_)[group]; reading.valid()) return reading.get();
             return checkpoint::read_published(options_.files, options_.folder_of(group), kind,
                                               after);
         }
@@ -155,9 +156,9 @@ private:
         static constexpr std::launch background = std::launch::async | std::launch::deferred;
 
         bool is_idle() {
-            if (!under_way_.valid()) return true;
-            if (!has_ended(under_way_)) return false;
-            problem_ = under_way_.get();
+            if (!under_way_->valid()) return true;
+            if (!has_ended(*under_way_)) return false;
+            problem_ = under_way_->get();
             return true;
         }
 
@@ -170,8 +171,10 @@ private:
         model_groups groups_;
         std::optional<checkpoint::folder_lock<Files>> lock_;  // of who writes
         // Waited for when this ends.
-        std::future<std::string> under_way_;
-        std::map<int, std::future<std::optional<checkpoint::published_model>>> reading_;  // groups'
+        detail::owned_by_process<std::future<std::string>> under_way_;
+        detail::owned_by_process<
+            std::map<int, std::future<std::optional<checkpoint::published_model>>>>
+            reading_;  // groups'
         std::string problem_;
         std::int64_t skipped_ = 0, bytes_sent_ = 0;
     };

@@ -19,6 +19,7 @@
 #include "sotto/core/clock.hpp"
 #include "sotto/core/deadline.hpp"
 #include "sotto/core/errors.hpp"
+#include "sotto/core/owner_process.hpp"
 #include "sotto/transports/in_process_hub.hpp"
 #include "sotto/transports/in_process_mailbox.hpp"
 #include "sotto/transports/transport.hpp"
@@ -142,6 +143,7 @@ public:
 
     void withdraw() noexcept {
         withdrawn_ = true;
+        if (!owner_.is_this()) return;  // a child of fork(): other ranks are threads of the parent
         for (transfer& t : transfers_) {
             if (t.reached.load() == transfer::stage::idle) continue;
             if (under_way(t)) hub_->cancel(t);
@@ -150,6 +152,7 @@ public:
     }
 
     void fail(std::string_view cause, errc kind = errc::peer_failed) noexcept {
+        if (!owner_.is_this()) return withdraw();
         try {
             hub_->fail(rank_, std::string(cause), kind);
         } catch (...) {
@@ -290,6 +293,7 @@ private:
         return std::string(t.sends ? "it to receive a message " : "a message ") + name(t.label);
     }
 
+    detail::owner_process owner_;
     in_process_hub* hub_;
     int rank_;
     bool withdrawn_ = false;

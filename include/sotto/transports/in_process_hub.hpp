@@ -21,6 +21,7 @@
 #include "sotto/core/deadline.hpp"
 #include "sotto/core/describe.hpp"
 #include "sotto/core/errors.hpp"
+#include "sotto/core/owner_process.hpp"
 #include "sotto/transports/in_process_mailbox.hpp"
 
 namespace sotto {
@@ -92,7 +93,7 @@ public:
         if (options_.transfers < 0)
             throw invalid_option("in_process: room for " + std::to_string(options_.transfers) +
                                  " transfers; it must be at least 0");
-        boxes_ = std::make_unique<mailbox[]>(static_cast<std::size_t>(size));
+        *boxes_ = std::make_unique<mailbox[]>(static_cast<std::size_t>(size));
         std::vector<int> everyone;
         for (int rank = 0; rank < size; ++rank) everyone.push_back(rank);
         open_ballot(everyone, 0);
@@ -102,9 +103,9 @@ public:
     /// As they were given.
     const in_process_options& options() const noexcept { return options_; }
     /// Where a rank's transfers meet.
-    mailbox& box(int rank) noexcept { return boxes_[static_cast<std::size_t>(rank)]; }
+    mailbox& box(int rank) noexcept { return (*boxes_)[static_cast<std::size_t>(rank)]; }
     /// The ballot of all ranks.
-    ballot& everyone() noexcept { return ballots_.front(); }
+    ballot& everyone() noexcept { return ballots_->front(); }
 
     /// Starts a transfer; if the other side is there already, completes both.
     void post(transfer& t) {
@@ -162,7 +163,7 @@ public:
             const std::lock_guard lock(votes_mutex_);
             box(rank).left.store(true);
             leavers_.fetch_add(1);
-            for (ballot& b : ballots_) b.changed.notify_all();
+            for (ballot& b : *ballots_) b.changed.notify_all();
         }
         wake_all();
     }
@@ -193,11 +194,11 @@ public:
     /// The ballot of these ranks (ascending) and this label: made by the first who asks.
     ballot& open_ballot(std::span<const int> members, std::uint32_t label) {
         const std::lock_guard lock(votes_mutex_);
-        for (ballot& b : ballots_)
+        for (ballot& b : *ballots_)
             if (b.label == label &&
                 std::equal(members.begin(), members.end(), b.members.begin(), b.members.end()))
                 return b;
-        ballot& b = ballots_.emplace_back();
+        ballot& b = ballots_->emplace_back();
         b.members.assign(members.begin(), members.end());
         b.label = label;
         b.cast.assign(members.size(), 0);
@@ -261,7 +262,7 @@ private:
     void record(failure why) {
         failure_ = std::move(why);
         failed_.store(true, std::memory_order_release);
-        for (ballot& b : ballots_) b.changed.notify_all();
+        for (ballot& b : *ballots_) b.changed.notify_all();
     }
 
     void wake_all() {
@@ -315,9 +316,9 @@ private:
 
     int size_;
     in_process_options options_;
-    std::unique_ptr<mailbox[]> boxes_;
+    detail::owned_by_process<std::unique_ptr<mailbox[]>> boxes_;
     std::mutex votes_mutex_;
-    std::list<ballot> ballots_;
+    detail::owned_by_process<std::list<ballot>> ballots_;
     std::atomic<bool> failed_ = false;
     failure failure_;
     std::atomic<int> leavers_ = 0;

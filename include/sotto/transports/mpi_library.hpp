@@ -24,6 +24,8 @@
 #include "sotto/core/clock.hpp"
 #include "sotto/core/deadline.hpp"
 #include "sotto/core/errors.hpp"
+#include "sotto/core/exit_code.hpp"
+#include "sotto/core/owner_process.hpp"
 #include "sotto/transports/mpi_options.hpp"
 #include "sotto/transports/mpi_session.hpp"
 #include "sotto/transports/packet_library.hpp"
@@ -125,6 +127,7 @@ public:
     library& operator=(const library&) = delete;
 
     ~library() {
+        if (!owner_.is_this()) return;  // a child of fork(), which must not call MPI
         if (!busy()) {
             for (auto& made : collectives_) made->calls().disconnect();
             MPI_Comm_free(own_.get());
@@ -203,7 +206,8 @@ public:
         std::fprintf(stderr, "sotto: mpi: rank %d ends the job: %.*s\n", rank_,
                      static_cast<int>(why.size()), why.data());
         std::fflush(stderr);
-        MPI_Abort(MPI_COMM_WORLD, 1);  // of a part MPICH 4.0 waits for what is under way there
+        // Of a part MPICH 4.0 waits for what is under way there.
+        MPI_Abort(MPI_COMM_WORLD, static_cast<int>(exit_code::peer));
         std::abort();
     }
 
@@ -306,6 +310,7 @@ private:
                                    std::to_string(all[0][i]));
     }
 
+    owner_process owner_;
     std::shared_ptr<session> session_;
     duration join_;
     std::shared_ptr<MPI_Comm> own_ = std::make_shared<MPI_Comm>(MPI_COMM_NULL);  // as in `calls`

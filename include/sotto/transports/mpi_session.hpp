@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "sotto/core/errors.hpp"
+#include "sotto/core/owner_process.hpp"
 
 namespace sotto::detail::mpi {
 
@@ -77,6 +78,7 @@ public:
     session(const session&) = delete;
     session& operator=(const session&) = delete;
     ~session() {
+        if (!owner_.is_this()) return;  // a child of fork(), which must not call MPI
         int is = 0;
         MPI_Finalized(&is);
         if (own_ && !spoilt_ && is == 0) MPI_Finalize();
@@ -110,6 +112,7 @@ private:
         }
     }
 
+    owner_process owner_;
     bool own_ = false;
     bool spoilt_ = false;
     int provided_ = MPI_THREAD_SINGLE;

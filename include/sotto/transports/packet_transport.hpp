@@ -17,6 +17,7 @@
 #include "sotto/core/clock.hpp"
 #include "sotto/core/deadline.hpp"
 #include "sotto/core/errors.hpp"
+#include "sotto/core/owner_process.hpp"
 #include "sotto/core/unwinding.hpp"
 #include "sotto/transports/ballot_transport.hpp"
 #include "sotto/transports/membership.hpp"
@@ -63,10 +64,12 @@ public:
     packet_transport(const packet_transport&) = delete;
     packet_transport& operator=(const packet_transport&) = delete;
 
-    /// Waits until every rank has left, so that nothing that was sent is left in the library; after
-    /// a failure for no longer than one call may block: then it ends the job. Where an exception
+    /// Waits until every rank has left, so that nothing that was sent is left in the library. After
+    /// a failure it waits for at most as long as one call may block, and for 5 s if a rank was late
+    /// and still does nothing: then it ends the job. Where an exception
     /// passes, the others are told that this rank failed.
     ~packet_transport() {
+        if (!owner_.is_this()) return;  // a child of fork(): the rank is the parent's
         if (unwinding_.begun()) fail(unwound_cause);
         leave();
     }
@@ -171,7 +174,7 @@ public:
     /// Blocks until the library has let go of all memory: as long as a rank that is to receive some
     /// of it calls nothing. At the deadline it ends the job.
     void withdraw() noexcept {
-        if (std::exchange(withdrawn_, true)) return;
+        if (std::exchange(withdrawn_, true) || !owner_.is_this()) return;
         try {
             take_memory_back();
             exchange_.abandon();
@@ -185,7 +188,8 @@ public:
 
     void fail(std::string_view cause, errc kind = errc::peer_failed) noexcept {
         try {
-            if (!members_->first_failure()) members_.accuse(rank(), std::string(cause), kind);
+            if (owner_.is_this() && !members_->first_failure())
+                members_.accuse(rank(), std::string(cause), kind);
         } catch (...) {  // no memory for the text: leaving says it without
         }
         withdraw();
@@ -227,6 +231,8 @@ private:
     // A rank that withdraws may still say why.
     static constexpr duration grace = std::chrono::seconds(1);
     static constexpr duration settling = std::chrono::seconds(10);
+    // To a rank that was late, and may only have been a little too late.
+    static constexpr duration late_grace = std::chrono::seconds(5);
 
     void require_here(int peer) const {
         if (peer >= 0 && peer < size() && !members_.is_here(peer))
@@ -431,7 +437,7 @@ private:
         deadline limit(started, options_.timeout);
         while (const auto peer = lent_to()) {
             const time_point present = now();
-            if (limit.passed(present))
+            if (limit.passed(present) || has_waited_enough(present))
                 throw error(errc::timed_out,
                             "memory cannot be given back: a message to or from rank " +
                                 std::to_string(*peer) + " is still under way" + ending_cause());
@@ -449,7 +455,6 @@ private:
                 return library_.served_by({});
             }
             const time_point started = now();
-            std::optional<deadline> limit;  // since a rank failed
             while (true) {
                 move();
                 const bool silent = members_.fall_silent();
@@ -457,16 +462,31 @@ private:
                 const bool failed = members_->first_failure().has_value();
                 if (silent && !missing && (failed || !library_.busy())) return;
                 const time_point present = now();
-                if (failed && !limit) limit.emplace(present, options_.timeout);
-                if (limit && limit->passed(present))
+                if (has_waited_enough(present))
                     throw error(errc::timed_out, "rank " +
                                                      std::to_string(missing.value_or(rank())) +
                                                      " does not leave" + ending_cause());
-                pause(present - started, limit ? limit->next_look() : (time_point::max)());
+                pause(present - started, ends_by_ ? ends_by_->next_look() : (time_point::max)());
             }
         } catch (const std::exception& e) {
             library_.end_job(e.what());
         }
+    }
+
+    /// Looks at the time: whether the other ranks have had enough of it to end, after a failure.
+    /// That is as much as one call may block. A rank that was late has had it before: it gets 5 s,
+    /// and without it nothing ends.
+    bool has_waited_enough(time_point present) {
+        const auto& why = members_->first_failure();
+        if (!why) return false;
+        if (!ends_by_) {
+            ends_by_.emplace(present, options_.timeout);
+            late_ends_by_.emplace(present, (std::min<duration>)(options_.timeout, late_grace));
+        }
+        const bool all_had = ends_by_->passed(present), late_had = late_ends_by_->passed(present);
+        const bool is_late =
+            why->code == errc::timed_out && why->rank != rank() && !has_ended(why->rank);
+        return is_late ? late_had : all_had;
     }
 
     /// A rank that has not said that it is done, or to which something is under way.
@@ -494,8 +514,10 @@ private:
     ballot* everyone_ = nullptr;
     bool withdrawn_ = false;
     unwinding unwinding_;
+    owner_process owner_;
     occasion occasion_;
     time_point moved_at_{}, ended_at_{};
+    std::optional<deadline> ends_by_, late_ends_by_;  // after a failure
 };
 
 }  // namespace sotto::detail::net

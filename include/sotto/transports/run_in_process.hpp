@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "sotto/core/exit_code.hpp"
+#include "sotto/core/owner_process.hpp"
 #include "sotto/core/thread.hpp"
 #include "sotto/transports/fail_with_exception.hpp"
 #include "sotto/transports/in_process.hpp"
@@ -18,16 +19,19 @@ namespace sotto {
 
 namespace detail::local {
 
-/// Runs one rank to its end and tells the others how it ended.
+/// Runs one rank to its end and tells the others how it ended. In a child of fork() there are no
+/// others: what f throws there is thrown here.
 template <class F>
 void run_rank(in_process_hub& hub, int rank, F& f, std::exception_ptr& thrown,
               std::atomic<int>& first_to_throw) {
+    const owner_process owner;
     try {
         in_process endpoint(hub, rank);
         f(endpoint);
         endpoint.withdraw();
-        hub.leave(rank);
+        if (owner.is_this()) hub.leave(rank);
     } catch (...) {
+        if (!owner.is_this()) throw;
         thrown = std::current_exception();
         int nobody = -1;
         first_to_throw.compare_exchange_strong(nobody, rank);
@@ -60,15 +64,15 @@ void run_in_process(
     std::vector<std::exception_ptr> thrown(static_cast<std::size_t>(workers));
     std::atomic<int> first_to_throw = -1;
     {
-        std::vector<std::jthread> threads;
-        threads.reserve(thrown.size());
+        detail::owned_by_process<std::vector<std::jthread>> threads;
+        threads->reserve(thrown.size());
         int rank = 1;
         try {
             for (; rank < workers; ++rank)
-                threads.push_back(detail::start_thread<std::jthread>(
+                threads->push_back(detail::start_thread<std::jthread>(
                     "run_in_process: the thread of rank " + std::to_string(rank) + " of " +
                         std::to_string(workers),
-                    [&, rank] {
+                    [&, rank]() noexcept {
                         detail::local::run_rank(
                             hub, rank, f, thrown[static_cast<std::size_t>(rank)], first_to_throw);
                     }));

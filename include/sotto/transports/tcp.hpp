@@ -24,6 +24,7 @@
 #include "sotto/core/clock.hpp"
 #include "sotto/core/deadline.hpp"
 #include "sotto/core/errors.hpp"
+#include "sotto/core/owner_process.hpp"
 #include "sotto/core/placement.hpp"
 #include "sotto/core/unwinding.hpp"
 #include "sotto/transports/ballot_transport.hpp"
@@ -114,7 +115,13 @@ public:
     tcp& operator=(const tcp&) = delete;
     /// Leaves; what was sent still arrives, which is waited for while its receivers live, up to
     /// tcp_options::timeout. Where an exception passes, the others are told that this rank failed.
+    /// In a child of fork() it closes the child's descriptors and sends nothing: the rank is the
+    /// parent's.
     ~tcp() {
+        if (!owner_.is_this()) {
+            leave_to_parent();
+            return;
+        }
         if (unwinding_.begun()) fail(detail::net::unwound_cause);
         control_.gather_no_more();
         if (!withdrawn_) {
@@ -234,6 +241,7 @@ public:
     }
 
     void withdraw() noexcept {
+        if (!owner_.is_this()) return leave_to_parent();
         withdrawn_ = true;
         control_.gather_no_more();
         exchange_.abandon();
@@ -241,6 +249,7 @@ public:
     }
 
     void fail(std::string_view cause, errc kind = errc::peer_failed) noexcept {
+        if (!owner_.is_this()) return leave_to_parent();
         try {
             control_.with([&](detail::net::membership& m) {
                 if (!m.first_failure()) m.fail(rank(), std::string(cause), kind);
@@ -328,6 +337,12 @@ private:
                    .seed_in = link_seed(peer, incarnation, rank(), incarnation_, data_seed),
                    .budget = options_.budget,
                    .part = wire::message_part_bytes});
+    }
+
+    /// In a child of fork(): no other rank notices.
+    void leave_to_parent() noexcept {
+        withdrawn_ = true;
+        control_.leave_to_parent();
     }
 
     static bool under_way(const transfer& t) noexcept {
@@ -477,6 +492,7 @@ private:
     std::uint64_t heard_ = 0;                               // of the membership's news
     std::deque<detail::net::tcp_control::change> changes_;  // that the user has not heard of
     unwinding unwinding_;
+    detail::owner_process owner_;
     occasion occasion_;
 };
 

@@ -141,6 +141,11 @@ public:
         own_.ring();
     }
 
+    /// In a child of fork(), which has no such thread: nothing is sent, and nothing waited for.
+    void leave_to_parent() noexcept {
+        if (thread_.joinable()) thread_.detach();
+    }
+
     /// Says good-bye and ends the thread; what was said still arrives.
     void stop() noexcept {
         if (!thread_.joinable()) return;

@@ -2,6 +2,12 @@
 
 #include <doctest/doctest.h>
 
+#include <sys/types.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstddef>
 #include <new>
 #include <stdexcept>
 #include <string>
@@ -88,6 +94,38 @@ TEST_CASE("exit codes: the current exception of any type -> its code and text") 
           "an exception of type int was thrown; expected a std::exception, whose what() names the "
           "cause");
     CHECK(text_of_thrown(weather{}).find("weather was thrown") != std::string::npos);
+}
+
+TEST_CASE("report_exception: any exception -> its text on stderr, its code returned") {
+    const auto report_of = [](auto thrown, const char* program) {
+        std::array<int, 2> ends{};
+        REQUIRE(::pipe(ends.data()) == 0);
+        const ::pid_t child = ::fork();
+        REQUIRE(child >= 0);
+        if (child == 0) {
+            ::dup2(ends[1], STDERR_FILENO);
+            try {
+                throw thrown;
+            } catch (...) {
+                ::_exit(report_exception(program));
+            }
+        }
+        ::close(ends[1]);
+        std::string text;
+        std::array<char, 256> piece{};
+        for (ssize_t count = 0; (count = ::read(ends[0], piece.data(), piece.size())) > 0;)
+            text.append(piece.data(), static_cast<std::size_t>(count));
+        ::close(ends[0]);
+        int status = 0;
+        REQUIRE(::waitpid(child, &status, 0) == child);
+        REQUIRE(WIFEXITED(status));
+        return std::to_string(WEXITSTATUS(status)) + " " + text;
+    };
+    CHECK(report_of(mismatch("rates differ"), "") == "2 rates differ\n");
+    CHECK(report_of(peer_failure(1, "it left", {}), "quickstart") ==
+          "3 quickstart: rank 1 failed: it left (noticed in phase 'idle', round 0)\n");
+    CHECK(report_of(42, "quickstart")
+              .starts_with("1 quickstart: an exception of type int was thrown; expected"));
 }
 
 TEST_CASE("errors: output_incomplete -> a code and a class of its own") {

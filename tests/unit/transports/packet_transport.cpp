@@ -7,7 +7,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sotto/core/errors.hpp"
@@ -127,6 +130,76 @@ TEST_CASE("a rank that is late is named, and what for") {
                          }),
         peer_failure);
     CHECK(told == 2);
+}
+
+namespace {
+
+/// What an endpoint whose time is virtual has lived through.
+struct virtual_run {
+    time_point now{};
+    std::optional<time_point> ended{};  // when it ended the job
+    std::string why{};
+};
+
+/// An endpoint whose time passes while it pauses alone.
+class endpoint_in_virtual_time : public packet_endpoint {
+public:
+    endpoint_in_virtual_time(packet_world& world, int rank, virtual_run& run)
+        : packet_endpoint(world, rank), run_(&run) {}
+
+    time_point now() const noexcept { return run_->now; }
+    void pause(duration, bool, time_point) const { run_->now += std::chrono::milliseconds(100); }
+    void end_job(std::string_view why) noexcept {
+        if (!run_->ended) run_->ended = run_->now;
+        run_->why = why;
+    }
+
+private:
+    virtual_run* run_;
+};
+
+}  // namespace
+
+TEST_CASE("packet_transport: a rank stops -> the job ends 5 s after the timeout") {
+    using transport_in_virtual_time = detail::net::packet_transport<endpoint_in_virtual_time>;
+    using std::chrono::seconds;
+    const bytes lent = content_of(1, 1000000);
+    for (const bool lends : {false, true}) {
+        CAPTURE(lends);
+        packet_world world(2);  // rank 1 does nothing
+        virtual_run run;
+        try {
+            transport_in_virtual_time endpoint(detail::net::packet_options{.timeout = seconds(60)},
+                                               world, 0, run);
+            std::int32_t value = 0;
+            const auto memory = std::as_writable_bytes(std::span(&value, 1));
+            endpoint.wait(lends ? endpoint.send(1, {}, lent) : endpoint.receive(1, {}, memory));
+            FAIL("it waited for nothing");
+        } catch (const peer_failure& e) {
+            CHECK(e.rank() == 1);
+            CHECK(e.code() == errc::timed_out);
+        }
+        REQUIRE(run.ended);
+        CHECK(*run.ended - time_point{} >= seconds(65));
+        CHECK(*run.ended - time_point{} < seconds(66));
+        CHECK(run.why.find("after rank 1 failed: it was late: rank 0 waited 60 s") !=
+              std::string::npos);
+    }
+}
+
+TEST_CASE("packet_transport: this rank fails -> the others have the timeout to end") {
+    using transport_in_virtual_time = detail::net::packet_transport<endpoint_in_virtual_time>;
+    using std::chrono::seconds;
+    packet_world world(2);
+    virtual_run run;
+    {
+        transport_in_virtual_time endpoint(detail::net::packet_options{.timeout = seconds(60)},
+                                           world, 0, run);
+        endpoint.fail("disk on fire");
+    }
+    REQUIRE(run.ended);
+    CHECK(*run.ended - time_point{} >= seconds(60));
+    CHECK(*run.ended - time_point{} < seconds(61));
 }
 
 TEST_CASE("groups vote by themselves") {

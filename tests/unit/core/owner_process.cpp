@@ -1,0 +1,53 @@
+#include "sotto/core/owner_process.hpp"
+
+#include <doctest/doctest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <utility>
+
+using sotto::detail::owned_by_process;
+using sotto::detail::owner_process;
+
+namespace {
+
+struct counted {
+    int* destroyed = nullptr;
+
+    explicit counted(int* count) : destroyed(count) {}
+    counted(counted&& other) noexcept : destroyed(std::exchange(other.destroyed, nullptr)) {}
+    ~counted() {
+        if (destroyed) ++*destroyed;
+    }
+};
+
+}  // namespace
+
+TEST_CASE("owned_by_process: its process ends it -> destroyed once, also after a move") {
+    int destroyed = 0;
+    {
+        owned_by_process<counted> first{counted(&destroyed)};
+        const owned_by_process<counted> second(std::move(first));
+        CHECK(destroyed == 0);
+        CHECK(second->destroyed == &destroyed);
+    }
+    CHECK(destroyed == 1);
+}
+
+TEST_CASE("owned_by_process: a child of fork() ends it -> not destroyed") {
+    int destroyed = 0;
+    const owner_process owner;
+    CHECK(owner.is_this());
+    ::pid_t child = 0;
+    {
+        const owned_by_process<counted> one{counted(&destroyed)};
+        child = ::fork();
+        REQUIRE(child >= 0);
+    }
+    if (child == 0) ::_exit(owner.is_this() ? 8 : destroyed);
+    int status = -1;
+    REQUIRE(::waitpid(child, &status, 0) == child);
+    CHECK(WIFEXITED(status));
+    CHECK(WEXITSTATUS(status) == 0);
+    CHECK(destroyed == 1);
+}
