@@ -102,6 +102,7 @@ set(sotto_headers
     include/sotto/core/exit_code.hpp
     include/sotto/core/large_pages.hpp
     include/sotto/core/layout.hpp
+    include/sotto/core/owner_process.hpp
     include/sotto/core/placement.hpp
     include/sotto/core/printable.hpp
     include/sotto/core/random.hpp
