@@ -3,9 +3,14 @@
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include <cerrno>
+
+using namespace sotto::detail;
 
 namespace {
 
@@ -45,7 +50,72 @@ int opened_of(int closed) {
     return WEXITSTATUS(status);
 }
 
+/// In a process of its own: whether all of it is as expected; the status tells which check failed.
+template <class Body>
+int in_a_process(Body body) {
+    const pid_t id = ::fork();
+    REQUIRE(id >= 0);
+    if (id == 0) ::_exit(body());
+    int status = 0;
+    REQUIRE(::waitpid(id, &status, 0) == id);
+    REQUIRE(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+bool is_above_and_not_inherited(const descriptor& opened) {
+    return opened.handle() > STDERR_FILENO && ::fcntl(opened.handle(), F_GETFD) == FD_CLOEXEC;
+}
+
 }  // namespace
+
+TEST_CASE("descriptors: any standard stream is closed -> files, sockets and pipes lie above") {
+    for (int closed = 0; closed < 8; ++closed) {
+        CAPTURE(closed);
+        CHECK(in_a_process([&] {
+                  for (int stream = 0; stream <= 2; ++stream)
+                      if ((closed >> stream & 1) != 0) ::close(stream);
+                  const descriptor file = open_file("/dev/null", O_RDONLY);
+                  if (!is_above_and_not_inherited(file)) return 1;
+                  const descriptor socket = open_socket(AF_UNIX, SOCK_STREAM);
+                  if (!is_above_and_not_inherited(socket)) return 2;
+                  const pipe_ends pipe = pipe_ends::open();
+                  if (!is_above_and_not_inherited(pipe.read)) return 3;
+                  if (!is_above_and_not_inherited(pipe.write)) return 4;
+                  for (int stream = 0; stream <= 2; ++stream)  // nothing is left there
+                      if ((::fcntl(stream, F_GETFD) < 0) != ((closed >> stream & 1) != 0)) return 5;
+                  return 0;
+              }) == 0);
+    }
+}
+
+TEST_CASE("descriptors: no number is left above the standard streams -> none, and the reason") {
+    CHECK(in_a_process([] {
+              ::close(STDIN_FILENO);
+              const ::rlimit three{STDERR_FILENO + 1, STDERR_FILENO + 1};
+              if (::setrlimit(RLIMIT_NOFILE, &three) != 0) return 1;
+              errno = 0;
+              if (open_file("/dev/null", O_RDONLY)) return 2;
+              if (errno != EINVAL && errno != EMFILE) return 3;
+              errno = 0;
+              const pipe_ends pipe = pipe_ends::open();
+              if (pipe.read || pipe.write) return 4;
+              if (errno != EINVAL && errno != EMFILE) return 5;
+              return ::fcntl(STDIN_FILENO, F_GETFD) < 0 ? 0 : 6;  // what was opened is closed
+          }) == 0);
+}
+
+TEST_CASE("uninterrupted: a signal interrupts a call -> it is made again") {
+    int calls = 0;
+    const auto call = [&] {
+        errno = ++calls < 3 ? EINTR : EIO;
+        return calls < 4 ? -1 : 0;
+    };
+    CHECK(uninterrupted(call) == -1);
+    CHECK(calls == 3);
+    CHECK(errno == EIO);
+    CHECK(uninterrupted(call) == 0);
+    CHECK(calls == 4);
+}
 
 TEST_CASE("open_standard_streams: any closed -> /dev/null, those alone") {
     for (int closed = 0; closed < 8; ++closed) {

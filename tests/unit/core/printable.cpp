@@ -25,6 +25,23 @@ TEST_CASE("printable: bytes that are not UTF-8 -> escapes, one for each byte") {
     CHECK(sotto::printable("\xed\xa0\x80") == "\\xed\\xa0\\x80");  // a surrogate
     CHECK(sotto::printable("\xe2\x82") == "\\xe2\\x82");           // cut off
     CHECK(sotto::printable("\xf5\x80\x80\x80") == "\\xf5\\x80\\x80\\x80");
+    // The last overlong forms and the first code point beyond Unicode, and what lies beside them.
+    CHECK(sotto::printable("\xe0\x9f\xbf") == "\\xe0\\x9f\\xbf");
+    CHECK(sotto::printable("\xf0\x8f\xbf\xbf") == "\\xf0\\x8f\\xbf\\xbf");
+    CHECK(sotto::printable("\xf4\x90\x80\x80") == "\\xf4\\x90\\x80\\x80");
+    for (const std::string text : {"\u0800", "\U00010000", "\U0010ffff", "\ud7ff", "\ue000"})
+        CHECK(sotto::printable(text) == text);
+}
+
+TEST_CASE("printable: the ends of each range of characters that act -> escapes") {
+    for (const std::string text : {"\x1f", "\x7f", "\u0080", "\u009f", "\u061c", "\u200e", "\u200f",
+                                   "\u2028", "\u202e", "\u2066", "\u2069", "\ufeff"}) {
+        CAPTURE(text.size());
+        CHECK(sotto::printable(text).substr(0, 2) == "\\x");
+    }
+    for (const std::string text : {" ", "~", "\u00a0", "\u061b", "\u061d", "\u200d", "\u2010",
+                                   "\u2027", "\u202f", "\u2065", "\u206a", "\ufefe", "\uff01"})
+        CHECK(sotto::printable(text) == text);
 }
 
 TEST_CASE("printable: ordinary text -> unchanged") {
