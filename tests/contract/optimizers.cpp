@@ -51,8 +51,11 @@ struct trainee {
     explicit trainee(const Optimizer& options = testing::sensible<Optimizer>::options())
         : state(options.bind(tensors)) {}
 
-    void step(std::int64_t number, const floats& gradient, bool backwards = false) {
-        state.begin_step(step_at(number), gradient);
+    void step(std::int64_t number, const floats& gradient, bool backwards = false,
+              double rate_factor = 1.0) {
+        step_info info = step_at(number);
+        info.rate_factor = rate_factor;
+        state.begin_step(info, gradient);
         const auto count = static_cast<std::int64_t>(tensors.tensors().size());
         for (std::int64_t k = 0; k < count; ++k) {
             const tensor& t = tensors[backwards ? count - 1 - k : k];
@@ -91,6 +94,15 @@ double distance(const Optimizer& options, MakeFormula make_formula, int steps = 
 
 constexpr double tolerance = 2e-5;
 
+/// Multiplies the learning rate of an optimizer, or of the one inside.
+template <class Optimizer>
+void multiply_rate(Optimizer& options, double by) {
+    if constexpr (requires { options.inner; })
+        multiply_rate(options.inner, by);
+    else
+        options.learning_rate *= by;
+}
+
 }  // namespace
 
 TEST_CASE_TEMPLATE_DEFINE("tensors may be updated in any order", O, any_order) {
@@ -117,6 +129,19 @@ TEST_CASE_TEMPLATE_DEFINE("parameters move, stay finite, and a twin moves alike"
     CHECK(std::ranges::all_of(one.parameters, [](float w) { return std::isfinite(w); }));
 }
 TEST_CASE_TEMPLATE_APPLY(moves, testing::every_optimizer);
+
+TEST_CASE_TEMPLATE_DEFINE("optimizer: a step's rate factor -> as that much of the rate", O,
+                          follows_rate_factor) {
+    O lower = testing::sensible<O>::options();
+    multiply_rate(lower, 0.25);
+    trainee<O> by_factor, by_rate(lower);
+    for (std::int64_t s = 0; s < 5; ++s) {
+        by_factor.step(s, gradient_of(s), false, 0.25);
+        by_rate.step(s, gradient_of(s));
+        CHECK(same_bits(by_factor.parameters, by_rate.parameters));
+    }
+}
+TEST_CASE_TEMPLATE_APPLY(follows_rate_factor, testing::every_optimizer);
 
 TEST_CASE_TEMPLATE_DEFINE("a gradient of zero moves nothing where the update is linear", O,
                           zero_moves_nothing) {
