@@ -241,3 +241,33 @@ TEST_CASE("a tensor belongs to the section before its name") {
     CHECK(checkpoint::section_of("buffers/rank0/mean") == "buffers/rank0");
     CHECK(checkpoint::section_of("digest") == "digest");
 }
+
+TEST_CASE("file_reader: the last tensor is not the digests -> refused by its name") {
+    using checkpoint::dtype;
+    struct last_tensor {
+        const char* name;
+        dtype type;
+        std::int64_t count, bytes;
+    };
+    for (const last_tensor& last :
+         {last_tensor{"digests", dtype::u8, 32, 32}, last_tensor{"digest", dtype::f32, 8, 32},
+          last_tensor{"digest", dtype::u8, 31, 31}, last_tensor{"digest", dtype::u8, 33, 33}}) {
+        CAPTURE(last.name);
+        CAPTURE(last.bytes);
+        checkpoint::file_header header;
+        header.tensors.push_back({last.name, last.type, {last.count}, 0, last.bytes, 0});
+        auto other = std::make_shared<memory_disk::file>();
+        other->now = checkpoint::format_header(header);
+        other->now.resize(other->now.size() + static_cast<std::size_t>(last.bytes));
+        memory_files files;
+        files.disk().enter(newer, other);
+        CHECK_THROWS_WITH_AS(
+            checkpoint::file_reader<memory_files>(files, std::string("run/") + newer),
+            ("'run/" + std::string(newer) +
+             "' is damaged: section 'header': expected 32 bytes named 'digest' as the last tensor, "
+             "found '" +
+             last.name + "'")
+                .c_str(),
+            checkpoint::damaged);
+    }
+}
