@@ -8,7 +8,7 @@ The lists beside this file, *.faults, name the faults. A block describes one fau
     [name-of-the-fault]
     file: include/sotto/core/random.hpp       the source that it changes
     text: low + (high - low) * uniform()      its text there, exactly once; any run of blanks equals any other
-    with: high - (high - low) * uniform()     the text that takes its place; empty: none
+    with: high - (high - low) * uniform()     the text that takes its place; empty: none, of a statement its ;
     test: tests/unit/core/random.cpp          the test that must fail
     case: stream: uniform*                    its test case, as doctest filters; without: all of them
 
@@ -90,7 +90,9 @@ class Fault:
             raise WrongList(f"{self.list}:{self.line}: [{self.name}]: {self.file} has the text {len(found)} times, "
                             f"expected once: {self.text}")
         begin, end = found[0]
-        return source[:begin] + self.replacement + source[end:]
+        # What is left of a statement is an empty one, so that an if before it governs nothing else.
+        replacement = self.replacement or (";" if self.text.endswith(";") else "")
+        return source[:begin] + replacement + source[end:]
 
 
 def read_list(path):
@@ -422,17 +424,18 @@ def main():
     work.mkdir(parents=True, exist_ok=True)
     kept = scratch / ("results.jsonl" if parts == 1 else f"results-{part}-of-{parts}.jsonl")
     results = {} if options.fresh else results_of(scratch)
-    runner, commit = None, commit_of(root)
+    # Sources may change while this runs: what is run is what is there now.
+    digests, commit = {fault.name: digest_of(root, fault) for fault in chosen}, commit_of(root)
+    is_known = {fault.name: fault.name in results and results[fault.name]["digest"] == digests[fault.name] and
+                not results[fault.name]["outcome"].startswith("wrong") for fault in chosen}
+    runner = None if all(is_known.values()) else Runner(root, work)
     counts = {"caught": 0, "missed": 0, "wrong": 0}
     for number, fault in enumerate(chosen, 1):
-        digest = digest_of(root, fault)
         result, said = results.get(fault.name), ""
-        again = bool(result) and result["digest"] == digest and not result["outcome"].startswith("wrong")
-        if not again:
-            runner = runner or Runner(root, work)
+        if not is_known[fault.name]:
             begun = time.monotonic()
             outcome, said = runner.outcome(fault)
-            result = {"name": fault.name, "digest": digest, "outcome": outcome, "commit": commit,
+            result = {"name": fault.name, "digest": digests[fault.name], "outcome": outcome, "commit": commit,
                       "seconds": round(time.monotonic() - begun, 1), "date": datetime.date.today().isoformat(),
                       "time": time.time()}
             with open(kept, "a") as out:
@@ -440,7 +443,7 @@ def main():
         kind = "caught" if result["outcome"] in CAUGHT else result["outcome"].partition(":")[0]
         counts[kind] += 1
         print(f"{number}/{len(chosen)} {kind}: {fault.name} ({result['outcome']}"
-              f"{', as before' if again else ''}, {result['seconds']} s)", flush=True)
+              f"{', as before' if is_known[fault.name] else ''}, {result['seconds']} s)", flush=True)
         if said and (kind != "caught" or options.verbose):
             print("    " + said[-3000:].strip().replace("\n", "\n    "), flush=True)
     print(f"{counts['caught']} caught, {counts['missed']} missed, {counts['wrong']} wrong of {len(chosen)}")
