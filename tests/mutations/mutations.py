@@ -273,7 +273,9 @@ class Runner:
             support = sorted((self.tree / "tests/support").glob("*.cpp"))
             main = ["tests/unit/main.cpp", *(str(each.relative_to(self.tree)) for each in support)]
             # In a doctest filter a comma begins another one.
-            arguments = ["--test-case=" + fault.case.replace(",", "?")] if fault.case else []
+            arguments = ["--abort-after=1"]
+            if fault.case:
+                arguments.append("--test-case=" + fault.case.replace(",", "?"))
         program, said = self.program_of(name, [fault.test, *main], [fault.test])
         return ([str(program), *arguments], "") if program else (None, said)
 
