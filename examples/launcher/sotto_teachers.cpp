@@ -8,6 +8,7 @@
 #include <sotto/core/descriptor.hpp>
 #include <sotto/core/errors.hpp>
 #include <sotto/core/exit_code.hpp>
+#include <sotto/core/printable.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -52,13 +53,6 @@ constexpr const char* usage =
     "  0  all models are whole\n"
     "  1  fault: a model is not whole, or there is no group\n"
     "  2  usage: FOLDER was not given or cannot be listed\n";
-
-/// One line of text: what files say may hold anything.
-std::string on_a_line(std::string text) {
-    for (char& c : text)
-        if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
-    return text;
-}
 
 std::string with_unit(double value, const char* unit) {
     char text[64];
@@ -142,7 +136,7 @@ void print(const line& about, const std::string& health) {
                     static_cast<long long>(about.found.kept), in_bytes(about.found.bytes).c_str(),
                     checkpoint::hex(facts.architecture).substr(0, 8).c_str());
     }
-    std::printf("  %s\n", on_a_line(health).c_str());
+    std::printf("  %s\n", sotto::printable(health).c_str());
 }
 
 exit_code list(const std::filesystem::path& folder) {

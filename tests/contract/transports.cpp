@@ -325,6 +325,9 @@ TEST_CASE_TEMPLATE_DEFINE("fail_with_exception: any exception -> its kind and te
     others_see(mismatch("rates differ"), errc::mismatch, "rates differ");
     others_see(output_incomplete("a log"), errc::output_incomplete, "a log");
     others_see(std::domain_error("disk on fire"), errc::peer_failed, "disk on fire");
+    // From another rank it may be anything; here it is one line that no terminal acts on.
+    others_see(std::domain_error("ok\nrank 9 failed: lies\x1b[2J"), errc::peer_failed,
+               "ok\\nrank 9 failed: lies\\x1b[2J");
     others_see(42, errc::peer_failed,
                "an exception of type int was thrown; expected a std::exception, whose what() names "
                "the cause");

@@ -164,7 +164,7 @@ TEST_CASE("what no checkpoint can hold is told before training begins, on all ra
           "checkpoint: there would be 17 extents of tensor 'parameters/deep'; at most 16 are "
           "possible");
     CHECK(refused(layout().add("\xFF", {1})) ==
-          "checkpoint: '\xFF = 1' is not UTF-8, and can be no name or text of a checkpoint");
+          "checkpoint: '\\xff = 1' is not UTF-8, and can be no name or text of a checkpoint");
 }
 
 TEST_CASE("ranks that should hold the same and do not are found when a checkpoint is written") {

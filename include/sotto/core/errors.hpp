@@ -6,6 +6,8 @@
 #include <system_error>
 #include <utility>
 
+#include "sotto/core/printable.hpp"
+
 namespace sotto {
 
 /// What went wrong, as a number that programs compare. The texts are for people and may change.
@@ -52,10 +54,12 @@ inline std::error_code make_error_code(errc code) noexcept {
 }
 
 /// The base of every exception that sotto throws. `what()` says what, where and what was expected.
+/// It is one line that is safe to print: parts of it may be from peers, files and the environment,
+/// and what a terminal would act on is escaped, see printable.
 class error : public std::runtime_error {
 public:
-    /// A failure of this kind, told in this text.
-    error(errc code, const std::string& text) : std::runtime_error(text), code_(code) {}
+    /// A failure of this kind, with this text.
+    error(errc code, const std::string& text) : std::runtime_error(printable(text)), code_(code) {}
     /// Which kind of failure it is, for programs.
     std::error_code code() const noexcept { return make_error_code(code_); }
 
@@ -133,17 +137,17 @@ struct occasion {
 class peer_failure : public error {
 public:
     /// The rank, why it failed, and where the job stood when that was noticed.
-    peer_failure(int rank, std::string cause, occasion when, errc code = errc::peer_failed)
+    peer_failure(int rank, const std::string& cause, occasion when, errc code = errc::peer_failed)
         : error(code, "rank " + std::to_string(rank) + " failed: " + cause +
                           " (noticed in phase '" + when.phase + "', round " +
                           std::to_string(when.round) + membership(when.epoch) + ")"),
           rank_(rank),
-          cause_(std::move(cause)),
+          cause_(printable(cause)),
           when_(when) {}
 
     /// Which rank failed first.
     int rank() const noexcept { return rank_; }
-    /// Why it failed, as far as it is known.
+    /// Why it failed, as far as it is known; safe to print, as what() is.
     const std::string& cause() const noexcept { return cause_; }
     /// Where the job stood when that was noticed.
     const occasion& when() const noexcept { return when_; }

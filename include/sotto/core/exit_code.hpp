@@ -11,6 +11,7 @@
 #include <typeinfo>
 
 #include "sotto/core/errors.hpp"
+#include "sotto/core/print_line.hpp"
 
 namespace sotto {
 
@@ -124,9 +125,13 @@ inline std::string text_of_current_exception() noexcept try {
 /// A `program` that is not empty precedes the text, as in "program: text".
 inline int report_exception(std::string_view program = {}) noexcept {
     const exit_code code = exit_code_of_current_exception();
-    const std::string text = text_of_current_exception();
-    std::fprintf(stderr, "%.*s%s%s\n", static_cast<int>(program.size()), program.data(),
-                 program.empty() ? "" : ": ", text.c_str());
+    try {
+        std::string text(program);
+        if (!program.empty()) text += ": ";
+        detail::print_line(stderr, text + text_of_current_exception());
+    } catch (...) {
+        detail::print_line(stderr, "out of memory");
+    }
     return static_cast<int>(code);
 }
 

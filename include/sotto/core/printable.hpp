@@ -75,4 +75,18 @@ inline std::string printable(std::string_view text) {
     return shown;
 }
 
+namespace detail {
+/// The same for a text of several lines, which stay lines.
+inline std::string printable_lines(std::string_view text) {
+    std::string shown;
+    while (!text.empty()) {
+        const std::string_view line = text.substr(0, text.find('\n'));
+        shown += printable(line);
+        if (line.size() < text.size()) shown += '\n';
+        text.remove_prefix(line.size() < text.size() ? line.size() + 1 : line.size());
+    }
+    return shown;
+}
+}  // namespace detail
+
 }  // namespace sotto

@@ -91,7 +91,11 @@ inline instruction_set obey_sotto_isa(const char* asked, instruction_set found,
     constexpr const char* lacking = ", which this build does not have";
 #endif
     const char* const wrong = known ? lacking : expected[static_cast<std::size_t>(found)];
-    std::fprintf(complaints, "sotto: SOTTO_ISA is '%s'%s; using %s\n", asked, wrong,
+    // Not `printable`: a unit's own code must not be that of the library's other parts.
+    char shown[32] = {};
+    for (std::size_t i = 0; i + 1 < sizeof shown && asked[i] != '\0'; ++i)
+        shown[i] = asked[i] >= ' ' && asked[i] <= '~' ? asked[i] : '?';
+    std::fprintf(complaints, "sotto: SOTTO_ISA is '%s'%s; using %s\n", shown, wrong,
                  name_of(found).data());
     return found;
 }

@@ -18,6 +18,7 @@
 #include "sotto/core/descriptor.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/placement.hpp"
+#include "sotto/core/print_line.hpp"
 #include "sotto/launch/interfaces.hpp"
 #include "sotto/launch/node_list.hpp"
 #include "sotto/launch/system_calls.hpp"
@@ -257,7 +258,7 @@ inline placement from_environment() {
     });
     if (found.place.rank == 0)
         for (const std::string& remark : found.remarks)
-            std::fprintf(stderr, "sotto: %s\n", remark.c_str());
+            sotto::detail::print_line(stderr, "sotto: " + remark);
     return std::move(found.place);
 }
 

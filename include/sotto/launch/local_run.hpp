@@ -11,7 +11,6 @@
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <cstring>
 #include <limits>
 #include <optional>
@@ -21,6 +20,8 @@
 #include <vector>
 
 #include "sotto/core/clock.hpp"
+#include "sotto/core/number_text.hpp"
+#include "sotto/core/printable.hpp"
 #include "sotto/launch/system_calls.hpp"
 #include "sotto/launch/ending.hpp"
 #include "sotto/launch/heard_signals.hpp"
@@ -257,14 +258,12 @@ private:
     }
 
     static std::string seconds(duration time) {
-        char text[32];
-        std::snprintf(text, sizeof text, "%.6g s", in_seconds(time));
-        return text;
+        return sotto::detail::general_text(in_seconds(time), 6) + " s";
     }
 
     static std::string name_of(int signal) { return ::strsignal(signal); }
 
-    void say(const std::string& text) { err_.text() += "launch: " + text + "\n"; }
+    void say(const std::string& text) { err_.text() += "launch: " + printable(text) + "\n"; }
 
     static constexpr std::size_t first_rank = 3, of_a_rank = 3;  // places in waits_
 

@@ -10,14 +10,15 @@
 
 #include "sotto/checkpoint/file_system.hpp"
 #include "sotto/core/errors.hpp"
+#include "sotto/core/print_line.hpp"
 #include "sotto/trainer/reports.hpp"
 
 namespace sotto {
 
 /// Says on standard error that a checkpoint could not be written.
 inline void complain_of_checkpoint(const checkpoint_report& report) {
-    std::fprintf(stderr, "checkpoint of step %lld: %s; training goes on\n",
-                 static_cast<long long>(report.step), report.failure.c_str());
+    detail::print_line(stderr, "checkpoint of step " + std::to_string(report.step) + ": " +
+                                   report.failure + "; training goes on");
 }
 
 /// When checkpoints are written, and how many stay.

@@ -4,6 +4,8 @@
 #include <cstdio>
 #include <string>
 
+#include "sotto/core/print_line.hpp"
+
 namespace sotto {
 
 /// What `trainer.resume` found.
@@ -18,8 +20,9 @@ struct resume_report {
 
 /// Says on standard error that newer checkpoints were damaged, how, and which one is used instead.
 inline void complain_of_damage(const resume_report& report) {
-    std::fprintf(stderr, "%sresumed from '%s' instead, after step %lld\n", report.refused.c_str(),
-                 report.file.c_str(), static_cast<long long>(report.step));
+    detail::print_lines(stderr, report.refused);
+    detail::print_line(stderr, "resumed from '" + report.file + "' instead, after step " +
+                                   std::to_string(report.step));
 }
 
 /// Who is told of what was found.

@@ -22,6 +22,7 @@
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/exit_code.hpp"
+#include "sotto/core/printable.hpp"
 #include "sotto/kernels/arithmetic.hpp"
 #include "sotto/trainer/agreement.hpp"
 #include "sotto/trainer/resume_report.hpp"
@@ -119,7 +120,7 @@ private:
             } catch (const error& e) {
                 path.fail(e.code(), e.what());
             }
-            for (const auto& one : damaged_) report.refused.append(one.why).append("\n");
+            for (const auto& one : damaged_) report.refused.append(printable(one.why)).append("\n");
             refused.say(report.refused);
             path.number = file ? 1 : 0;
             if (path.code == 0 && file) path.say(file->path().string());
@@ -136,7 +137,7 @@ private:
                   .step = found_.place.step,
                   .epoch = found_.place.epoch,
                   .world_size = static_cast<int>(found_.world),
-                  .refused = refused.said()};
+                  .refused = printable_lines(refused.said())};
         return true;
     }
 

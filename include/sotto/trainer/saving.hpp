@@ -48,7 +48,8 @@ struct tidings {
         code = why.value();
         say(what);
     }
-    std::string said() const { return text.data(); }
+    /// Of another process, which need not have ended it by a 0.
+    std::string said() const { return {text.begin(), std::find(text.begin(), text.end(), '\0')}; }
 
     /// The same error on every rank: nobody throws before everybody knows.
     template <transport Transport>

@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <string>
 
+#include "sotto/core/number_text.hpp"
+#include "sotto/core/printable.hpp"
 #include "sotto/strategies/rank_loss.hpp"
 #include "sotto/strategies/server_memory.hpp"
 #include "sotto/strategies/server_report.hpp"
@@ -30,15 +31,11 @@ inline std::string parts_of(const server_memory& memory, auto&& size) {
 /// What a server will take, in a line for people.
 inline std::string summary_of(const server_memory& memory) {
     const auto size = [](std::int64_t count) {
-        char text[32];
         const auto value = static_cast<double>(count);
-        if (value < 1024.0 * 1024.0)
-            std::snprintf(text, sizeof text, "%.1f KiB", value / 1024.0);
-        else if (value < 1024.0 * 1024.0 * 1024.0)
-            std::snprintf(text, sizeof text, "%.1f MiB", value / (1024.0 * 1024.0));
-        else
-            std::snprintf(text, sizeof text, "%.1f GiB", value / (1024.0 * 1024.0 * 1024.0));
-        return std::string(text);
+        if (value < 1024.0 * 1024.0) return detail::fixed_text(value / 1024.0, 1) + " KiB";
+        if (value < 1024.0 * 1024.0 * 1024.0)
+            return detail::fixed_text(value / (1024.0 * 1024.0), 1) + " MiB";
+        return detail::fixed_text(value / (1024.0 * 1024.0 * 1024.0), 1) + " GiB";
     };
     const std::string parts = parts_of(memory, size);
     return "the server takes at most " + size(memory.together()) + " of memory" +
@@ -54,11 +51,7 @@ inline std::string counted_rounds(std::int64_t count) {
 inline std::string summary_of(const rank_loss& loss) {
     std::string out = "rank " + std::to_string(loss.rank) + " went";
     if (loss.step >= 0) out += " after step " + std::to_string(loss.step);
-    if (loss.seconds >= 0.0) {
-        char text[40];
-        std::snprintf(text, sizeof text, " (%.1f s)", loss.seconds);
-        out += text;
-    }
+    if (loss.seconds >= 0.0) out += " (" + detail::fixed_text(loss.seconds, 1) + " s)";
     out += ": " + loss.cause;
     if (loss.again_step >= 0)
         out += "; it was there again after step " + std::to_string(loss.again_step);
@@ -87,27 +80,23 @@ inline std::string summary_of(const server_saves& saves) {
 /// `beside_times`: what is said after each time, such as that it is simulated.
 inline std::string summary_of(const server_report& server, const char* beside_times = "") {
     constexpr std::size_t workers_max = 16;
-    char text[256];
-    std::snprintf(text, sizeof text, "the server on rank %d took %lld steps\n", server.rank,
-                  static_cast<long long>(server.version));
-    std::string out = text;
-    if (server.saves) out += "  " + summary_of(*server.saves) + "\n";
-    if (server.rounds() > 0) {
-        std::snprintf(text, sizeof text, "  of %lld gradients in all %lld were dropped (%.1f %%)\n",
-                      static_cast<long long>(server.rounds()),
-                      static_cast<long long>(server.dropped()), 100.0 * server.dropped_share());
-        out += text;
-    }
+    const auto percent = [](double share) { return detail::fixed_text(100.0 * share, 1) + " %"; };
+    std::string out = "the server on rank " + std::to_string(server.rank) + " took " +
+                      std::to_string(server.version) + " steps\n";
+    if (server.saves) out += "  " + printable(summary_of(*server.saves)) + "\n";
+    if (server.rounds() > 0)
+        out += "  of " + std::to_string(server.rounds()) + " gradients in all " +
+               std::to_string(server.dropped()) + " were dropped (" +
+               percent(server.dropped_share()) + ")\n";
     for (std::size_t i = 0; i < (std::min)(server.workers.size(), workers_max); ++i) {
         const served_worker& w = server.workers[i];
-        std::snprintf(text, sizeof text,
-                      "  rank %d: %lld gradients, %lld of them dropped (%.1f %%), %.2f steps late "
-                      "on the mean, %lld at most, held back by the server %.2f s%s\n",
-                      w.rank, static_cast<long long>(w.rounds), static_cast<long long>(w.dropped),
-                      100.0 * w.dropped_share(), w.mean_late(),
-                      static_cast<long long>(std::max<std::int64_t>(w.most_late(), 0)), w.waited,
-                      beside_times);
-        out += text;
+        out += "  rank " + std::to_string(w.rank) + ": " + std::to_string(w.rounds) +
+               " gradients, " + std::to_string(w.dropped) + " of them dropped (" +
+               percent(w.dropped_share()) + "), " + detail::fixed_text(w.mean_late(), 2) +
+               " steps late on the mean, " +
+               std::to_string(std::max<std::int64_t>(w.most_late(), 0)) +
+               " at most, held back by the server " + detail::fixed_text(w.waited, 2) + " s" +
+               beside_times + "\n";
         if (w.lost > 0)
             out += "    " + counted_rounds(w.lost) +
                    " of it had been acknowledged and were lost when the server failed\n";

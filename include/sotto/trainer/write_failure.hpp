@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "sotto/core/print_line.hpp"
+
 namespace sotto {
 
 /// A file that a callback could not write in the middle of training, which goes on without it.
@@ -15,8 +17,8 @@ struct write_failure {
 
 /// Says so on standard error.
 inline void complain_of_writing(const write_failure& failure) {
-    std::fprintf(stderr, "after step %lld: %s; that does not stop training\n",
-                 static_cast<long long>(failure.step), failure.reason.c_str());
+    detail::print_line(stderr, "after step " + std::to_string(failure.step) + ": " +
+                                   failure.reason + "; that does not stop training");
 }
 
 namespace detail {
@@ -28,12 +30,25 @@ public:
 
     void worked() noexcept { failing_ = false; }
     void failed(std::int64_t step, std::string reason) {
-        if (!std::exchange(failing_, true) && tell_) tell_({step, std::move(reason)});
+        last_ = std::move(reason);
+        if (!std::exchange(failing_, true) && tell_) tell_({step, last_});
     }
+    /// Others took away what was written; told once.
+    void lost(std::int64_t step, std::string reason) {
+        if (!lost_.empty()) return;
+        lost_ = std::move(reason);
+        if (tell_) tell_({step, lost_});
+    }
+
+    bool is_failing() const noexcept { return failing_; }
+    /// Why the last that failed did; empty: none did.
+    const std::string& last() const noexcept { return last_; }
+    const std::string& lost() const noexcept { return lost_; }
 
 private:
     void (*tell_)(const write_failure&);
     bool failing_ = false;
+    std::string last_, lost_;
 };
 }  // namespace detail
 

@@ -16,6 +16,7 @@
 #include "sotto/core/clock.hpp"
 #include "sotto/core/describe.hpp"
 #include "sotto/core/errors.hpp"
+#include "sotto/core/printable.hpp"
 #include "sotto/core/result.hpp"
 #include "sotto/transports/control_stream.hpp"
 #include "sotto/transports/membership_words.hpp"
@@ -384,6 +385,7 @@ private:
         auto report = wire::read_report(payload, static_cast<std::uint32_t>(size()));
         if (!report) return report.why();
         if (report->failed.empty()) return fault{12, "1 to all ranks that failed", 0};
+        report->cause = printable(report->cause);  // callbacks and logs show it
         if (tolerates_) {  // it can speak for itself alone, and of what it thinks of this rank
             const int gone = rank_of(from);
             if (report->first == static_cast<std::uint32_t>(gone))

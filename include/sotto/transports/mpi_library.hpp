@@ -26,6 +26,7 @@
 #include "sotto/core/errors.hpp"
 #include "sotto/core/exit_code.hpp"
 #include "sotto/core/owner_process.hpp"
+#include "sotto/core/print_line.hpp"
 #include "sotto/transports/mpi_options.hpp"
 #include "sotto/transports/mpi_session.hpp"
 #include "sotto/transports/packet_library.hpp"
@@ -203,8 +204,8 @@ public:
     void require_caller() const { session_->require_caller(); }
 
     void end_job(std::string_view why) noexcept {
-        std::fprintf(stderr, "sotto: mpi: rank %d ends the job: %.*s\n", rank_,
-                     static_cast<int>(why.size()), why.data());
+        print_line(stderr, "sotto: mpi: rank " + std::to_string(rank_) +
+                               " ends the job: " + std::string(why));
         std::fflush(stderr);
         // Of a part MPICH 4.0 waits for what is under way there.
         MPI_Abort(MPI_COMM_WORLD, static_cast<int>(exit_code::peer));

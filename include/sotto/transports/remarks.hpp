@@ -1,13 +1,11 @@
 #pragma once
 
-#include <unistd.h>
-
-#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <string>
-#include <utility>
 
+#include "sotto/core/print_line.hpp"
+#include "sotto/core/printable.hpp"
 #include "sotto/transports/transport.hpp"
 
 namespace sotto {
@@ -16,13 +14,12 @@ namespace sotto {
 /// gradient that was dropped, a save that failed.
 struct remark {
     int rank = 0;        // that says it
-    std::string text{};  // one line
+    std::string text{};  // one line, safe to print
 };
 
-/// Says it on standard error, in a line of its own, on a terminal in place of one that is redrawn.
+/// Prints it to standard error, as a line of its own.
 inline void say_remark(const remark& said) noexcept {
-    std::fprintf(stderr, "%ssotto: rank %d: %s\n", ::isatty(2) == 1 ? "\r\033[K" : "", said.rank,
-                 said.text.c_str());
+    detail::print_line(stderr, "sotto: rank " + std::to_string(said.rank) + ": " + said.text);
 }
 
 /// Who is told of every remark of this process, at any time and by several threads at once; null:
@@ -46,12 +43,11 @@ public:
     /// Those of a rank; silent: it says nothing.
     remarks(int rank, bool silent) noexcept : rank_(rank), silent_(silent) {}
 
-    /// Tells a remark, which becomes one line.
-    void say(std::string text) const {
+    /// Tells a remark, as one line: see printable.
+    void say(const std::string& text) const {
         void (*const tell)(const remark&) noexcept = on_remark.load();
         if (silent_ || !tell) return;
-        std::replace(text.begin(), text.end(), '\n', ' ');
-        tell({rank_, std::move(text)});
+        tell({rank_, printable(text)});
     }
 
 private:

@@ -12,6 +12,7 @@
 
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/clock.hpp"
+#include "sotto/core/print_line.hpp"
 #include "sotto/transports/ballot_transport.hpp"
 #include "sotto/transports/packet_library.hpp"
 #include "sotto/transports/packet_transport.hpp"
@@ -99,8 +100,8 @@ public:
         if (is_killed()) throw killed();
     }
     void end_job(std::string_view why) noexcept {
-        std::fprintf(stderr, "sotto: simulated: rank %d ends the job: %.*s\n", rank_,
-                     static_cast<int>(why.size()), why.data());
+        print_line(stderr, "sotto: simulated: rank " + std::to_string(rank_) +
+                               " ends the job: " + std::string(why));
         std::abort();
     }
 

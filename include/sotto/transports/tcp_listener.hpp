@@ -17,6 +17,7 @@
 #include "sotto/core/clock.hpp"
 #include "sotto/core/descriptor.hpp"
 #include "sotto/core/errors.hpp"
+#include "sotto/core/print_line.hpp"
 
 namespace sotto::detail::net {
 
@@ -78,10 +79,9 @@ public:
     void warn_of_strangers() const {
         const asio::ip::tcp::endpoint at = place();
         if (at.address().is_loopback()) return;
-        std::fprintf(stderr,
-                     "sotto: tcp_options::insecure_network: whoever reaches %s port %d can join "
-                     "this job and read along\n",
-                     at.address().to_string().c_str(), int{at.port()});
+        print_line(stderr, "sotto: tcp_options::insecure_network: any host that reaches " +
+                               at.address().to_string() + " port " + std::to_string(at.port()) +
+                               " can join this job and read its messages");
     }
 
     /// What to wait for by poll(2); nothing while it rests.
@@ -98,9 +98,8 @@ public:
         for (int turns = 0; turns < 64; ++turns) {
             asio::ip::tcp::endpoint from;
             auto size = static_cast<socklen_t>(from.capacity());
-            descriptor made(::accept4(acceptor_.native_handle(), from.data(), &size, SOCK_CLOEXEC));
+            descriptor made = accept_socket(acceptor_.native_handle(), from.data(), &size);
             if (!made && (errno == EMFILE || errno == ENFILE)) return turn_one_away();
-            if (made) made = above_standard(std::move(made));
             boost::system::error_code why = made ? boost::system::error_code() : system_code();
             std::unique_ptr<tcp_socket> socket;
             if (made) {
@@ -151,7 +150,7 @@ private:
         rest();
         if (!spare_) return;
         spare_.close();
-        descriptor(::accept(acceptor_.native_handle(), nullptr, nullptr)).close();
+        accept_socket(acceptor_.native_handle()).close();
         spare_ = open_spare();
     }
 

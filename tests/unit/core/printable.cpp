@@ -50,3 +50,8 @@ TEST_CASE("printable: ordinary text -> unchanged") {
 }
 
 }  // namespace
+
+TEST_CASE("printable_lines: several lines -> stay lines, each escaped") {
+    CHECK(sotto::detail::printable_lines("a\x1b\nb\r\n") == "a\\x1b\nb\\r\n");
+    CHECK(sotto::detail::printable_lines("").empty());
+}

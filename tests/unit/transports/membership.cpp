@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -232,4 +233,22 @@ TEST_CASE("a rank that says in one breath that it gave this one up and that it f
     CHECK(first->rank == 1);
     CHECK(first->cause == "it has given this rank up: it was silent");
     CHECK_FALSE(here.next_gone());
+}
+
+TEST_CASE("membership: a cause from another rank -> one line without controls") {
+    const std::string shown = "ok\\nrank 9 failed: lies\\x1b[2J";
+    for (const bool tolerates : {false, true}) {
+        voting_world world(2, 1);
+        membership &told = world.at(0).state, &failed = world.at(1).state;
+        if (tolerates) told.tolerate(), failed.tolerate();
+        failed.fail(1, "ok\nrank 9 failed: lies\x1b[2J");
+        std::optional<membership::failure> found;
+        for (int turn = 0; turn < 100 && !found; ++turn) {
+            world.move(1, 0);
+            found = tolerates ? told.next_gone() : told.first_failure();
+        }
+        REQUIRE(found);
+        CHECK(found->rank == 1);
+        CHECK(found->cause == shown);
+    }
 }

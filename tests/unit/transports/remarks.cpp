@@ -29,8 +29,8 @@ TEST_CASE("a remark is told at once, with its rank, as one line") {
     const remarks of_two(2, false);
     of_two.say("rank 1 went");
     CHECK(said_to(all) == std::vector<std::string>{"2 rank 1 went"});
-    of_two.say("no space\nleft");
-    CHECK(said_to(all).back() == "2 no space left");
+    of_two.say("no space\nleft\x1b[2J");
+    CHECK(said_to(all).back() == "2 no space\\nleft\\x1b[2J");
     on_remark = nullptr;
     of_two.say("nobody is told");
     CHECK(said_to(all).size() == 2);
