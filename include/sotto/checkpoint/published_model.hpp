@@ -4,7 +4,6 @@
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <filesystem>
 #include <iterator>
 #include <optional>
@@ -28,6 +27,7 @@
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/layout.hpp"
+#include "sotto/core/number_text.hpp"
 #include "sotto/kernels/reductions.hpp"
 
 namespace sotto::checkpoint {
@@ -94,11 +94,7 @@ std::string publish_model(Files& files, const std::filesystem::path& folder,
     };
     const auto of_parameters = fields_of(kind.parameters, parameters);
     const auto of_buffers = fields_of(kind.buffers, buffers);
-    const auto written = [](double value) {
-        char text[40];
-        std::snprintf(text, sizeof text, "%.17g", value);
-        return std::string(text);
-    };
+    const auto written = [](double value) { return sotto::detail::general_text(value, 17); };
     std::string judged;
     for (const judgement& one : facts.judged)
         judged +=

@@ -3,12 +3,18 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <limits>
 #include <string>
+#include <string_view>
 
+#include "sotto/core/number_text.hpp"
+#include "sotto/core/print_line.hpp"
+#include "sotto/core/terminal.hpp"
 #include "sotto/trainer/callback.hpp"
 #include "sotto/trainer/run_consensus.hpp"
 #include "sotto/trainer/run_ranks.hpp"
@@ -19,7 +25,8 @@
 namespace sotto {
 
 /// Shows how rank 0 is doing. On a terminal: one line for the epoch under way, redrawn at most ten
-/// times a second, and one line for every epoch report, which stays. Where the output is not a
+/// times a second and never wider than the terminal, and one line for every epoch report, which
+/// stays. Where the output is not a
 /// terminal: no line is redrawn, the lines for epochs are written. A run that was resumed says
 /// first where it goes on. Where rank 0 serves others, it says in the beginning what memory that
 /// takes, and whether a server that fails forgets, and in the end how late their gradients came,
@@ -53,31 +60,31 @@ public:
         next_ = 0.0;
         aimed_ = missed_ = 0;
         rest_after_ = info.resumed && info.rounds_before > 0 ? info.steps_before : 0;
+        line_.reserve(256);  // a step redraws without taking memory
+        drawn_.reserve(256);
         if (shown_ && info.resumed) tell_of_resuming(info);
         if (shown_ && info.steps_at_servers > 0)
-            std::fprintf(out_, "goes on after step %lld, %s\n", static_cast<long long>(before_),
-                         info.mixing ? "with a neighbour's parameters" : "which the servers have");
-        if (shown_ && info.serves && !info.over)
-            std::fprintf(out_, "%s\n", summary_of(*info.serves).c_str());
+            print("goes on after step " + std::to_string(before_) + ", " +
+                  (info.mixing ? "with a neighbour's parameters" : "which the servers have"));
+        if (shown_ && info.serves && !info.over) print(summary_of(*info.serves));
         if (info.rank == 0 && info.servers_forget && !info.over)
-            std::fputs(
+            print(
                 "a server that fails begins anew: give serving::checkpoints to keep what it "
-                "learnt\n",
-                out_);
+                "learnt");
         if (serves_alone && !info.over)
-            std::fprintf(out_, "progress is shown on rank %d, the first worker\n", alone);
+            print("progress is shown on rank " + std::to_string(alone) + ", the first worker");
         if (info.rank == alone && info.world_size > 1 && !info.in_step && !info.over)
-            std::fprintf(out_, "workers need not be in step: losses are rank %d's own\n", alone);
+            print("workers need not be in step: losses are rank " + std::to_string(alone) +
+                  "'s own");
         if (shown_ && !info.model.empty() && !info.over)
-            std::fprintf(out_, "several models are trained: this is %s, by %d rank%s\n",
-                         info.model.c_str(), info.ranks(), info.ranks() == 1 ? "" : "s");
+            print("several models are trained: this is " + info.model + ", by " +
+                  std::to_string(info.ranks()) + (info.ranks() == 1 ? " rank" : " ranks"));
         taught_ = {};
         changes_told_ = 0;
         agreement_ = {};
         simulated_ = info.simulated_network.empty() ? "" : " (simulated)";
         if (info.rank == 0 && !info.simulated_network.empty() && !info.over)
-            std::fprintf(out_, "times are simulated, on a network of %s\n",
-                         info.simulated_network.c_str());
+            print("times are simulated, on a network of " + info.simulated_network);
     }
 
     void on_step(const step_report& report) {
@@ -91,64 +98,97 @@ public:
         const double rate = static_cast<double>(report.round.examples) * workers_ * steps /
                             (std::max)(report.seconds, 1e-9);
         const double left = done > 0.0 ? report.seconds * (1.0 - done) / done : 0.0;
-        constexpr int width = 24;
-        const int filled = std::clamp(static_cast<int>(std::lround(done * width)), 0, width);
-        std::fprintf(out_, "\r\033[K[%.*s%*s] %3.0f %%  loss %s  %s examples/s  %s a step  ",
-                     filled, "########################", width - filled, "", 100.0 * done,
-                     number(report.round.loss).text, counted(rate).text,
-                     bytes(static_cast<double>(report.round.bytes_sent)).text);
+        line_ = " ";
+        add_fixed(100.0 * done, 0, 3);
+        line_ += " %  loss ";
+        add_loss(report.round.loss);
+        line_ += "  ";
+        add_scaled(rate, 1000.0, {"", "k", "M", "G"});
+        line_ += " examples/s  ";
+        add_bytes(report.round.bytes_sent);
+        line_ += " a step  ";
         if (left < 1.0)
-            std::fputs("<1 s left", out_);
+            line_ += "<1 s left";
         else
-            std::fprintf(out_, "%.0f s left", left);
-        std::fflush(out_);
+            detail::append_fixed(line_, left, 0), line_ += " s left";
+        redraw(done);
     }
 
-    void on_epoch(const epoch_report& report) noexcept {
+    void on_epoch(const epoch_report& report) {
         if (!shown_) return;
-        if (live_) std::fputs("\r\033[K", out_);
-        std::fprintf(out_, "epoch %2lld", static_cast<long long>(report.epoch));
-        if (bounded_) std::fprintf(out_, "/%lld", static_cast<long long>(epochs_));
-        std::fprintf(out_, "  loss %s", number(report.loss).text);
+        line_ = report.epoch < 10 ? "epoch  " : "epoch ";
+        line_ += std::to_string(report.epoch);
+        if (bounded_) line_ += "/" + std::to_string(epochs_);
+        line_ += "  loss ";
+        add_loss(report.loss);
         if (report.evaluated) {
-            std::fprintf(out_, "  test loss %s", number(report.evaluated->loss).text);
+            line_ += "  test loss ";
+            add_loss(report.evaluated->loss);
             if (std::isfinite(report.evaluated->accuracy))  // else there were no labels
-                std::fprintf(out_, "  accuracy %.2f %%", 100.0 * report.evaluated->accuracy);
+                line_ += "  accuracy " + detail::fixed_text(100.0 * report.evaluated->accuracy, 2) +
+                         " %";
             if (const auto& own = report.evaluated->own; own && std::isfinite(own->accuracy.mean))
-                std::fprintf(out_, " (own models %.2f to %.2f %%)", 100.0 * own->accuracy.least,
-                             100.0 * own->accuracy.most);
+                line_ += " (own models " + detail::fixed_text(100.0 * own->accuracy.least, 2) +
+                         " to " + detail::fixed_text(100.0 * own->accuracy.most, 2) + " %)";
         }
         if (agreement_.count > 0)
-            std::fprintf(out_, "  agrees with teachers %.1f %%", 100.0 * agreement_.value());
+            line_ += "  agrees with teachers " + detail::fixed_text(100.0 * agreement_.value(), 1) +
+                     " %";
         agreement_ = {};
-        std::fprintf(out_, "  sent %s (%s)  %.1f s%s",
-                     bytes(static_cast<double>(report.total.bytes_sent)).text,
-                     beside_gradient(report.total).text, report.seconds, simulated_);
+        line_ += "  sent ";
+        add_bytes(report.total.bytes_sent);
+        line_ += " (" + beside_gradient(report.total) + ")  " +
+                 detail::fixed_text(report.seconds, 1) + " s" + simulated_;
         if (rest_after_ > 0)  // loss alone is of all of it
-            std::fprintf(out_, ", after step %lld", static_cast<long long>(rest_after_));
+            line_ += ", after step " + std::to_string(rest_after_);
         rest_after_ = 0;
-        std::fputc('\n', out_);
+        print(line_);
         std::fflush(out_);
     }
 
     void on_end(const fit_report& report) {
         if (!shown_) return;
-        if (report.served) std::fputs(summary_of(*report.served, simulated_).c_str(), out_);
-        if (taught_.is_told()) std::fprintf(out_, "%s\n", summary_of(taught_).c_str());
+        if (report.served) detail::print_lines(out_, summary_of(*report.served, simulated_));
+        if (taught_.is_told()) print(summary_of(taught_));
         if (taught_.published().problems + taught_.published().skipped > 0)
-            std::fprintf(out_, "%s\n", summary_of(taught_.published()).c_str());
+            print(summary_of(taught_.published()));
         if (missed_ > 0)
-            std::fprintf(out_,
-                         "mixing reached its limit of rounds in %lld of %lld steps, and missed its "
-                         "target: ranks were further apart\n",
-                         static_cast<long long>(missed_), static_cast<long long>(aimed_));
-        for (const rank_loss& loss : report.losses)
-            std::fprintf(out_, "%s\n", summary_of(loss).c_str());
+            print("mixing reached its limit of rounds in " + std::to_string(missed_) + " of " +
+                  std::to_string(aimed_) +
+                  " steps, and missed its target: ranks were further apart");
+        for (const rank_loss& loss : report.losses) print(summary_of(loss));
         std::fflush(out_);
+    }
+
+    /// Why the output lacks something; empty: it has all that was shown.
+    std::string incomplete() const {
+        if (!shown_ || std::ferror(out_) == 0) return {};
+        return "progress_bar: its output cannot be written";
     }
 
 private:
     static constexpr int changes_max = 20;
+
+    void print(std::string_view line) const noexcept { detail::print_line(out_, line); }
+
+    /// As wide as the terminal is now, but for its last column: a terminal goes on in the next row
+    /// after that, and what is redrawn would begin there.
+    void redraw(double done) {
+        constexpr std::size_t bar_max = 24, bar_min = 4, frame = 2;
+        const std::size_t columns = detail::terminal_columns(out_) - 1;
+        const std::size_t text = detail::character_count(line_);
+        const std::size_t room = columns > text + frame ? columns - text - frame : 0;
+        const std::size_t bar = (std::min)(room, bar_max);
+        drawn_ = "\r\033[K";
+        if (bar >= bar_min) {
+            const auto filled = static_cast<std::size_t>(std::clamp(
+                std::lround(done * static_cast<double>(bar)), 0L, static_cast<long>(bar)));
+            drawn_.append("[").append(filled, '#').append(bar - filled, ' ').append("]");
+        }
+        drawn_ += detail::first_characters(line_, columns);
+        std::fwrite(drawn_.data(), 1, drawn_.size(), out_);
+        std::fflush(out_);
+    }
 
     void add_teachers(const step_report& report) {
         if (report.round.taught.teachers > 0) agreement_.add(report.round.taught.agreement);
@@ -160,71 +200,60 @@ private:
 
     void tell(const std::string& change) {
         if (changes_told_ > changes_max) return;
-        if (live_) std::fputs("\r\033[K", out_);
         if (++changes_told_ <= changes_max)
-            std::fprintf(out_, "%s\n", change.c_str());
+            print(change);
         else
-            std::fputs("further changes of teachers are not told\n", out_);
+            print("further changes of teachers are not told");
     }
 
-    void tell_of_resuming(const run_info& info) const noexcept {
-        const auto step = static_cast<long long>(info.steps_before);
-        if (info.over)
-            std::fprintf(out_, "nothing left to do after step %lld\n", step);
-        else
-            std::fprintf(out_, "goes on after step %lld%s", step,
-                         info.begins_anew ? ", with a new epoch: the one that was under way was "
-                                            "of other data"
-                                          : "");
-        if (!info.over && info.world_size_before != info.world_size)
-            std::fprintf(out_, ", with %d worker%s instead of %d", info.world_size,
-                         info.world_size == 1 ? "" : "s", info.world_size_before);
-        if (!info.over) std::fputc('\n', out_);
+    void tell_of_resuming(const run_info& info) const {
+        const std::string step = std::to_string(info.steps_before);
+        if (info.over) return print("nothing left to do after step " + step);
+        std::string text = "goes on after step " + step;
+        if (info.begins_anew)
+            text += ", with a new epoch: the one that was under way was of other data";
+        if (info.world_size_before != info.world_size)
+            text += ", with " + std::to_string(info.world_size) +
+                    (info.world_size == 1 ? " worker" : " workers") + " instead of " +
+                    std::to_string(info.world_size_before);
+        print(text);
     }
 
-    struct short_text {
-        char text[24];
-    };
+    /// Right-aligned in so many columns.
+    void add_fixed(double value, int places, std::size_t columns) {
+        const std::size_t start = line_.size();
+        detail::append_fixed(line_, value, places);
+        if (const std::size_t size = line_.size() - start; size < columns)
+            line_.insert(start, columns - size, ' ');
+    }
 
-    /// A loss: four places, or as many digits where it has run away.
-    static short_text number(double value) noexcept {
-        short_text out;
-        std::snprintf(out.text, sizeof out.text, std::abs(value) > 1e4 ? "%.4g" : "%.4f", value);
-        return out;
+    /// Four places, or as many digits where it has run away.
+    void add_loss(double value) {
+        if (std::abs(value) > 1e4)
+            detail::append_general(line_, value, 4);
+        else
+            detail::append_fixed(line_, value, 4);
     }
 
     /// What messages are of gradients: as many times less, or more.
-    static short_text beside_gradient(const round_report& total) noexcept {
-        short_text out;
+    static std::string beside_gradient(const round_report& total) {
         const auto dense = static_cast<double>(total.dense_bytes),
                    sent = static_cast<double>(total.message_bytes);
-        if (total.message_bytes == 0)
-            std::snprintf(out.text, sizeof out.text, "no message");
-        else if (sent > 1.05 * dense)
-            std::snprintf(out.text, sizeof out.text, "%.1f x the gradient",
-                          sent / (std::max)(dense, 1.0));
-        else
-            std::snprintf(out.text, sizeof out.text, "gradient / %.*f", dense < 10.0 * sent ? 1 : 0,
-                          dense / sent);
-        return out;
+        if (total.message_bytes == 0) return "no message";
+        if (sent > 1.05 * dense)
+            return detail::fixed_text(sent / (std::max)(dense, 1.0), 1) + " x the gradient";
+        return "gradient / " + detail::fixed_text(dense / sent, dense < 10.0 * sent ? 1 : 0);
     }
 
-    static short_text counted(double value) noexcept {
-        return scaled(value, 1000.0, "", "k", "M", "G");
-    }
-    static short_text bytes(double value) noexcept {
-        return scaled(value, 1024.0, " B", " KiB", " MiB", " GiB");
+    void add_bytes(std::int64_t count) {
+        add_scaled(static_cast<double>(count), 1024.0, {" B", " KiB", " MiB", " GiB"});
     }
 
-    static short_text scaled(double value, double step, const char* u0, const char* u1,
-                             const char* u2, const char* u3) noexcept {
-        const char* units[] = {u0, u1, u2, u3};
-        int unit = 0;
+    void add_scaled(double value, double step, const std::array<const char*, 4>& units) {
+        std::size_t unit = 0;
         while (unit < 3 && value >= step) value /= step, ++unit;
-        short_text out;
-        std::snprintf(out.text, sizeof out.text, value < 10.0 && unit > 0 ? "%.1f%s" : "%.0f%s",
-                      value, units[unit]);
-        return out;
+        detail::append_fixed(line_, value, value < 10.0 && unit > 0 ? 1 : 0);
+        line_ += units[unit];
     }
 
     std::FILE* out_;
@@ -242,6 +271,7 @@ private:
     taught_record taught_;         // in this call of fit
     int changes_told_ = 0;
     measured_mean agreement_;  // with teachers, in this epoch
+    std::string line_, drawn_;
 };
 
 }  // namespace sotto

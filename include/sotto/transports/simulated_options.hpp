@@ -3,12 +3,12 @@
 #include <chrono>
 #include <cmath>
 #include <cstdint>
-#include <cstdio>
 #include <string>
 #include <vector>
 
 #include "sotto/core/clock.hpp"
 #include "sotto/core/errors.hpp"
+#include "sotto/core/number_text.hpp"
 #include "sotto/transports/packet_options.hpp"
 #include "sotto/transports/simulated_faults.hpp"
 #include "sotto/transports/speeds.hpp"
@@ -74,11 +74,7 @@ struct simulated_options {
 /// Its figures, in words for whoever reads times of it; of lines that differ, from the least to the
 /// most.
 inline std::string describe(const simulated_options& of) {
-    const auto number = [](double value) {
-        char text[32];
-        std::snprintf(text, sizeof text, "%.6g", value);
-        return std::string(text);
-    };
+    const auto number = [](double value) { return detail::general_text(value, 6); };
     const auto range = [&](double scale, auto&& figure) {
         double low = figure(of.line_of(0)), high = low;
         for (const simulated_line& line : of.lines) {

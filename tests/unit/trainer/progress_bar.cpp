@@ -7,13 +7,16 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <limits>
 #include <memory>
 #include <string>
 
 #include <fcntl.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "support/decimal_comma.hpp"
 #include "support/taught_run.hpp"
 
 using namespace sotto;
@@ -139,35 +142,147 @@ TEST_CASE("a loss that runs away keeps the columns") {
     CHECK(text.starts_with("epoch  1/1  loss 1.235e+09  test loss 9999.5000  "));
 }
 
-TEST_CASE("on a terminal one line is redrawn, ten times a second, until an epoch's line") {
-    const int master = ::posix_openpt(O_RDWR | O_NOCTTY);
-    if (master < 0 || ::grantpt(master) != 0 || ::unlockpt(master) != 0) {
-        MESSAGE("skipped: there is no pseudo-terminal");
-        return;
+namespace {
+
+/// A terminal of so many columns, and what was written to it.
+class terminal {
+public:
+    explicit terminal(int columns) : master_(::posix_openpt(O_RDWR | O_NOCTTY)), out_(nullptr) {
+        if (master_ < 0 || ::grantpt(master_) != 0 || ::unlockpt(master_) != 0) return;
+        resize(columns);
+        out_ = std::fopen(::ptsname(master_), "w");
+        REQUIRE(out_ != nullptr);
     }
-    std::FILE* out = std::fopen(::ptsname(master), "w");
-    REQUIRE(out != nullptr);
-    progress_bar bar(out);
+    terminal(const terminal&) = delete;
+    terminal& operator=(const terminal&) = delete;
+    ~terminal() {
+        if (out_ != nullptr) std::fclose(out_);
+        if (master_ >= 0) ::close(master_);
+    }
+
+    std::FILE* out() const {
+        if (out_ == nullptr) MESSAGE("skipped: there is no pseudo-terminal");
+        return out_;
+    }
+    void resize(int columns) const {
+        ::winsize size{};
+        size.ws_col = static_cast<unsigned short>(columns);
+        REQUIRE(::ioctl(master_, TIOCSWINSZ, &size) == 0);
+    }
+
+    /// All that was written up to the end of a line.
+    std::string line() const {
+        std::string text;
+        while (!text.ends_with('\n')) {  // a terminal hands over what it has got so far
+            char part[256];
+            const auto length = ::read(master_, part, sizeof part);
+            REQUIRE(length > 0);
+            text.append(part, static_cast<std::size_t>(length));
+        }
+        return text;
+    }
+
+private:
+    int master_;
+    std::FILE* out_;
+};
+
+constexpr const char* epoch_line =
+    "\r\033[Kepoch  1/2  loss 1.5000  sent 3.0 KiB (gradient / 4.0)  2.0 s\r\n";
+
+}  // namespace
+
+TEST_CASE("on a terminal one line is redrawn, ten times a second, until an epoch's line") {
+    const terminal wide(100);
+    if (wide.out() == nullptr) return;
+    progress_bar bar(wide.out());
     bar.on_begin({.epochs = 2, .steps_max = 1000, .steps_an_epoch = 10});
     bar.on_step({.step = 1, .seconds = 1.0, .round = {.loss = 0.5, .examples = 4}});
     bar.on_step({.step = 2, .seconds = 1.05});  // too soon
     bar.on_step({.step = 19, .seconds = 2.0, .round = {.loss = 2e4}});
     bar.on_epoch(first_epoch);
-    std::string text;
-    while (!text.ends_with('\n')) {  // a terminal hands over what it has got so far
-        char part[256];
-        const auto length = ::read(master, part, sizeof part);
-        REQUIRE(length > 0);
-        text.append(part, static_cast<std::size_t>(length));
+    CHECK(wide.line() ==
+          std::string("\r\033[K[#                       ]   5 %  loss 0.5000  4 examples/s  0 B a "
+                      "step  19 s left"
+                      "\r\033[K[####################### ]  95 %  loss 2e+04  0 examples/s  0 B a "
+                      "step  <1 s left") +
+              epoch_line);
+    CHECK(bar.incomplete().empty());
+}
+
+TEST_CASE("progress_bar: a narrow terminal -> one row, as wide as it is now") {
+    const terminal narrow(80);
+    if (narrow.out() == nullptr) return;
+    progress_bar bar(narrow.out());
+    bar.on_begin({.epochs = 2, .steps_max = 1000, .steps_an_epoch = 10});
+    double seconds = 1.0;
+    const step_report report{.step = 10, .round = {.loss = 0.5, .examples = 400, .bytes_sent = 99}};
+    const auto redraw = [&] {
+        step_report now = report;
+        now.seconds = seconds++;
+        bar.on_step(now);
+    };
+    redraw();
+    for (const int columns : {68, 61, 20, 1}) {
+        narrow.resize(columns);
+        redraw();
     }
-    std::fclose(out);
-    ::close(master);
+    narrow.resize(0);  // a terminal that reports nothing has 80
+    redraw();
+    bar.on_epoch(first_epoch);
+    CHECK(narrow.line() ==
+          std::string(
+              "\r\033[K[#########         ]  50 %  loss 0.5000  4.0k examples/s  99 B a step  "
+              "1 s left"
+              "\r\033[K[###   ]  50 %  loss 0.5000  2.0k examples/s  99 B a step  2 s left"
+              "\r\033[K  50 %  loss 0.5000  1.3k examples/s  99 B a step  3 s left"
+              "\r\033[K  50 %  loss 0.5000"
+              "\r\033[K"
+              "\r\033[K[##########         ]  50 %  loss 0.5000  667 examples/s  99 B a step  "
+              "6 s left") +
+              epoch_line);
+}
+
+TEST_CASE("progress_bar: no finite loss, a decimal comma -> nan, points") {
+    const testing::decimal_comma locale;
+    const std::string text = written([](progress_bar& bar) {
+        bar.on_begin({.epochs = 1, .steps_an_epoch = 10});
+        epoch_report report = first_epoch;
+        report.loss = -std::numeric_limits<double>::quiet_NaN();
+        bar.on_epoch(report);
+        report.loss = 1234.5;
+        report.evaluated = evaluation{.loss = 0.25, .accuracy = 0.5};
+        bar.on_epoch(report);
+    });
     CHECK(text ==
-          "\r\033[K[#                       ]   5 %  loss 0.5000  4 examples/s  0 B a step  "
-          "19 s left"
-          "\r\033[K[####################### ]  95 %  loss 2e+04  0 examples/s  0 B a step  "
-          "<1 s left"
-          "\r\033[Kepoch  1/2  loss 1.5000  sent 3.0 KiB (gradient / 4.0)  2.0 s\r\n");
+          "epoch  1/1  loss nan  sent 3.0 KiB (gradient / 4.0)  2.0 s\n"
+          "epoch  1/1  loss 1234.5000  test loss 0.2500  accuracy 50.00 %  sent 3.0 KiB "
+          "(gradient / 4.0)  2.0 s\n");
+}
+
+TEST_CASE("progress_bar: a cause from another rank -> no line of its own") {
+    const std::string text = written([](progress_bar& bar) {
+        bar.on_begin({.epochs = 1, .steps_an_epoch = 10});
+        fit_report report;
+        report.losses.push_back({.rank = 1, .cause = "ok\nrank 9 went: lies\x1b[2J"});
+        bar.on_end(report);
+    });
+    CHECK(text == "rank 1 went: ok\\nrank 9 went: lies\\x1b[2J\n");
+}
+
+TEST_CASE("progress_bar: its output is full -> incomplete") {
+    if (!std::filesystem::exists("/dev/full")) {
+        MESSAGE("skipped: there is no /dev/full");
+        return;
+    }
+    std::FILE* const full = std::fopen("/dev/full", "w");
+    REQUIRE(full != nullptr);
+    progress_bar bar(full);
+    bar.on_begin({.epochs = 1, .steps_an_epoch = 10});
+    CHECK(bar.incomplete().empty());
+    bar.on_epoch(first_epoch);
+    CHECK(bar.incomplete() == "progress_bar: its output cannot be written");
+    std::fclose(full);
 }
 
 TEST_CASE("where the first rank only serves, the first worker shows how it is doing") {
