@@ -22,8 +22,12 @@
 #include "sotto/optimizers/momentum_sgd.hpp"
 #include "sotto/staleness/delay_compensation_adaptive.hpp"
 #include "sotto/staleness/gap_aware.hpp"
+#include "sotto/strategies/arrival_order.hpp"
+#include "sotto/strategies/arrival_paths.hpp"
 #include "sotto/strategies/parameter_server.hpp"
+#include "sotto/transports/remarks.hpp"
 #include "support/folders.hpp"
+#include "support/listener.hpp"
 #include "support/over_simulated.hpp"
 #include "support/over_tcp.hpp"
 #include "support/training.hpp"
@@ -204,9 +208,31 @@ TEST_CASE("an order of another configuration, world or run is refused by what wa
     CHECK(goes_on.find(" is done; there is worker ") != goes_on.npos);
     const std::string none = refusal(4, served_by(to_file({}, folder.path() / "none")));
     CHECK(none.find("none' cannot be opened: No such file or directory") != none.npos);
-    const std::string nowhere =
-        refusal(4, served_by(to_file(folder.path() / "not_there" / "order")));
+    const std::string nowhere = refusal(4, served_by(to_file("/dev/null/order")));
     CHECK(nowhere.find("cannot be opened for the order of arrivals") != nowhere.npos);
+}
+
+TEST_CASE("record_arrivals: the file is removed -> the record ends, training does not") {
+    const scratch_folder folder("arrivals_removed");
+    const auto order = folder.path() / "order";
+    const testing::listener all;
+    arrival_recorder recorder(order, remarks(0, false));
+    recorder.begin({.server = 0, .workers = 2, .configuration = "a = 1\n"});
+    CHECK(recorder.failure().empty());
+    std::filesystem::remove(order);
+    for (int turn = 0; turn < 2; ++turn) {
+        recorder.went(1, {});
+        recorder.answered({}, {});
+    }
+    CHECK_FALSE(std::filesystem::exists(order));
+    const std::string failure = "'" + order.string() +
+                                "' cannot be written: it was removed while it was being written; "
+                                "the order of arrivals ends there";
+    CHECK(recorder.failure() == failure);
+    REQUIRE(all.all().size() == 1);
+    CHECK(all.all()[0].text == "parameter_server: " + failure + ", training goes on");
+    CHECK(arrivals_path("/dev/null", 1) == "/dev/null");
+    CHECK(free_arrivals_path("/dev/null") == "/dev/null");
 }
 
 TEST_CASE("an order that is to be followed is not emptied by recording in the same file") {

@@ -15,12 +15,17 @@
 #include <vector>
 
 #include "sotto/core/bytes.hpp"
+#include "sotto/core/descriptor.hpp"
+#include "sotto/core/file_kind.hpp"
 
 namespace sotto::checkpoint {
 
 /// The calls by which checkpoints reach a disk. Each puts into `why` how it failed, or clears it;
 /// none throws for a failure of the system. Whoever wants to see what a crash or a full disk would
 /// leave brings a layer of their own.
+///   place(path) -> path              the regular file that a file of this name takes the place
+///                                    of, whether it exists or not: links are followed. A device,
+///                                    FIFO, socket or folder of that name is a failure
 ///   create(path) -> int              a file for writing, empty whether it was there or not
 ///   open(path) -> int                a file for reading
 ///   write(file, bytes) -> int64      appends; how many bytes were taken: fewer are no failure
@@ -40,6 +45,7 @@ namespace sotto::checkpoint {
 template <class F>
 concept file_system = requires(F& files, const std::filesystem::path& path, int file, byte_view out,
                                mutable_byte_view in, std::int64_t offset, std::error_code& why) {
+    { files.place(path, why) } -> std::same_as<std::filesystem::path>;
     { files.create(path, why) } -> std::same_as<int>;
     { files.open(path, why) } -> std::same_as<int>;
     { files.write(file, out, why) } -> std::same_as<std::int64_t>;
@@ -58,11 +64,7 @@ concept file_system = requires(F& files, const std::filesystem::path& path, int 
 
 /// The system's own files.
 class posix_files {
-    static auto again(auto&& call) noexcept {
-        auto result = call();
-        while (result < 0 && errno == EINTR) result = call();
-        return result;
-    }
+    static auto again(auto&& call) noexcept { return sotto::detail::uninterrupted(call); }
 
     template <class Result>
     static Result checked(Result result, std::error_code& why) noexcept {
@@ -74,15 +76,21 @@ class posix_files {
     }
 
 public:
+    std::filesystem::path place(const std::filesystem::path& path, std::error_code& why) {
+        return sotto::detail::replaceable(path, why);
+    }
+    /// Not blocking, and no link is followed: what another process left under this name is not
+    /// waited for.
     int create(const std::filesystem::path& path, std::error_code& why) noexcept {
-        return checked(again([&] {
-                           return ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
-                                         0666);
-                       }),
-                       why);
+        sotto::detail::descriptor file = sotto::detail::open_file(
+            path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK | O_NOFOLLOW);
+        struct ::stat facts {};
+        checked(file ? ::fstat(file.handle(), &facts) : -1, why);
+        if (!why) why = sotto::detail::why_not_regular(facts);
+        return why ? -1 : file.release();
     }
     int open(const std::filesystem::path& path, std::error_code& why) noexcept {
-        return checked(again([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC); }), why);
+        return checked(sotto::detail::open_file(path.c_str(), O_RDONLY).release(), why);
     }
     std::int64_t write(int file, byte_view out, std::error_code& why) noexcept {
         return checked(again([&] { return ::write(file, out.data(), out.size()); }), why);
@@ -158,8 +166,8 @@ public:
 
 private:
     static int open_folder(const std::filesystem::path& path, std::error_code& why) noexcept {
-        return checked(
-            again([&] { return ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); }), why);
+        return checked(sotto::detail::open_file(path.c_str(), O_RDONLY | O_DIRECTORY).release(),
+                       why);
     }
 };
 static_assert(file_system<posix_files>);

@@ -13,9 +13,15 @@
 
 namespace sotto::checkpoint {
 
+/// What a new file has to survive.
+///   crash   of the process
+///   power   also a loss of power: it is synced, which takes the disk's time
+enum class survives : bool { crash, power };
+
 /// Writes one file, piece by piece, so that at any moment, also one at which the process is killed
 /// or the power fails, its path has what was there before or the new file whole. The first failure
-/// is kept, and all that follows does nothing.
+/// is kept, and all that follows does nothing. Where the path is a link, the file that it stands
+/// for is replaced and the link stays; a device, FIFO, socket or folder is refused.
 ///   wire    the pieces go to a file beside it named as unfinished, which is synced and then
 ///           renamed; then the folder is synced
 ///   errors  problem() names the file, what was done with it and the system's reason. The
@@ -25,11 +31,15 @@ template <file_system Files>
 class whole_file {
 public:
     /// Begins it, in a folder that is there.
-    whole_file(Files& files, std::filesystem::path path)
-        : files_(files),
-          path_(std::move(path)),
-          unfinished_(path_.string() + std::string(unfinished_suffix)) {
+    whole_file(Files& files, const std::filesystem::path& path, survives what = survives::power)
+        : files_(files), syncs_(what == survives::power) {
         std::error_code why;
+        path_ = files_.place(path, why);
+        if (why) {
+            fail("replace", path, why);
+            return;
+        }
+        unfinished_ = path_.string() + std::string(unfinished_suffix);
         file_ = files_.create(unfinished_, why);
         if (why)
             fail("create", unfinished_, why);
@@ -58,7 +68,11 @@ public:
     bool finish() {
         std::error_code why;
         step(
-            "sync", unfinished_, [&] { files_.sync(file_, why); }, why);
+            "sync", unfinished_,
+            [&] {
+                if (syncs_) files_.sync(file_, why);
+            },
+            why);
         step(
             "close", unfinished_,
             [&] {
@@ -72,7 +86,10 @@ public:
         const std::filesystem::path folder = path_.parent_path();
         step(
             "sync the folder of", path_,
-            [&] { files_.sync_folder(folder.empty() ? "." : folder, why); }, why);
+            [&] {
+                if (syncs_) files_.sync_folder(folder.empty() ? "." : folder, why);
+            },
+            why);
         return ok();
     }
 
@@ -105,6 +122,7 @@ private:
 
     Files& files_;
     std::filesystem::path path_, unfinished_;
+    bool syncs_;
     int file_ = -1;
     bool open_ = false, created_ = false;
     std::int64_t bytes_ = 0;

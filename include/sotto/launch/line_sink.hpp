@@ -1,39 +1,20 @@
 #pragma once
 
 #include <poll.h>
-#include <pthread.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <climits>
-#include <csignal>
 #include <cstddef>
-#include <ctime>
 #include <string>
 
+#include "sotto/core/write_quietly.hpp"
 #include "sotto/launch/system_calls.hpp"
 
 namespace sotto::launch::detail {
 
-/// Writes without SIGPIPE, which would end the process where there is nobody to read: that is
-/// EPIPE alone.
-inline ssize_t write_quietly(int to, const char* from, std::size_t size) noexcept {
-    sigset_t pipe, pending, before;
-    ::sigemptyset(&pipe);
-    ::sigaddset(&pipe, SIGPIPE);
-    ::sigpending(&pending);
-    ::pthread_sigmask(SIG_BLOCK, &pipe, &before);
-    const ssize_t count = ::write(to, from, size);
-    const int why = errno;
-    const timespec now{};
-    // It came to this thread alone, and waits unless it is ignored.
-    if (count < 0 && why == EPIPE && !::sigismember(&pending, SIGPIPE))
-        while (::sigtimedwait(&pipe, nullptr, &now) < 0 && errno == EINTR) {}
-    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    errno = why;
-    return count;
-}
+using sotto::detail::write_quietly;
 
 /// Text on its way to a file that may be slow to take it, such as a pipe to a pager: who writes
 /// here is never held up.

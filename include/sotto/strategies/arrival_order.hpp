@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -18,7 +17,9 @@
 #include "sotto/checkpoint/digest.hpp"
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/clock.hpp"
+#include "sotto/core/descriptor.hpp"
 #include "sotto/core/errors.hpp"
+#include "sotto/core/line_file.hpp"
 #include "sotto/strategies/arrival.hpp"
 #include "sotto/transports/remarks.hpp"
 #include "sotto/wire/little_endian.hpp"
@@ -43,11 +44,6 @@ struct arrivals_of {
 };
 
 namespace detail {
-
-struct arrivals_closer {
-    void operator()(std::FILE* file) const noexcept { std::fclose(file); }
-};
-using arrivals_file = std::unique_ptr<std::FILE, arrivals_closer>;
 
 /// A push as it came, before the server has seen it.
 inline arrival arrival_of(int worker, byte_view push) {
@@ -86,8 +82,8 @@ inline std::string told(const arrival& a) {
 }  // namespace detail
 
 /// Writes the order in which a server was told what, and when it answered whom: all that, besides
-/// the gradients themselves, its parameters depend on. A disk that fails ends the record, not the
-/// training.
+/// the gradients themselves, its parameters depend on. A disk that fails, or a file that others
+/// remove, ends the record, not the training.
 ///   wire    text: what the order is of, see arrivals_of, then a line for each arrival, see
 ///           text_of, in order. What a killed process has written can be followed up to there
 ///   cost    a digest of each push and a line, and a call of the system for each look at who may go
@@ -96,10 +92,10 @@ class arrival_recorder {
 public:
     /// Writes the file anew; throws io_failure if it cannot be opened.
     arrival_recorder(std::filesystem::path path, const remarks& says)
-        : path_(std::move(path)), says_(says), file_(std::fopen(path_.c_str(), "wb")) {
-        if (!file_)
-            throw io_failure("parameter_server: '" + path_.string() +
-                             "' cannot be opened for the order of arrivals: " + reason());
+        : says_(says), file_(std::move(path)) {
+        if (const std::error_code reason = file_.open_empty())
+            throw io_failure("parameter_server: '" + file_.path().string() +
+                             "' cannot be opened for the order of arrivals: " + reason.message());
     }
 
     /// Writes what the order is of.
@@ -109,7 +105,7 @@ public:
     }
     /// A push that the server took; what it then was.
     void took(int worker, byte_view push, bool dropped, std::uint64_t version, time_point now) {
-        if (!file_) return;
+        if (!failure_.empty()) return;
         arrival a = detail::arrival_of(worker, push);
         if (dropped) a.kind = arrival_kind::dropped;
         a.version = static_cast<std::int64_t>(version);
@@ -127,6 +123,8 @@ public:
         has_come_ = false;
         flush();
     }
+    /// Why the order ends before the training did; empty: it does not.
+    const std::string& failure() const noexcept { return failure_; }
 
 private:
     void add(arrival a, time_point now) {
@@ -137,22 +135,27 @@ private:
     }
 
     void write(const std::string& text) {
-        if (file_ && std::fwrite(text.data(), 1, text.size(), file_.get()) != text.size()) fail();
+        if (failure_.empty()) lines_ += text;
+        if (lines_.size() > lines_bytes_max) flush();
     }
+    /// Whole lines, in one call of the system.
     void flush() {
-        if (file_ && std::fflush(file_.get()) != 0) fail();
+        if (!failure_.empty() || lines_.empty()) return;
+        lines_.pop_back();  // the last line's end is the file's to write
+        const std::error_code reason = file_.write(std::exchange(lines_, {}));
+        if (!reason) return;
+        file_.close();
+        failure_ = "'" + file_.path().string() + "' cannot be written: " + reason.message() +
+                   "; the order of arrivals ends there";
+        says_.say("parameter_server: " + failure_ + ", training goes on");
     }
-    void fail() {
-        const std::string why = reason();
-        file_.reset();
-        says_.say("parameter_server: '" + path_.string() + "' cannot be written: " + why +
-                  "; the order of arrivals ends there, training goes on");
-    }
-    static std::string reason() { return std::generic_category().message(errno); }
 
-    std::filesystem::path path_;
+    static constexpr std::size_t lines_bytes_max = 1 << 16;
+
     remarks says_;
-    detail::arrivals_file file_;
+    detail::line_file file_;
+    std::string lines_;  // that are not written yet
+    std::string failure_;
     std::optional<time_point> origin_;
     bool has_come_ = false;
 };
@@ -167,7 +170,7 @@ public:
     /// Reads the head of the file; throws io_failure if it cannot be opened.
     explicit arrival_order(std::filesystem::path path, int workers)
         : path_(std::move(path)),
-          file_(std::fopen(path_.c_str(), "rb")),
+          file_(detail::open_input(path_.c_str())),
           held_(static_cast<std::size_t>(workers)),
           waits_(held_.size()) {
         if (!file_)
@@ -300,7 +303,7 @@ private:
     }
 
     std::filesystem::path path_;
-    detail::arrivals_file file_;
+    detail::input_stream file_;
     std::string text_;
     std::int64_t line_ = 0;
     std::optional<arrival> next_;

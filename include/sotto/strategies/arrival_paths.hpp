@@ -8,19 +8,22 @@
 #include <vector>
 
 #include "sotto/core/errors.hpp"
+#include "sotto/core/file_kind.hpp"
 
 namespace sotto {
 
-/// Each server has an order of its own: the first in PATH, others in PATH.rank1 and so on.
+/// Each server has an order of its own: the first in PATH, others in PATH.rank1 and so on. All
+/// servers share a device, such as /dev/null.
 inline std::filesystem::path arrivals_path(const std::filesystem::path& path, int server) {
-    return server == 0 ? path
-                       : std::filesystem::path(path.string() + ".rank" + std::to_string(server));
+    if (server == 0 || detail::is_device(path)) return path;
+    return path.string() + ".rank" + std::to_string(server);
 }
 
 /// Where a server may come again: what its earlier processes wrote stays, and the next one goes on
 /// in PATH.2, PATH.3 and so on, the first that is not there.
 inline std::filesystem::path free_arrivals_path(const std::filesystem::path& path) {
     std::filesystem::path found = path;
+    if (detail::is_device(path)) return found;
     for (int process = 2; std::filesystem::exists(found); ++process)
         found = path.string() + "." + std::to_string(process);
     return found;

@@ -62,6 +62,8 @@ struct server_report {
     std::int64_t version = 0;              // steps that it took, of earlier processes too
     std::vector<served_worker> workers{};  // one entry each, in order
     std::optional<server_saves> saves{};   // where it is to save what it holds
+    /// Why the order of arrivals that it records ends too early; empty: it does not.
+    std::string record_failure{};
 
     /// Gradients that came from all workers.
     std::int64_t rounds() const noexcept { return sum_of(&served_worker::rounds); }

@@ -185,6 +185,7 @@ public:
         server_report made =
             seen_.report(roles_, through_->rank(), server_.version(), server_.staleness());
         made.saves = saves_;
+        if (recorder_) made.record_failure = recorder_->failure();
         return made;
     }
 

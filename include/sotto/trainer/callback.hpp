@@ -1,5 +1,7 @@
 #pragma once
 
+#include <concepts>
+#include <string>
 #include <type_traits>
 #include <utility>
 
@@ -18,7 +20,9 @@ enum class verdict : bool { go_on, stop };
 ///   on_checkpoint(const checkpoint_report&)   after a checkpoint was written, or was not
 ///   on_end(const fit_report&)
 /// or is a function of a step_report or an epoch_report, and then answers as on_step or on_epoch
-/// does. Every rank calls its own; they are called between rounds.
+/// does. Every rank calls its own; they are called between rounds. One that writes files may also
+/// have incomplete() const, which returns why its output lacks something, or an empty string: `fit`
+/// asks after on_end, see fit_report::incomplete.
 template <class C>
 concept callback = requires(C& c, const run_info& info) {
     c.on_begin(info);
@@ -105,6 +109,17 @@ void checkpoint(C& c, const checkpoint_report& report) {
 template <class C>
 void end(C& c, const fit_report& report) {
     if constexpr (requires { c.on_end(report); }) c.on_end(report);
+}
+
+/// Why the output of a callback is incomplete; empty: it is complete, or there is none.
+template <class C>
+std::string incomplete(const C& c) {
+    if constexpr (requires {
+                      { c.incomplete() } -> std::convertible_to<std::string>;
+                  })
+        return c.incomplete();
+    else
+        return {};
 }
 
 }  // namespace calling

@@ -13,9 +13,12 @@
 
 #include "sotto/core/clock.hpp"
 #include "sotto/core/errors.hpp"
+#include "sotto/core/file_kind.hpp"
 #include "sotto/core/layout.hpp"
+#include "sotto/core/line_file.hpp"
 #include "sotto/trainer/callback.hpp"
-#include "sotto/trainer/line_file.hpp"
+#include "sotto/trainer/json_text.hpp"
+#include "sotto/trainer/model_path.hpp"
 #include "sotto/trainer/round_times.hpp"
 #include "sotto/trainer/run_log.hpp"
 #include "sotto/trainer/write_failure.hpp"
@@ -45,7 +48,11 @@ struct chrome_trace_options {
 /// Given to `fit` again, it goes on counting its steps; a run that is resumed by another process
 /// begins a new trace, and a call of `fit` that an earlier process had completed leaves the old
 /// one. Once training is under way a disk that is full or fails does not end it: steps that cannot
-/// be written are left out.
+/// be written are left out. Where the file is removed, renamed or shortened meanwhile, on_failure
+/// is called once, and later steps go to a new file of that name. If steps are missing in the end,
+/// fit_report::incomplete says so.
+///
+/// A device or a FIFO takes the trace, too, as json_lines's. All ranks write to one device.
 ///   wire    an array of events without its end, which the format allows: a step that is written
 ///           is whole lines
 ///   errors  on_begin throws io_failure, naming the file and the system's reason, when it cannot
@@ -68,17 +75,10 @@ public:
         if (begun_) return;
         rank_ = info.rank;
         has_network_ = info.ranks() > 1;
-        if (rank_ != 0)
-            file_ = detail::line_file(file_.path().string() + ".rank" + std::to_string(rank_));
-        reason_to_stop(detail::make_folder_of(file_.path()), "opened for writing");
+        const std::filesystem::path own = path_of_rank(file_.path(), rank_);
+        if (own != file_.path()) file_ = detail::line_file(own);
         reason_to_stop(file_.open_empty(), "opened for writing");
-        std::string text = "[\n";
-        put(text, {{"ph", "M"},
-                   {"name", "process_name"},
-                   {"pid", rank_},
-                   {"args", {{"name", "rank " + std::to_string(rank_)}}}});
-        name_row(text, worker_row, "worker");
-        reason_to_stop(write(text), "written");
+        reason_to_stop(file_.write(head()), "written");
         begun_ = true;
     }
 
@@ -88,9 +88,35 @@ public:
         if (behind < 0 || behind >= options_.steps) return;
         std::string text = report.round.tensor_times.size() == names_.size() ? by_tensors(report)
                                                                              : by_parts(report);
-        const std::error_code reason = write(text);
+        if (text.empty()) return;
+        text.pop_back();  // the last line's end is the file's to write
+        std::error_code reason = file_.write(text);
+        if (detail::is_loss(reason)) {
+            lose(report.step, reason);
+            reason = file_.write(head());
+            if (!reason) reason = file_.write(std::move(text));
+        }
         if (!reason) return complaint_.worked();
+        ++lacks_;
         complaint_.failed(report.step, said("written", reason));
+    }
+
+    void on_end(const fit_report& report) {
+        if (!begun_) return;
+        const std::error_code reason = file_.look();
+        if (detail::is_loss(reason)) lose(report.step, reason);
+        if (const std::error_code late = file_.drain()) {
+            ++lacks_;
+            complaint_.failed(report.step, said("written", late));
+        }
+    }
+
+    /// Why the file lacks steps that were to be drawn; empty: it has all of them.
+    std::string incomplete() const {
+        if (lacks_ > 0)
+            return complaint_.last() + ": it lacks " + std::to_string(lacks_) +
+                   (lacks_ == 1 ? " step" : " steps");
+        return is_lost_ ? complaint_.lost() : std::string();
     }
 
 private:
@@ -101,6 +127,24 @@ private:
         return static_cast<std::int64_t>(tensor) + 1;
     }
     static double in_microseconds(double seconds) noexcept { return 1e6 * seconds; }
+
+    /// Before all steps, without its last line's end.
+    std::string head() const {
+        std::string text = "[\n";
+        put(text, {{"ph", "M"},
+                   {"name", "process_name"},
+                   {"pid", rank_},
+                   {"args", {{"name", "rank " + std::to_string(rank_)}}}});
+        name_row(text, worker_row, "worker");
+        text.pop_back();
+        return text;
+    }
+
+    void lose(std::int64_t step, const std::error_code& reason) {
+        is_lost_ |= reason != detail::file_fault::renamed;
+        rows_named_ = false;
+        complaint_.lost(step, said("completed", reason));
+    }
 
     std::string by_tensors(const step_report& report) {
         round_.take(report);
@@ -155,16 +199,8 @@ private:
                    {"dur", in_microseconds(end - begin)}});
     }
 
-    /// A name need not be UTF-8: what is not is replaced, not an error.
     static void put(std::string& text, const object& event) {
-        text += event.dump(-1, ' ', false, object::error_handler_t::replace) + ",\n";
-    }
-
-    /// One call of the system for all of a step: what it takes, others wait for.
-    std::error_code write(std::string& text) {
-        if (text.empty()) return {};
-        text.pop_back();  // the last line's end is the file's to write
-        return file_.write(std::move(text));
+        text += detail::json_text(event) + ",\n";
     }
 
     std::string said(const char* what, const std::error_code& reason) const {
@@ -182,6 +218,8 @@ private:
     bool has_network_ = false;
     bool begun_ = false;
     bool rows_named_ = false;  // those of the network
+    bool is_lost_ = false;     // what had been written
+    std::int64_t lacks_ = 0;   // steps
     std::int64_t steps_ = 0;   // since then
     std::vector<std::string> names_;
     round_times round_;

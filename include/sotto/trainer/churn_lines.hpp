@@ -7,8 +7,9 @@
 #include <nlohmann/json.hpp>
 
 #include "sotto/core/errors.hpp"
+#include "sotto/core/line_file.hpp"
 #include "sotto/metrics/churn.hpp"
-#include "sotto/trainer/line_file.hpp"
+#include "sotto/trainer/json_text.hpp"
 
 namespace sotto {
 
@@ -32,8 +33,7 @@ inline void append_churn(const std::filesystem::path& log, const std::string& to
                                       {"flips", found.flips},
                                       {"examples", found.examples}};
     detail::line_file file(log);
-    reason =
-        file.write(line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+    reason = file.write(detail::json_text(line));
     if (reason) fail(reason);
 }
 

@@ -100,6 +100,11 @@ public:
         try_to_write();
     }
 
+    /// Why the last report of the run is not there; empty: it is.
+    std::string incomplete() const {
+        return complaint_.is_failing() ? complaint_.last() : std::string();
+    }
+
 private:
     void write() const {
         if (options_.beside.empty()) return write_report(log(), path_, options_.report);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "sotto/core/sort_stably.hpp"
+#include "sotto/trainer/model_path.hpp"
 #include "sotto/trainer/read_json_lines.hpp"
 #include "sotto/trainer/run_log.hpp"
 
@@ -47,9 +48,8 @@ inline int ranks_that_trained(std::span<const run_log> logs, const run_log& run)
 /// examples are those of all logs; ranks of which there is none count as the mean of the others.
 inline run_log joined_ranks(std::vector<run_log> ranks) {
     if (ranks.empty()) return {};
-    detail::sort_stably(ranks, [](const run_log& a, const run_log& b) {
-        return a.about.rank < b.about.rank;
-    });
+    detail::sort_stably(
+        ranks, [](const run_log& a, const run_log& b) { return a.about.rank < b.about.rank; });
     const auto trained =
         std::find_if(ranks.begin(), ranks.end(), [](const run_log& log) { return log.steps > 0; });
     std::rotate(ranks.begin(), trained == ranks.end() ? ranks.begin() : trained,
@@ -81,7 +81,7 @@ inline run_log read_json_lines_of_ranks(const std::filesystem::path& path) {
     const auto [world, fits] = std::pair{ranks.front().about.world_size, fits_of(ranks.front())};
     std::string name = ranks.front().name;
     for (int rank = 1; rank < world; ++rank) {
-        auto other = read_json_lines_if_there(path.string() + ".rank" + std::to_string(rank));
+        auto other = read_json_lines_if_there(path_of_rank(path, rank));
         // One that a larger or an earlier run has left is not of this one.
         if (other && other->about.rank == rank && other->about.world_size == world &&
             fits_of(*other) == fits)

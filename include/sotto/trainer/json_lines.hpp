@@ -13,9 +13,11 @@
 #include <nlohmann/json.hpp>
 
 #include "sotto/core/errors.hpp"
+#include "sotto/core/file_kind.hpp"
+#include "sotto/core/line_file.hpp"
 #include "sotto/trainer/callback.hpp"
 #include "sotto/trainer/consensus_lines.hpp"
-#include "sotto/trainer/line_file.hpp"
+#include "sotto/trainer/json_text.hpp"
 #include "sotto/trainer/model_path.hpp"
 #include "sotto/trainer/peak_memory.hpp"
 #include "sotto/trainer/recent_rounds.hpp"
@@ -110,6 +112,12 @@ struct json_lines_options {
 ///
 /// Once training is under way a disk that is full or fails does not end it: lines that cannot be
 /// written are left out, on_failure is called, and the next line is tried, which says how many.
+/// Where the file is removed, renamed or shortened meanwhile, as by a rotation of logs, on_failure
+/// is called once, and the run goes on in a new file of that name with another run line. If lines
+/// are missing in the end, fit_report::incomplete says so.
+///
+/// A device or a FIFO takes the lines, too. It is opened without blocking: a FIFO needs a reader
+/// then, and lines are left out where the reader takes none for a second.
 ///   errors  the constructor and on_begin throw io_failure, naming the file and the system's
 ///           reason, when it cannot be opened or written; invalid_option: every_steps below 1
 class json_lines {
@@ -129,11 +137,11 @@ public:
     void on_begin(const run_info& info) {
         if (!info.model.empty() && !begun_) leave_to_nobody();
         writes_ = (info.leads() || options_.every_rank) && !info.over;
-        if (!writes_) return;
+        if (!writes_) return file_.close();
         if (!begun_) {
-            std::filesystem::path own = path_of_model(file_.path(), info.model);
-            if (!info.leads()) own += ".rank" + std::to_string(info.rank);
-            if (own != file_.path()) file_ = detail::line_file(std::move(own));
+            const std::filesystem::path own =
+                path_of_rank(path_of_model(file_.path(), info.model), info.leads() ? 0 : info.rank);
+            if (own != file_.path()) file_ = detail::line_file(own);
             const bool goes_on =
                 options_.append || info.steps_before > 0 || info.steps_at_servers > 0;
             const std::error_code reason = goes_on ? file_.open_at_end() : file_.open_empty();
@@ -162,7 +170,9 @@ public:
             line["model_ranks"] = info.model_ranks;
         }
         if (info.mixing) line["mixing"] = detail::fields_of_graph(*info.mixing);
-        const std::error_code reason = put(line);
+        first_line_ = std::move(line);
+        last_step_ = info.steps_before + info.steps_at_servers;
+        const std::error_code reason = put(first_line_, last_step_);
         if (reason) fail("written", reason);
     }
 
@@ -170,6 +180,7 @@ public:
         if (!writes_) return;
         recent_.add(report);
         const bool is_taught = taught_.count(report.round.taught);
+        const std::int64_t before = std::exchange(last_step_, report.step);
         if (report.step % options_.every_steps != 0) return;
         object line{{"event", "step"},
                     {"step", report.step},
@@ -183,7 +194,7 @@ public:
         if (consensus_means::tells(report.round.consensus))
             line["consensus"] = detail::fields_of_consensus(report.round.consensus);
         if (is_taught) line["taught"] = taught_.fields_of(report.round.taught);
-        write(line, report.step);
+        write(line, report.step, before);
     }
 
     void on_epoch(const epoch_report& report) {
@@ -227,6 +238,15 @@ public:
         line["peak_memory_bytes"] = peak_memory_bytes();
         if (!report.losses.empty()) line["losses"] = detail::fields_of_losses(report.losses);
         write(line, report.step);
+        if (const std::error_code reason = file_.drain()) leave_out(report.step, reason);
+    }
+
+    /// Why the file lacks lines of the run; empty: it has all of them.
+    std::string incomplete() const {
+        if (lacks_ > 0)
+            return complaint_.last() + ": it lacks " + std::to_string(lacks_) +
+                   (lacks_ == 1 ? " line" : " lines");
+        return is_lost_ ? complaint_.lost() : std::string();
     }
 
 private:
@@ -296,24 +316,40 @@ private:
             line[name] = {{"least", ranks->least}, {"mean", ranks->mean}, {"most", ranks->most}};
     }
 
-    /// What cannot be written is left out, and counted.
-    void write(const object& line, std::int64_t step) {
-        const std::error_code reason = put(line);
+    /// What cannot be written is left out, and counted. `before`: steps that are in the log already
+    /// or will never be.
+    void write(const object& line, std::int64_t step, std::optional<std::int64_t> before = {}) {
+        const std::error_code reason = put(line, before.value_or(step));
         if (!reason) return complaint_.worked();
-        ++skipped_;
         taught_.forget();
+        leave_out(step, reason);
+    }
+    void leave_out(std::int64_t step, const std::error_code& reason) {
+        ++skipped_;
+        ++lacks_;
         skipped_because_ = reason.message();
         complaint_.failed(step, said("written", reason));
     }
 
-    std::error_code put(const object& line) {
+    std::error_code put(const object& line, std::int64_t before) {
+        const std::error_code reason = put_behind_skipped(line);
+        if (!detail::is_loss(reason)) return reason;
+        is_lost_ |= reason != detail::file_fault::renamed;
+        complaint_.lost(before, said("completed", reason) + ", and the run goes on in a new one");
+        taught_.forget();
+        first_line_["step"] = before;
+        if (const std::error_code again = file_.write(detail::json_text(first_line_))) return again;
+        return &line == &first_line_ ? std::error_code() : put_behind_skipped(line);
+    }
+
+    std::error_code put_behind_skipped(const object& line) {
         if (skipped_ > 0) {
-            const std::error_code reason = file_.write(
-                text_of({{"event", "skipped"}, {"lines", skipped_}, {"reason", skipped_because_}}));
+            const std::error_code reason = file_.write(detail::json_text(
+                {{"event", "skipped"}, {"lines", skipped_}, {"reason", skipped_because_}}));
             if (reason) return reason;
             skipped_ = 0;
         }
-        return file_.write(text_of(line));
+        return file_.write(detail::json_text(line));
     }
 
     /// The file that was only tried out: that of no model.
@@ -321,11 +357,6 @@ private:
         std::error_code ignored;
         if (!was_there_ && std::filesystem::is_empty(file_.path(), ignored) && !ignored)
             std::filesystem::remove(file_.path(), ignored);
-    }
-
-    /// A path or an option need not be UTF-8: what is not is replaced, not an error.
-    static std::string text_of(const object& line) {
-        return line.dump(-1, ' ', false, object::error_handler_t::replace);
     }
 
     std::string said(const char* what, const std::error_code& reason) const {
@@ -344,8 +375,12 @@ private:
     bool was_there_ = false;  // the file, before this object
     bool writes_ = false;
     bool begun_ = false;
+    bool is_lost_ = false;  // what had been written
+    object first_line_;     // of this `fit`
+    std::int64_t last_step_ = 0;
     std::int64_t skipped_ = 0;  // lines since the last one that was written
     std::string skipped_because_;
+    std::int64_t lacks_ = 0;  // lines of the whole run
 };
 
 }  // namespace sotto

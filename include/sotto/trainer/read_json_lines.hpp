@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdio>
 #include <filesystem>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -13,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "sotto/core/descriptor.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/trainer/json_lines_reader.hpp"
 #include "sotto/trainer/run_log.hpp"
@@ -46,17 +46,13 @@ inline std::optional<run_log> read_lines(const std::filesystem::path& path, std:
     log.name = path.stem().string();
     return log;
 }
-
-struct file_closer {
-    void operator()(std::FILE* file) const noexcept { std::fclose(file); }
-};
 }  // namespace detail
 
 /// A run from the log that json_lines wrote of it, or nothing where there is no file, or no whole
 /// line in it: for a program that goes on where an earlier one ended, if there was one.
 ///   errors  see read_json_lines
 inline std::optional<run_log> read_json_lines_if_there(const std::filesystem::path& path) {
-    const std::unique_ptr<std::FILE, detail::file_closer> file(std::fopen(path.c_str(), "rb"));
+    const detail::input_stream file = detail::open_input(path.c_str());
     if (!file && errno == ENOENT) return std::nullopt;
     if (!file)
         throw io_failure("read_json_lines: '" + path.string() +

@@ -1,23 +1,21 @@
 #pragma once
 
 #include <algorithm>
-#include <cerrno>
 #include <cstddef>
-#include <cstdio>
 #include <filesystem>
 #include <map>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
+#include "sotto/checkpoint/file_system.hpp"
+#include "sotto/checkpoint/whole_file.hpp"
 #include "sotto/core/errors.hpp"
+#include "sotto/core/line_file.hpp"
 #include "sotto/trainer/advice.hpp"
-#include "sotto/trainer/line_file.hpp"
 #include "sotto/trainer/report_advice.hpp"
 #include "sotto/trainer/report_calibration.hpp"
 #include "sotto/trainer/report_churn.hpp"
@@ -175,7 +173,8 @@ inline std::string page(std::span<const run_log> runs, const report_options& opt
 
 /// Writes a report of some runs, beside each other: one HTML file that needs nothing else, no
 /// script and no network. It appears whole or not at all: it is written under another name,
-/// PATH.partial, and renamed.
+/// PATH.unfinished, and renamed. Where PATH is a link, the file that it stands for is replaced and
+/// the link stays; a device, FIFO, socket or folder is refused.
 ///   cost    curves have at most 400 points, tables at most 400 rows: 3 runs of 100,000 steps make
 ///           less than 1 MiB
 /// Folders on the way that are not there are made.
@@ -192,26 +191,13 @@ inline void write_report(std::span<const run_log> runs, const std::filesystem::p
         return write_report(runs, path, filled);
     }
     const std::string text = reporting::page(runs, options);
-    (void)detail::make_folder_of(path);  // without one, opening fails and says why
-    const std::filesystem::path partial = path.string() + ".partial";
-    const auto fail = [&](const char* what, int number) {
-        std::error_code ignored;
-        std::filesystem::remove(partial, ignored);
-        throw io_failure("write_report: '" + path.string() + "' cannot be " + what + ": " +
-                         std::error_code(number, std::generic_category()).message());
-    };
-    struct closer {
-        void operator()(std::FILE* file) const noexcept { std::fclose(file); }
-    };
-    std::unique_ptr<std::FILE, closer> file(std::fopen(partial.c_str(), "wb"));
-    if (!file) fail("opened for writing", errno);
-    if (std::fwrite(text.data(), 1, text.size(), file.get()) != text.size() ||
-        std::fflush(file.get()) != 0)
-        fail("written", errno);
-    if (std::fclose(file.release()) != 0) fail("written", errno);
-    std::error_code reason;
-    std::filesystem::rename(partial, path, reason);
-    if (reason) fail("put in its place", reason.value());
+    (void)detail::make_folder_of(path);  // without one, creating the file reports the reason
+    checkpoint::posix_files files;
+    checkpoint::whole_file file(files, path, checkpoint::survives::crash);
+    file.write(std::as_bytes(std::span(text)));
+    if (!file.finish())
+        throw io_failure("write_report: '" + path.string() +
+                         "' cannot be written: " + file.problem());
 }
 
 /// Of one run.

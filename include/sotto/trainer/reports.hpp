@@ -1,12 +1,15 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sotto/core/clock.hpp"
+#include "sotto/core/errors.hpp"
 #include "sotto/core/layout.hpp"
 #include "sotto/strategies/rank_loss.hpp"
 #include "sotto/strategies/round_report.hpp"
@@ -126,7 +129,27 @@ struct fit_report {
     std::string checkpoint_failure{};       // why the last of these was not written
     std::optional<server_report> served{};  // where this rank serves
     std::vector<rank_loss> losses{};        // while others trained on, by all calls
+    /// Output that was asked for and lacks something, a sentence each: a log with lines left out, a
+    /// report or the last checkpoint that was not written. What was learnt is not affected.
+    std::vector<std::string> incomplete{};
 };
+
+namespace detail {
+/// An empty one is none.
+inline void add_sentence(std::vector<std::string>& to, std::string sentence) {
+    if (!sentence.empty()) to.push_back(std::move(sentence));
+}
+}  // namespace detail
+
+/// Ends a program whose training is done, but whose output is not complete.
+///   errors  output_incomplete, which names the first output, what it lacks and how many more there
+///           are; exit_code_of it is exit_code::output_incomplete
+inline void require_complete_output(const fit_report& report) {
+    if (report.incomplete.empty()) return;
+    const std::size_t more = report.incomplete.size() - 1;
+    throw output_incomplete("output is incomplete: " + report.incomplete.front() +
+                            (more == 0 ? "" : "; and " + std::to_string(more) + " more"));
+}
 
 /// Adds up what was done and what it cost.
 inline void accumulate_costs(round_report& total, const round_report& part) noexcept {

@@ -59,6 +59,7 @@ public:
 
     /// From now on the state is another than what was resumed, except in a call that is over.
     void begin_fit(const fit_progress& progress) noexcept {
+        incomplete_.clear();
         if (!progress.passed) resumed_.reset();
     }
     void end_fit() noexcept { ++fits_; }
@@ -101,9 +102,12 @@ public:
                 saved_in_ = name;
                 if (name == damaged_in_) std::erase(damaged_, place.step);
                 ++whole.checkpoints;
+                incomplete_.clear();
             } else {
                 ++whole.checkpoints_failed;
                 whole.checkpoint_failure = report.failure;
+                incomplete_ =
+                    "the checkpoint '" + report.path + "' was not written: " + report.failure;
                 if (through_.rank() == 0 && extra.options().on_failure)
                     extra.options().on_failure(report);
             }
@@ -149,6 +153,19 @@ public:
         if (through_.rank() == 0 && !report.refused.empty() && options.on_damage)
             options.on_damage(report);
         return report;
+    }
+
+    /// What the last call of `fit` could not save, a sentence each.
+    std::vector<std::string> incomplete(const std::optional<server_report>& served) const {
+        std::vector<std::string> all;
+        add_sentence(all, incomplete_);
+        if (!served) return all;
+        if (const auto& kept = served->saves;
+            kept && kept->failed > 0 && kept->last_step < served->version)
+            all.push_back("what the server holds was not saved in '" + kept->folder +
+                          "': " + kept->failure);
+        add_sentence(all, served->record_failure);
+        return all;
     }
 
     /// Refuses to go on with a state that is partly another's.
@@ -198,6 +215,7 @@ private:
     std::vector<std::filesystem::path> ours_;  // folders that were written to or resumed from
     std::int64_t saved_step_ = -1;             // of the last checkpoint written or resumed from
     std::filesystem::path saved_in_;
+    std::string incomplete_;  // why the last checkpoint that was due is not there; or empty
     std::vector<std::int64_t> damaged_;  // steps of checkpoints found so, on rank 0
     std::filesystem::path damaged_in_;
 };

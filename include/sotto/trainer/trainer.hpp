@@ -394,6 +394,8 @@ private:
         whole.served = conducting::report_of_server(state_);
         whole.losses = conducting::losses(state_);
         (calling::end(extras, whole), ...);
+        whole.incomplete = keeper_.incomplete(whole.served);
+        (detail::add_sentence(whole.incomplete, calling::incomplete(extras)), ...);
         return whole;
     }
 

@@ -2,13 +2,19 @@
 
 #include <doctest/doctest.h>
 
+#include <sys/stat.h>
+
 #include <cerrno>
 #include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <system_error>
 
 #include "sotto/core/bytes.hpp"
+#include "support/folders.hpp"
 #include "support/memory_disk.hpp"
 
 using namespace sotto;
@@ -97,4 +103,61 @@ TEST_CASE("power lost after any call leaves the old file or the new one, whole")
         });
     }
     CHECK(states > calls);
+}
+
+TEST_CASE("whole_file: the path is a link -> its file is replaced, the link stays") {
+    const testing::scratch_folder folder("whole_file");
+    checkpoint::posix_files files;
+    const auto link = folder.path() / "latest", target = folder.path() / "run7";
+    std::filesystem::create_symlink("run7", link);
+    for (const bytes& content : {old_content, new_content}) {  // a link to nothing, then to a file
+        checkpoint::whole_file file(files, link);
+        file.write(content);
+        REQUIRE(file.finish());
+        CHECK(std::filesystem::is_symlink(link));
+        CHECK(std::filesystem::is_regular_file(std::filesystem::symlink_status(target)));
+        CHECK(std::filesystem::file_size(target) == content.size());
+    }
+    CHECK(std::distance(std::filesystem::directory_iterator(folder.path()), {}) == 2);
+}
+
+TEST_CASE("whole_file: a device, FIFO or folder of that name -> refused and kept") {
+    const testing::scratch_folder folder("whole_file");
+    checkpoint::posix_files files;
+    const auto refused = [&](const std::filesystem::path& path) {
+        checkpoint::whole_file file(files, path);
+        file.write(new_content);
+        CHECK_FALSE(file.finish());
+        return file.problem();
+    };
+    const auto device = folder.path() / "device", fifo = folder.path() / "fifo";
+    std::filesystem::create_symlink("/dev/null", device);
+    REQUIRE(::mkfifo(fifo.c_str(), 0600) == 0);
+    constexpr const char* expected = "; expected a regular file or a new name";
+    CHECK(refused(device) == "cannot replace '" + device.string() + "': it is a device" + expected);
+    CHECK(refused(fifo) == "cannot replace '" + fifo.string() + "': it is a FIFO" + expected);
+    CHECK(refused(folder.path()) ==
+          "cannot replace '" + folder.path().string() + "': it is a folder" + expected);
+    CHECK(std::filesystem::is_symlink(device));
+    CHECK(std::filesystem::is_fifo(fifo));
+    CHECK(std::distance(std::filesystem::directory_iterator(folder.path()), {}) == 2);
+}
+
+TEST_CASE("whole_file: a FIFO or link has the unfinished name -> not waited for") {
+    const testing::scratch_folder folder("whole_file");
+    checkpoint::posix_files files;
+    const auto path = folder.path() / "file";
+    const auto unfinished = std::filesystem::path(path.string() + ".unfinished");
+    const auto problem = [&] {
+        checkpoint::whole_file file(files, path);
+        file.finish();
+        return file.problem();
+    };
+    REQUIRE(::mkfifo(unfinished.c_str(), 0600) == 0);
+    CHECK(problem().starts_with("cannot create '" + unfinished.string() + "'"));
+    std::filesystem::remove(unfinished);
+    std::ofstream(folder.path() / "other") << "kept";
+    std::filesystem::create_symlink("other", unfinished);
+    CHECK(problem().starts_with("cannot create '" + unfinished.string() + "'"));
+    CHECK(std::filesystem::file_size(folder.path() / "other") == 4);
 }

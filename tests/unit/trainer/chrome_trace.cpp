@@ -301,3 +301,51 @@ TEST_CASE("a disk that fills up costs steps, which is told once, and no training
     CHECK(count(events, "exchange") == 2 * 2);
     CHECK(count(events, "compute") >= 2 * 2);
 }
+
+TEST_CASE("chrome_trace: the trace is taken away -> said once, later steps are there") {
+    const testing::scratch_folder folder("chrome_trace_removed");
+    const auto path = folder.path() / "trace.json";
+    complaints.clear();
+    chrome_trace trace(path, {.first_step = 1, .on_failure = collect});
+    made_up_steps steps;
+    trace.on_begin(steps.info());
+    steps.give(trace, 2);
+    std::filesystem::remove(path);
+    steps.give(trace, 2);
+    REQUIRE(complaints.size() == 1);
+    CHECK(complaints[0].step == 3);
+    CHECK(complaints[0].reason == "chrome_trace: '" + path.string() +
+                                      "' cannot be completed: it was removed while it was being "
+                                      "written");
+    CHECK(trace.incomplete() == complaints[0].reason);
+    const json events = events_of(path);
+    CHECK(count(events, "exchange") == 2 * 2);
+    CHECK(rows_of(events).size() == 3);
+}
+
+TEST_CASE("chrome_trace: removed after its last step -> noticed when fit ends") {
+    const testing::scratch_folder folder("chrome_trace_removed");
+    const auto path = folder.path() / "trace.json";
+    complaints.clear();
+    chrome_trace trace(path, {.first_step = 1, .steps = 1, .on_failure = collect});
+    made_up_steps steps;
+    trace.on_begin(steps.info());
+    steps.give(trace, 3);
+    trace.on_end({.step = 3});
+    CHECK(trace.incomplete().empty());
+    std::filesystem::remove(path);
+    trace.on_end({.step = 3});
+    CHECK(complaints.size() == 1);
+    CHECK_FALSE(trace.incomplete().empty());
+}
+
+TEST_CASE("chrome_trace: a device -> all ranks write into it") {
+    chrome_trace trace("/dev/null", {.first_step = 1});
+    made_up_steps steps(1);
+    trace.on_begin(steps.info());
+    steps.give(trace, 1);
+    trace.on_end({.step = 1});
+    CHECK(trace.incomplete().empty());
+    CHECK(std::filesystem::is_character_file("/dev/null"));
+    CHECK_FALSE(std::filesystem::exists("/dev/null.rank1"));
+}

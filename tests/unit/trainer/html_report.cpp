@@ -15,6 +15,8 @@
 #include "sotto/strategies/all_reduce.hpp"
 #include "sotto/trainer/trainer.hpp"
 #include "sotto/transports/run_in_process.hpp"
+#include "support/folders.hpp"
+#include "support/full_at.hpp"
 #include "support/made_up_run.hpp"
 #include "support/numbers.hpp"
 
@@ -32,7 +34,9 @@ struct scratch_file {
         std::ifstream in(path, std::ios::binary);
         return {std::istreambuf_iterator<char>(in), {}};
     }
-    bool partial_is_left() const { return std::filesystem::exists(path.string() + ".partial"); }
+    bool unfinished_is_left() const {
+        return std::filesystem::exists(path.string() + ".unfinished");
+    }
 };
 
 }  // namespace
@@ -55,8 +59,8 @@ TEST_CASE("a training report calibrates at the end alone") {
 
 TEST_CASE("a report that cannot be written names file and reason and leaves the old one") {
     CHECK_THROWS_WITH_AS(write_report(made_up("a", 10, 1.0, 0.5), "/dev/null/report.html"),
-                         "write_report: '/dev/null/report.html' cannot be opened for writing: Not "
-                         "a directory",
+                         "write_report: '/dev/null/report.html' cannot be written: cannot create "
+                         "'/dev/null/report.html.unfinished': Not a directory",
                          io_failure);
     CHECK_THROWS_AS(write_report(made_up("a", 10, 1.0, 0.5), "r.html",
                                  {.link = network_link{.bytes_per_second = -1.0}}),
@@ -65,19 +69,40 @@ TEST_CASE("a report that cannot be written names file and reason and leaves the 
     write_report(made_up("a", 10, 1.0, 0.5), file.path);
     const std::string before = file.text();
     CHECK(before.ends_with("</html>\n"));
-    CHECK_FALSE(file.partial_is_left());
-    if (!std::filesystem::exists("/dev/full")) {
-        MESSAGE("skipped: there is no /dev/full");
-        return;
+    CHECK_FALSE(file.unfinished_is_left());
+    {
+        const testing::full_at full(1000);
+        CHECK_THROWS_WITH_AS(
+            write_report(made_up("b", 10, 1.0, 0.5), file.path),
+            ("write_report: '" + file.path.string() + "' cannot be written: cannot write '" +
+             file.path.string() + ".unfinished': File too large")
+                .c_str(),
+            io_failure);
     }
-    std::filesystem::create_symlink("/dev/full", file.path.string() + ".partial");
-    CHECK_THROWS_WITH_AS(
-        write_report(made_up("b", 10, 1.0, 0.5), file.path),
-        ("write_report: '" + file.path.string() + "' cannot be written: No space left on device")
-            .c_str(),
-        io_failure);
     CHECK(file.text() == before);
-    CHECK_FALSE(file.partial_is_left());
+    CHECK_FALSE(file.unfinished_is_left());
+}
+
+TEST_CASE("html_report: a link or a device -> the link's file, or refused at the start") {
+    const testing::scratch_folder folder("html_report");
+    const auto link = folder.path() / "latest.html", device = folder.path() / "null.html";
+    std::filesystem::create_symlink("run7.html", link);
+    std::filesystem::create_symlink("/dev/null", device);
+    const layout tensors;
+    html_report report(link);
+    report.on_begin({.parameters = &tensors});
+    CHECK(std::filesystem::is_symlink(link));
+    CHECK(std::filesystem::file_size(folder.path() / "run7.html") > 1000);
+    for (const char* const model : {"", "group-0"}) {
+        html_report into_device(device);
+        CHECK_THROWS_WITH_AS(
+            into_device.on_begin({.parameters = &tensors, .model = model}),
+            ("write_report: '" + device.string() + "' cannot be written: cannot replace '" +
+             device.string() + "': it is a device; expected a regular file or a new name")
+                .c_str(),
+            io_failure);
+    }
+    CHECK(std::filesystem::is_symlink(device));
 }
 
 TEST_CASE("a report is there while training goes on, by rank 0 alone, and reloads itself") {
@@ -122,6 +147,7 @@ TEST_CASE("a report that cannot be written any more ends no training, and comes 
                     io_failure);
     std::int64_t steps_done = 0;
     std::vector<bool> there;
+    std::vector<std::string> incomplete;
     run_in_process(2, [&](in_process& transport) {
         testing::number_model model;
         trainer trainer{model, all_reduce{}, transport, {.batch_size = 4}};
@@ -133,15 +159,23 @@ TEST_CASE("a report that cannot be written any more ends no training, and comes 
             if (epoch.epoch != 3) std::ofstream(folder) << "in the way of a folder";
         };
         html_report report(path, options);
-        steps_done += trainer.fit(testing::numbered{24}, epochs{5}, report, change).steps *
-                      (transport.rank() == 0 ? 1 : 0);
+        const fit_report whole = trainer.fit(testing::numbered{24}, epochs{5}, report, change);
+        if (transport.rank() == 0) {
+            steps_done = whole.steps;
+            incomplete = whole.incomplete;
+        } else {
+            CHECK(whole.incomplete.empty());
+        }
     });
     CHECK(steps_done == 15);
     CHECK(there == std::vector<bool>{true, false, false, true, false});
     REQUIRE(complaints.size() == 2);  // after the second epoch, and again after the fifth
     CHECK(complaints[0].step == 6);
-    CHECK(complaints[0].reason == "write_report: '" + path.string() +
-                                      "' cannot be opened for writing: Not a directory");
+    const std::string reason = "write_report: '" + path.string() +
+                               "' cannot be written: cannot create '" + path.string() +
+                               ".unfinished': Not a directory";
+    CHECK(complaints[0].reason == reason);
+    CHECK(incomplete == std::vector{reason});
     CHECK(complaints[1].step == 15);
     std::filesystem::remove_all(folder);
 }

@@ -13,13 +13,19 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
+#include <fcntl.h>
 #include <nlohmann/json.hpp>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "sotto/compressors/dgc.hpp"
+#include "sotto/core/descriptor.hpp"
 #include "sotto/strategies/all_reduce.hpp"
+#include "sotto/trainer/read_json_lines.hpp"
 #include "sotto/trainer/trainer.hpp"
 #include "sotto/transports/run_in_process.hpp"
 #include "support/full_at.hpp"
@@ -266,6 +272,7 @@ TEST_CASE("training goes on while its log cannot be written") {
     const scratch_file file;
     complaints.clear();
     std::int64_t steps_done = 0;
+    std::vector<std::string> incomplete;
     run_in_process(2, [&](in_process& transport) {
         testing::number_model model;
         trainer trainer{model, all_reduce{}, transport, {.batch_size = 4}};
@@ -276,11 +283,109 @@ TEST_CASE("training goes on while its log cannot be written") {
                 limit.emplace(std::filesystem::file_size(file.path));
         };
         const fit_report report = trainer.fit(testing::numbered{48}, epochs{1}, log, fill_up);
-        if (transport.rank() == 0) steps_done = report.steps;
+        if (transport.rank() == 0) {
+            steps_done = report.steps;
+            incomplete = report.incomplete;
+            CHECK_THROWS_AS(require_complete_output(report), output_incomplete);
+        } else {
+            CHECK(report.incomplete.empty());
+            require_complete_output(report);
+        }
     });
     CHECK(steps_done == 6);
     CHECK(complaints.size() == 1);
+    CHECK(incomplete == std::vector<std::string>{"json_lines: '" + file.path.string() +
+                                                 "' cannot be written: File too large: it lacks 7 "
+                                                 "lines"});
     CHECK(file.lines().size() == 3);
+}
+
+TEST_CASE("json_lines: the log is taken away -> said once, goes on in a new file") {
+    const layout nothing;
+    const scratch_file file;
+    const std::string moved = file.path.string() + ".1";
+    const auto lose = [&](auto&& change) {
+        complaints.clear();
+        json_lines log(file.path, {.on_failure = collect});
+        log.on_begin({.steps_an_epoch = 9, .parameters = &nothing});
+        for (std::int64_t step = 1; step <= 9; ++step) {
+            if (step == 4 || step == 7) change();
+            log.on_step({.step = step});
+        }
+        log.on_epoch({.epoch = 1, .step = 9});
+        log.on_end({.steps = 9, .step = 9});
+        const run_log found = read_json_lines(file.path);
+        CHECK(found.steps == 3);
+        CHECK(found.last_step == 9);
+        CHECK(found.steps_missing == 6);
+        CHECK(found.ended);
+        CHECK(complaints.size() == 1);
+        return log.incomplete();
+    };
+    const std::string text =
+        "json_lines: '" + file.path.string() + "' cannot be completed: it was ";
+    constexpr const char* on = " while it was being written, and the run goes on in a new one";
+    CHECK(lose([&] { std::filesystem::remove(file.path); }) == text + "removed" + on);
+    CHECK(complaints.at(0).reason == text + "removed" + on);
+    CHECK(complaints.at(0).step == 3);
+    CHECK(lose([&] { std::filesystem::resize_file(file.path, 0); }) == text + "shortened" + on);
+    // What is renamed, as by a rotation of logs, is still there.
+    CHECK(lose([&] { std::filesystem::rename(file.path, moved); }).empty());
+    CHECK(complaints.at(0).reason == text + "renamed or replaced" + on);
+    CHECK(read_json_lines(moved).steps == 3);
+    std::filesystem::remove(moved);
+}
+
+TEST_CASE("json_lines: a device -> every rank and model writes into it") {
+    const layout nothing;
+    for (const auto& [rank, model] : {std::pair{0, ""}, {1, ""}, {0, "group-0"}, {1, "group-1"}}) {
+        json_lines log("/dev/null", {.every_rank = true});
+        log.on_begin({.rank = rank,
+                      .world_size = 2,
+                      .parameters = &nothing,
+                      .model = model,
+                      .model_rank = rank});
+        log.on_step({.step = 1});
+        CHECK(log.incomplete().empty());
+    }
+    CHECK(std::filesystem::is_character_file("/dev/null"));
+    CHECK_FALSE(std::filesystem::exists("/dev/null.rank1"));
+    CHECK_FALSE(std::filesystem::exists("/dev/null.group-0"));
+}
+
+TEST_CASE("json_lines: a FIFO -> opened without blocking, and never closed between") {
+    const layout nothing;
+    const scratch_file file;
+    REQUIRE(::mkfifo(file.path.c_str(), 0600) == 0);
+    CHECK_THROWS_WITH_AS(json_lines(file.path),
+                         ("json_lines: '" + file.path.string() +
+                          "' cannot be opened for writing: it is a FIFO that no process reads")
+                             .c_str(),
+                         io_failure);
+    const auto reads = detail::open_file(file.path.c_str(), O_RDONLY | O_NONBLOCK);
+    json_lines log(file.path);
+    std::array<char, 4096> text{};
+    CHECK(::read(reads.handle(), text.data(), text.size()) < 0);  // not 0, which is the end
+    log.on_begin({.parameters = &nothing});
+    log.on_step({.step = 1});
+    const ::ssize_t got = ::read(reads.handle(), text.data(), text.size());
+    REQUIRE(got > 0);
+    const std::string_view lines(text.data(), static_cast<std::size_t>(got));
+    CHECK(lines.starts_with("{\"event\":\"run\""));
+    CHECK(lines.find("\n{\"event\":\"step\",\"step\":1") != lines.npos);
+    CHECK(log.incomplete().empty());
+}
+
+TEST_CASE("json_lines: controls in a text -> escaped, and read back as they were") {
+    const layout nothing;
+    const scratch_file file;
+    json_lines log(file.path);
+    log.on_begin({.parameters = &nothing});
+    const std::string cause = "a\x1b[2J\x7f\xc2\x9b\u202e\nb\u00e9";
+    log.on_checkpoint({.step = 1, .path = "p", .failure = cause});
+    const std::string text = file.text();
+    CHECK(text.find("a\\u001b[2J\\u007f\\u009b\\u202e\\nb\u00e9") != text.npos);
+    CHECK(file.lines().back()["failure"] == cause);
 }
 
 TEST_CASE("the log of a run that goes on after a crash goes on too, wherever it was cut") {
