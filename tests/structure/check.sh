@@ -105,6 +105,10 @@ FNR == 1 {
     next
 }
 
+/"([^"\\]|\\.)*%[-+#0]*([0-9]+|[*])?([.]([0-9]+|[*]))?[aefgAEFG]/ {
+    report(FNR, "prints a number by the locale; append_fixed of core/number_text.hpp does not")
+}
+
 # From here on the code alone counts, without its strings and comments.
 {
     code = $0
@@ -134,6 +138,18 @@ code ~ /(^|[^A-Za-z0-9_])using[ \t]+namespace[ \t]/ {
 }
 code ~ /::(min|max)[ \t]*\(/ {
     report(FNR, "calls min or max, macros of other libraries; write (std::min)(a, b)")
+}
+(code ~ /(^|[^A-Za-z0-9_])(fopen|freopen|fdopen|tmpfile|popen|mkostemp|mkstemp|opendir|openat|creat)[ \t]*\(/ ||
+ code ~ /(^|[^A-Za-z0-9_])(eventfd|signalfd|timerfd_create|epoll_create1?|memfd_create|inotify_init1?)[ \t]*\(/ ||
+ code ~ /(^|[^A-Za-z0-9_])((basic_)?[io]?fstream|(basic_)?filebuf)([^A-Za-z0-9_.>]|$)/ ||
+ code ~ /(^|[^A-Za-z0-9_:])::(open|socket|socketpair|accept4?|pipe2?|dup)[ \t]*\(/) &&
+code !~ /above_standard\(/ && file != "include/sotto/core/descriptor.hpp" {
+    report(FNR, "opens a file or socket; core/descriptor.hpp does so above the standard streams")
+}
+(code ~ /std::(cout|cerr|clog)|f(printf|puts|write|putc)[ \t]*\(.*(stdout|stderr)/ ||
+ code ~ /(^|[^A-Za-z0-9_])(printf|puts|putchar|perror)[ \t]*\(/) &&
+file != "include/sotto/core/print_line.hpp" {
+    report(FNR, "prints; print_line of core/print_line.hpp escapes what a terminal would act on")
 }
 code ~ /^[ \t]*#[ \t]*define[ \t]/ {
     macro = code

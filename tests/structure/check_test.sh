@@ -103,6 +103,23 @@ bites '2: has 101 columns, at most 100 are allowed' \
 //$(repeat 99 x)
 CPP
 
+opened='opens a file or socket; core/descriptor.hpp does so above the standard streams'
+for call in 'std::fopen(path, "rb")' '::open(path, O_RDONLY)' '::socket(AF_INET, SOCK_STREAM, 0)' \
+    'std::ofstream out(path)' 'std::ifstream(path) >> n' '::accept(fd, nullptr, nullptr)' \
+    '::eventfd(0, 0)' '::pipe2(ends, 0)' '::dup(fd)'; do
+    echo "$call;" | bites "2: $opened" include/sotto/transports/a.hpp
+done
+printed='prints; print_line of core/print_line.hpp escapes what a terminal would act on'
+for call in 'std::fprintf(stderr, "%s", text)' 'std::fputs(text, stdout)' 'std::puts(text)' \
+    'std::cerr << text' 'std::printf("%s", text)'; do
+    echo "$call;" | bites "2: $printed" include/sotto/trainer/a.hpp
+done
+for format in '%.4f' '%g' 'loss %*.2e' '%8.*f s'; do
+    echo "std::snprintf(text, sizeof text, \"$format\", value);" |
+        bites '2: prints a number by the locale; append_fixed of core/number_text.hpp does not' \
+            include/sotto/trainer/a.hpp
+done
+
 tree include/sotto/core/a.hpp < /dev/null
 sed -i.bak 1d "$scratch/tree/include/sotto/core/a.hpp"
 echo 'int unguarded();' >> "$scratch/tree/include/sotto/core/a.hpp"
@@ -125,6 +142,12 @@ spares include/sotto/transports/tcp_session.hpp <<'CPP'
 CPP
 spares include/sotto/launch/a.hpp <<'CPP'
 inline const char* names[] = {"MPI_LOCALRANKID", "xsimd::"};  // not boost::asio, not MPI_Init
+CPP
+spares include/sotto/trainer/a.hpp <<'CPP'
+auto file = above_standard(descriptor(::signalfd(-1, &heard, 0)));
+files.open(path, why), acceptor.accept(from), std::snprintf(text, 9, "%d %% fit", 100);
+const char* text = "fopen(3), std::cerr, 100 % good";  // ::open(path), printf(text)
+std::fprintf(out, "a line of its own");
 CPP
 spares include/sotto/strategies/a.hpp <<'CPP'
 #include "sotto/core/b.hpp"

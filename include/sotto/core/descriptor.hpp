@@ -9,6 +9,8 @@
 #include <array>
 #include <cerrno>
 #include <cstdint>
+#include <cstdio>
+#include <memory>
 #include <system_error>
 #include <utility>
 
@@ -68,17 +70,41 @@ inline descriptor above_standard(descriptor opened) noexcept {
     return high;
 }
 
-/// Opens a file as open(2) does, above the standard streams, not inherited by programs it starts.
+/// Opens a file as open(2) does, above the standard streams, not inherited by programs it starts. A
+/// terminal that is opened does not become the one that controls the process.
 ///   errors  none, with errno set
 inline descriptor open_file(const char* path, int flags, ::mode_t mode = 0666) noexcept {
-    return above_standard(
-        descriptor(uninterrupted([&] { return ::open(path, flags | O_CLOEXEC, mode); })));
+    return above_standard(descriptor(
+        uninterrupted([&] { return ::open(path, flags | O_CLOEXEC | O_NOCTTY, mode); })));
+}
+
+struct stream_closer {
+    void operator()(std::FILE* stream) const noexcept { std::fclose(stream); }
+};
+/// A file that is read through a buffer.
+using input_stream = std::unique_ptr<std::FILE, stream_closer>;
+
+/// Opens a file for reading, above the standard streams.
+///   errors  none, with errno set
+inline input_stream open_input(const char* path) noexcept {
+    descriptor opened = open_file(path, O_RDONLY);
+    if (!opened) return nullptr;
+    input_stream stream(::fdopen(opened.handle(), "rb"));
+    if (stream) opened.release();
+    return stream;
 }
 
 /// Opens a socket as socket(2) does, above the standard streams, not inherited by programs.
 ///   errors  none, with errno set
 inline descriptor open_socket(int domain, int type, int protocol = 0) noexcept {
     return above_standard(descriptor(::socket(domain, type | SOCK_CLOEXEC, protocol)));
+}
+
+/// Accepts a connection as accept(2) does, above the standard streams, not inherited by programs.
+///   errors  none, with errno set
+inline descriptor accept_socket(int listener, ::sockaddr* from = nullptr,
+                                ::socklen_t* size = nullptr) noexcept {
+    return above_standard(descriptor(::accept4(listener, from, size, SOCK_CLOEXEC)));
 }
 
 /// Opens /dev/null as each of stdin, stdout and stderr that is closed. Code that this library does
@@ -113,22 +139,6 @@ inline std::int64_t free_descriptors(std::int64_t enough) noexcept {
         if (::fcntl(static_cast<int>(next), F_GETFD) < 0 && errno == EBADF) ++free;
     return free;
 }
-
-/// Fills the numbers of stdin, stdout and stderr that are free, while it lives, for libraries that
-/// open descriptors themselves.
-class standard_streams_filled {
-public:
-    standard_streams_filled() noexcept {
-        for (descriptor& each : fillers_) {
-            each = descriptor(::open("/dev/null", O_RDWR | O_CLOEXEC));
-            if (each.handle() > STDERR_FILENO) each.close();
-            if (!each) return;
-        }
-    }
-
-private:
-    std::array<descriptor, 3> fillers_;
-};
 
 /// What is written at one end is read at the other. Programs that are run do not inherit it.
 struct pipe_ends {

@@ -2,30 +2,36 @@
 
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstddef>
 #include <cstdint>
-#include <fstream>
 #include <string>
 #include <system_error>
 #include <thread>
 #include <utility>
 
 #include "sotto/core/errors.hpp"
+#include "sotto/core/read_text.hpp"
 
 namespace sotto::detail {
 
 /// The number in a file of one number; empty if there is none, as where a limit is "max".
 inline std::string number_in(const std::string& path) {
-    std::string text;
-    std::ifstream(path) >> text;
-    return text.find_first_not_of("0123456789") == std::string::npos ? text : std::string();
+    std::error_code ignored;
+    const std::string text = read_text(path.c_str(), ignored);
+    const std::size_t digits = (std::min)(text.find_first_not_of("0123456789"), text.size());
+    const bool is_whole = text.find_first_not_of("\n", digits) == std::string::npos;
+    return is_whole ? text.substr(0, digits) : std::string();
 }
 
 /// The limit of tasks of the container or service that this process belongs to; empty if none.
 inline std::string container_task_limit() {
-    std::string line, group;
-    for (std::ifstream groups("/proc/self/cgroup"); std::getline(groups, line);)
-        if (line.starts_with("0::")) group = line.substr(3);
+    std::error_code ignored;
+    const std::string groups = '\n' + read_text("/proc/self/cgroup", ignored);
+    std::string group;
+    if (const std::size_t at = groups.find("\n0::"); at != groups.npos)
+        group = groups.substr(at + 4, groups.find('\n', at + 4) - at - 4);
     for (const std::string& path :
          {"/sys/fs/cgroup" + group + "/pids.max", std::string("/sys/fs/cgroup/pids.max"),
           std::string("/sys/fs/cgroup/pids/pids.max")})

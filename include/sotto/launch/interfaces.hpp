@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "sotto/core/errors.hpp"
+#include "sotto/core/standard_streams.hpp"
 
 namespace sotto::launch {
 
@@ -90,6 +91,7 @@ inline std::string address_of_interface(const std::string& choice,
 /// All that are up, IPv4 before IPv6.
 ///   errors  io_failure: the system does not tell
 inline std::vector<network_interface> interfaces_of_this_machine() {
+    sotto::open_standard_streams();  // getifaddrs opens a socket of its own
     ifaddrs* raw = nullptr;
     if (::getifaddrs(&raw) != 0)
         throw io_failure("launch: the system does not tell its network interfaces: " +

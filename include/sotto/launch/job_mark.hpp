@@ -43,13 +43,14 @@ public:
 
     /// Processes that have it, as far as this one may see that and there is room for them.
     std::span<pid_t> find(std::span<pid_t> room) const noexcept {
-        const int folder = sotto::detail::uninterrupted(
-            [] { return ::open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC); });
-        if (folder < 0) return {};
+        using sotto::detail::open_file;
+        const auto folder = open_file("/proc", O_RDONLY | O_DIRECTORY);
+        if (!folder) return {};
         std::size_t found = 0;
         std::array<char, 4096> entries;
         long count = 0;
-        while ((count = ::syscall(SYS_getdents64, folder, entries.data(), entries.size())) > 0)
+        while ((count =
+                    ::syscall(SYS_getdents64, folder.handle(), entries.data(), entries.size())) > 0)
             for (long at = 0; at < count && found < room.size();) {
                 // As the kernel lays them out: two numbers of 8 bytes, the size, a type, the name.
                 const char* const entry = entries.data() + at;
@@ -62,7 +63,6 @@ public:
                     room[found++] = number;
                 at += size;
             }
-        ::close(folder);
         return room.first(found);
     }
 
@@ -74,9 +74,8 @@ private:
         char* at = std::copy(before.begin(), before.end(), path.data());
         at = std::copy(process.begin(), process.end(), at);
         std::copy(after.begin(), after.end(), at);
-        const int file =
-            sotto::detail::uninterrupted([&] { return ::open(path.data(), O_RDONLY | O_CLOEXEC); });
-        if (file < 0) return false;
+        const auto file = sotto::detail::open_file(path.data(), O_RDONLY);
+        if (!file) return false;
         // With the 0 that ends it; what may be its beginning is kept for the next piece.
         const std::string_view wanted(text_.data(), size_ + 1);
         std::array<char, 4096> piece;
@@ -84,14 +83,13 @@ private:
         bool found = false;
         while (!found) {
             const ssize_t count = sotto::detail::uninterrupted(
-                [&] { return ::read(file, piece.data() + kept, piece.size() - kept); });
+                [&] { return ::read(file.handle(), piece.data() + kept, piece.size() - kept); });
             if (count <= 0) break;
             const std::string_view all(piece.data(), kept + static_cast<std::size_t>(count));
             found = all.find(wanted) != all.npos;
             kept = (std::min)(all.size(), wanted.size() - 1);
             std::memmove(piece.data(), all.data() + all.size() - kept, kept);
         }
-        ::close(file);
         return found;
     }
 

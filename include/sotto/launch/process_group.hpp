@@ -10,19 +10,20 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <csignal>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <span>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "sotto/core/errors.hpp"
 #include "sotto/core/owner_process.hpp"
-#include "sotto/launch/system_calls.hpp"
+#include "sotto/core/read_text.hpp"
 #include "sotto/launch/job_mark.hpp"
+#include "sotto/launch/system_calls.hpp"
 
 namespace sotto::launch::detail {
 
@@ -166,8 +167,17 @@ private:
 
     /// Those of this thread, to which the main one's inherited ones belong.
     static std::vector<pid_t> children() {
-        std::ifstream list("/proc/thread-self/children");
-        return {std::istream_iterator<pid_t>(list), {}};
+        std::error_code ignored;
+        const std::string list = sotto::detail::read_text("/proc/thread-self/children", ignored);
+        std::vector<pid_t> found;
+        const char* const end = list.data() + list.size();
+        for (const char* at = list.data(); at < end;) {
+            pid_t number = 0;
+            const auto [rest, why] = std::from_chars(at, end, number);
+            if (why == std::errc()) found.push_back(number);
+            at = std::find(rest, end, ' ') + 1;
+        }
+        return found;
     }
     static std::vector<pid_t> children_if_known() noexcept try {
         return children();

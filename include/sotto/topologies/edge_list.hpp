@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,6 +14,7 @@
 
 #include "sotto/core/describe.hpp"
 #include "sotto/core/errors.hpp"
+#include "sotto/core/read_text.hpp"
 #include "sotto/topologies/mixing_matrix.hpp"
 #include "sotto/topologies/topology.hpp"
 
@@ -132,11 +132,16 @@ bool read_number(std::string_view word, Number& to) {
 /// what follows a '#' is not read.
 ///   errors  io_failure: the file cannot be read; malformed, naming the line
 inline edge_list read_edge_list(const std::filesystem::path& file, bool directed = false) {
-    std::ifstream lines(file);
-    if (!lines) throw io_failure("cannot open '" + file.string() + "', a list of links");
+    std::error_code why;
+    const std::string text = sotto::detail::read_text(file.c_str(), why);
+    if (why)
+        throw io_failure("cannot read '" + file.string() + "', a list of links: " + why.message());
     edge_list read{.directed = directed, .file = file.string()};
-    std::string line;
-    for (std::int64_t number = 1; std::getline(lines, line); ++number) {
+    std::int64_t number = 0;
+    for (std::string_view line, rest = text; !rest.empty();) {
+        line = rest.substr(0, rest.find('\n'));
+        rest.remove_prefix((std::min)(line.size() + 1, rest.size()));
+        ++number;
         const auto words = detail::words_of(line);
         if (words.empty()) continue;
         edge e{.line = number};
@@ -148,11 +153,10 @@ inline edge_list read_edge_list(const std::filesystem::path& file, bool directed
         if (!whole)
             throw error(errc::malformed, "'" + file.string() + "', line " + std::to_string(number) +
                                              ": expected two ranks and perhaps a weight, found '" +
-                                             line + "'");
+                                             std::string(line) + "'");
         if (words.size() == 3) e.weight = weight;
         read.edges.push_back(e);
     }
-    if (lines.bad()) throw io_failure("cannot read '" + file.string() + "', a list of links");
     return read;
 }
 

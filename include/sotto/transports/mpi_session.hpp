@@ -14,6 +14,7 @@
 
 #include "sotto/core/errors.hpp"
 #include "sotto/core/owner_process.hpp"
+#include "sotto/core/standard_streams.hpp"
 
 namespace sotto::detail::mpi {
 
@@ -66,6 +67,7 @@ public:
                 "when the last sotto::mpi goes, unless the program itself initialises MPI first");
         MPI_Initialized(&is);
         if (is == 0) {
+            open_standard_streams();  // MPI opens files and sockets of its own
             require_success(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided_),
                             "MPI_Init_thread");
             own_ = true;

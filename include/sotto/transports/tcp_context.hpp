@@ -45,11 +45,11 @@ inline std::string descriptor_shortage(const tcp_options& options, std::int64_t 
 /// Opens the context of a rank's sockets.
 ///   errors  io_failure: the system refuses
 inline tcp_context open_context(const tcp_options& options) {
+    open_standard_streams();  // Asio opens files of its own, and so do resolvers of names
     const std::string shortage = descriptor_shortage(options, 0);
     if (free_descriptors(descriptors_of_context) < descriptors_of_context)
         throw io_failure(shortage);
     try {
-        const standard_streams_filled filled;
         auto context = std::make_shared<asio::io_context>();
         asio::ip::tcp::socket first(*context);  // opens what Asio waits by
         return context;

@@ -33,6 +33,7 @@
 #include <openssl/ssl.h>
 
 #include "sotto/core/bytes.hpp"
+#include "sotto/core/descriptor.hpp"
 #include "sotto/core/errors.hpp"
 
 namespace sotto {
@@ -379,16 +380,14 @@ public:
         const auto cannot_read = [] {
             return "cannot be read: " + std::system_category().message(errno);
         };
-        const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-        if (file < 0) refuse(cannot_read());
-        const std::unique_ptr<const int, closing> closes(&file);
+        const detail::descriptor file = detail::open_file(path.c_str(), O_RDONLY);
         struct ::stat is {};
-        if (::fstat(file, &is) != 0) refuse(cannot_read());
+        if (!file || ::fstat(file.handle(), &is) != 0) refuse(cannot_read());
         if ((is.st_mode & (S_IRWXG | S_IRWXO)) != 0)
             refuse("may be read or changed by others than its owner: chmod 600");
         const auto secret = std::make_shared<detail::net::job_secret>();
         secret->bytes.resize(secret_bytes_max + 1);
-        const auto count = ::read(file, secret->bytes.data(), secret->bytes.size());
+        const auto count = ::read(file.handle(), secret->bytes.data(), secret->bytes.size());
         if (count < 0) refuse(cannot_read());
         secret->bytes.resize(static_cast<std::size_t>(count));
         return made_of(secret, path.string());
@@ -434,10 +433,6 @@ public:
 
 private:
     static constexpr std::size_t secret_bytes_max = 4096;
-
-    struct closing {
-        void operator()(const int* file) const noexcept { ::close(*file); }
-    };
 
     static std::shared_ptr<const tcp_security> made_of(
         std::shared_ptr<const detail::net::job_secret> secret, const std::string& where) {

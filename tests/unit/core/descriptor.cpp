@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -145,17 +146,36 @@ TEST_CASE("free_descriptors: a limit -> the free numbers below it, above the str
     CHECK(enough == (fewer == 0 ? 0 : 1));
 }
 
-TEST_CASE("standard_streams_filled: streams closed -> others open none of their numbers") {
+TEST_CASE("descriptors: standard streams closed -> all have other numbers") {
     const pid_t id = ::fork();
     REQUIRE(id >= 0);
     if (id == 0) {
+        using namespace sotto::detail;
         for (int stream = 0; stream <= 2; ++stream) ::close(stream);
-        {
-            const sotto::detail::standard_streams_filled filled;
-            if (::open("/dev/null", O_RDONLY) <= 2) ::_exit(1);
+        const descriptor file = open_file("/dev/null", O_RDONLY);
+        const input_stream input = open_input("/dev/null");
+        const descriptor event = above_standard(descriptor(::dup(file.handle())));
+        const pipe_ends pipe = pipe_ends::open();
+        const descriptor listener = open_socket(AF_UNIX, SOCK_STREAM);
+        ::sockaddr_un at{};
+        at.sun_family = AF_UNIX;  // without a name: the system chooses one
+        ::socklen_t size = sizeof at;
+        auto* const address = reinterpret_cast<::sockaddr*>(&at);
+        if (::bind(listener.handle(), address, sizeof at.sun_family) != 0 ||
+            ::listen(listener.handle(), 1) != 0 ||
+            ::getsockname(listener.handle(), address, &size) != 0)
+            ::_exit(1);
+        const descriptor client = open_socket(AF_UNIX, SOCK_STREAM);
+        if (::connect(client.handle(), address, size) != 0) ::_exit(2);
+        const descriptor served = accept_socket(listener.handle());
+        for (const int number :
+             {file.handle(), ::fileno(input.get()), event.handle(), pipe.read.handle(),
+              pipe.write.handle(), listener.handle(), client.handle(), served.handle()}) {
+            if (number <= 2) ::_exit(3);
+            if ((::fcntl(number, F_GETFD) & FD_CLOEXEC) == 0) ::_exit(4);
         }
         for (int stream = 0; stream <= 2; ++stream)
-            if (::fcntl(stream, F_GETFD) >= 0) ::_exit(2);  // closed again
+            if (::fcntl(stream, F_GETFD) >= 0) ::_exit(5);  // and none is left there
         ::_exit(0);
     }
     int status = 0;

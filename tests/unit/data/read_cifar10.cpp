@@ -73,7 +73,7 @@ TEST_CASE("read_cifar10 names the file, the place, what it expected and what it 
     CHECK(refusal([&] { read_cifar10({empty}); }) ==
           empty.string() + ": at byte 0 expected a whole record (3073 bytes), found 0");
     CHECK_THROWS_WITH_AS(read_cifar10({"/nowhere/data_batch_1.bin"}),
-                         "cannot read /nowhere/data_batch_1.bin: No such file or directory",
+                         "cannot read '/nowhere/data_batch_1.bin': No such file or directory",
                          sotto::io_failure);
     CHECK_THROWS_WITH_AS(read_cifar10({}), "read_cifar10: no files; expected at least 1",
                          sotto::invalid_option);

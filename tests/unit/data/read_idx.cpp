@@ -84,7 +84,7 @@ TEST_CASE("a packed file may keep neither less nor more than its header promises
 
 TEST_CASE("a file that cannot be read is named with the reason") {
     CHECK_THROWS_WITH_AS(read_idx("/nowhere/images", "/nowhere/labels"),
-                         "cannot read /nowhere/images: No such file or directory",
+                         "cannot read '/nowhere/images': No such file or directory",
                          sotto::io_failure);
     CHECK_THROWS_AS(read_idx("/", "/"), sotto::io_failure);
 }

@@ -51,7 +51,8 @@ TEST_CASE("read_text names the file, the place, what it expected and what it fou
                          sotto::invalid_option);
     CHECK_THROWS_AS(read_text(empty), sotto::invalid_option);
     CHECK_THROWS_WITH_AS(read_text("/nowhere/text"),
-                         "cannot read /nowhere/text: No such file or directory", sotto::io_failure);
+                         "cannot read '/nowhere/text': No such file or directory",
+                         sotto::io_failure);
 }
 
 TEST_CASE("Tiny Shakespeare is read whole") {
