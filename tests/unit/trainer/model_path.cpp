@@ -130,3 +130,14 @@ TEST_CASE("what was in a file of the name itself stays, though nobody writes the
     CHECK(files_in(folder.path()).contains("run.jsonl"));
     CHECK(files_in(folder.path()).contains("run.group-0.jsonl"));
 }
+
+TEST_CASE("path_of_model, path_of_rank: a device -> itself for all") {
+    CHECK(path_of_model("run.jsonl", "group-1") == "run.group-1.jsonl");
+    CHECK(path_of_rank("run.jsonl", 1) == "run.jsonl.rank1");
+    CHECK(path_of_rank("run.jsonl", 0) == "run.jsonl");
+    CHECK(path_of_model("/dev/null", "group-1") == "/dev/null");
+    CHECK(path_of_rank("/dev/null", 1) == "/dev/null");
+    const scratch_folder folder("model_path_device");
+    std::filesystem::create_symlink("/dev/null", folder.path() / "link");
+    CHECK(path_of_rank(folder.path() / "link", 1) == folder.path() / "link");
+}
