@@ -100,18 +100,26 @@ set(sotto_headers
     include/sotto/core/difference.hpp
     include/sotto/core/errors.hpp
     include/sotto/core/exit_code.hpp
+    include/sotto/core/file_kind.hpp
     include/sotto/core/large_pages.hpp
     include/sotto/core/layout.hpp
+    include/sotto/core/line_file.hpp
+    include/sotto/core/number_text.hpp
     include/sotto/core/owner_process.hpp
     include/sotto/core/placement.hpp
+    include/sotto/core/print_line.hpp
     include/sotto/core/printable.hpp
     include/sotto/core/random.hpp
+    include/sotto/core/read_text.hpp
     include/sotto/core/result.hpp
     include/sotto/core/round_info.hpp
     include/sotto/core/sort_stably.hpp
+    include/sotto/core/standard_streams.hpp
+    include/sotto/core/terminal.hpp
     include/sotto/core/thread.hpp
     include/sotto/core/unwinding.hpp
     include/sotto/core/visit.hpp
+    include/sotto/core/write_quietly.hpp
     include/sotto/core/xxhash.hpp
     include/sotto/distillation/covering.hpp
     include/sotto/distillation/distillation_loss.hpp
@@ -341,8 +349,8 @@ set(sotto_headers
     include/sotto/trainer/json_line_checks.hpp
     include/sotto/trainer/json_lines.hpp
     include/sotto/trainer/json_lines_reader.hpp
+    include/sotto/trainer/json_text.hpp
     include/sotto/trainer/learnt_by_all.hpp
-    include/sotto/trainer/line_file.hpp
     include/sotto/trainer/located.hpp
     include/sotto/trainer/mean_parameters.hpp
     include/sotto/trainer/model_buffers.hpp
