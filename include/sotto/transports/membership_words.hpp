@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <string>
 
 #include "sotto/core/clock.hpp"
@@ -13,6 +14,12 @@ inline constexpr int waits_for_nobody = -2;
 
 /// Why a rank failed whose transport goes while an exception passes.
 inline constexpr const char* unwound_cause = "an exception ended its work";
+
+/// "2.35 s", to milliseconds.
+inline void append_seconds(std::string& text, duration time) {
+    append_number(text, std::round(1e3 * in_seconds(time)) / 1e3);
+    text += " s";
+}
 
 /// What a rank says that waited for something until its deadline.
 inline std::string waited_in_vain(const std::string& transport, int rank, duration timeout,

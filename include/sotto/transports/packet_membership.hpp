@@ -32,8 +32,9 @@ public:
                       const packet_options& options)
         : library_(&through),
           streams_(&streams),
-          members_(through.rank(), through.size(), 0, {options.heartbeat, options.dead_after},
-                   seed_of, through.now()) {}
+          members_(through.rank(), through.size(), 0,
+                   {options.heartbeat, options.dead_after, {}, Library::name}, seed_of,
+                   through.now()) {}
 
     membership* operator->() noexcept { return &members_; }
     const membership* operator->() const noexcept { return &members_; }

@@ -318,7 +318,10 @@ private:
             options.rank,
             options.size,
             0,
-            {options.heartbeat, options.dead_after},
+            // A rank that comes while others work may meet them for as long as three times `join`.
+            {options.heartbeat, options.dead_after,
+             (std::max)(options.elastic ? 3 * options.join : options.join, options.dead_after),
+             "tcp"},
             [&](int from, int to) { return of.seed(from, to, detail::net::control_seed); },
             std::chrono::steady_clock::now()};
         if (options.elastic) {
@@ -424,6 +427,7 @@ private:
         bool slept = false;
         for (bool late = false; true;) {
             if (control_.failed() && !settles) raise();
+            control_.say_noted();
             let_go();
             if (done()) break;
             check();

@@ -27,6 +27,8 @@
 #include "sotto/core/errors.hpp"
 #include "sotto/core/thread.hpp"
 #include "sotto/transports/membership.hpp"
+#include "sotto/transports/membership_words.hpp"
+#include "sotto/transports/remarks.hpp"
 #include "sotto/transports/tcp_connections.hpp"
 #include "sotto/transports/tcp_gathering.hpp"
 #include "sotto/wire/membership_report.hpp"
@@ -80,7 +82,11 @@ public:
         : state_(std::move(state)),
           sockets_(std::move(sockets)),
           to_user_(&to_user),
-          gathering_(std::move(gathering)) {}
+          gathering_(std::move(gathering)),
+          data_(sockets_.size(), none) {
+        for (const auto& socket : sockets_)
+            if (socket) socket->resend_steadily();
+    }
     ~tcp_control() { stop(); }
 
     bool failed() const noexcept { return failed_.load(std::memory_order_acquire); }
@@ -90,11 +96,30 @@ public:
     /// Whom this rank waits for; see membership::wait_for.
     void wait_for(int rank) noexcept { waits_for_.store(rank, std::memory_order_relaxed); }
 
+    /// The descriptor of a rank's connection for messages, whose bytes are signs of life as well;
+    /// `none` before it is closed.
+    void carries_messages(int rank, int handle) noexcept {
+        const std::lock_guard lock(mutex_);
+        data_[static_cast<std::size_t>(rank)] = handle;
+    }
+    static constexpr int none = -1;
+
     /// Hears what has come, without waiting until the thread wakes up for it.
     void listen() {
         const std::lock_guard lock(mutex_);
         read_all();
         after_change();
+    }
+
+    /// Says what the thread has noted, which itself never waits for an output.
+    void say_noted() {
+        if (!has_noted_.exchange(false)) return;
+        std::string text;
+        {
+            const std::lock_guard lock(mutex_);
+            text = noted_;
+        }
+        remarks(state_.rank(), false).say(text);
     }
 
     /// Calls with the membership while nobody else has it, and sends what it then has to say.
@@ -162,6 +187,7 @@ private:
     void serve() noexcept {
         try {
             waits_.reserve(sockets_.size() + 1);
+            waiting_ranks_.reserve(sockets_.size() + 1);
             serve_until_stopped();
             say_good_bye();
         } catch (...) {
@@ -175,23 +201,29 @@ private:
     }
 
     void serve_until_stopped() {
+        has_more_ = true;  // what came with the handshake
         while (!stopping_.load()) {
             time_point until;
             {
                 const std::lock_guard lock(mutex_);
-                read_all();
+                std::exchange(has_more_, false) ? read_all() : read_ready();
                 state_.wait_for(waits_for_.load(std::memory_order_relaxed));
-                state_.tick(std::chrono::steady_clock::now());
+                const time_point now = std::chrono::steady_clock::now();
+                if (now >= state_.next_tick()) look_at_silent(now);
+                state_.tick(now);
                 // Whoever came to a rank that failed would take it for the process after it.
                 if (!gathers_.load() || state_.first_failure()) gathering_.reset();
                 if (gathering_) gather();
                 after_change();
                 waits_.assign(1, {own_.handle(), POLLIN, 0});
+                waiting_ranks_.clear();
                 for (std::size_t rank = 0; rank < sockets_.size(); ++rank)
-                    if (sockets_[rank])
+                    if (sockets_[rank]) {
                         waits_.push_back({sockets_[rank]->handle(),
                                           sockets_[rank]->interest(has_output(rank)), 0});
-                until = state_.next_tick();
+                        waiting_ranks_.push_back(rank);
+                    }
+                until = has_more_ ? now : state_.next_tick();
                 if (gathering_) until = (std::min)(until, gathering_->add_waits(waits_));
             }
             wait_for_any(waits_, until - std::chrono::steady_clock::now());
@@ -212,6 +244,7 @@ private:
                  link_seed(come->rank, come->incarnation, own, incarnation, control_seed),
                  wire::report_bytes_max(sockets_.size())},
                 std::chrono::steady_clock::now());
+            come->control->resend_steadily();
             sockets_[static_cast<std::size_t>(come->rank)] = std::move(come->control);
             changes_.push_back({{come->rank, {}, {}}, come->incarnation, std::move(come->data)});
         }
@@ -248,6 +281,48 @@ private:
         state_.count_votes();
     }
 
+    /// Of those only that the last wait has found: among many ranks something comes all the time.
+    void read_ready() {
+        const time_point now = std::chrono::steady_clock::now();
+        for (std::size_t i = 0; i < waiting_ranks_.size(); ++i)
+            if ((waits_[i + 1].revents & ~POLLOUT) != 0) read(waiting_ranks_[i], now);
+        state_.count_votes();
+    }
+
+    /// Other signs of life of ranks whose frames are overdue: they may wait in a queue behind
+    /// messages, or for a lost packet to be sent again.
+    void look_at_silent(time_point now) {
+        for (std::size_t rank = 0; rank < sockets_.size(); ++rank) {
+            const int peer = static_cast<int>(rank);
+            if (!sockets_[rank] || !state_.is_overdue(peer, now)) continue;
+            const whole_tcp_info control = tcp_info_of(sockets_[rank]->handle());
+            const whole_tcp_info data =
+                data_[rank] == none ? whole_tcp_info{} : tcp_info_of(data_[rank]);
+            using microseconds = std::chrono::microseconds;
+            state_.observe(
+                peer,
+                {.segments = std::uint64_t{control.data_segs_in} + data.data_segs_in,
+                 .round_trip = microseconds((std::max)(control.rtt, data.rtt)),
+                 .retransmission = microseconds(control.retransmits > 0 ? control.rto : 0)},
+                now);
+            note_delay(peer);
+        }
+    }
+
+    /// Notes once, and again where it grows, that more silence than dead_after is accepted.
+    void note_delay(int peer) {
+        const duration delay = state_.delay_of(peer), limit = state_.limit_of(peer);
+        if (delay == duration::zero() || limit < noted_limit_ + noted_limit_ / 4) return;
+        noted_limit_ = limit;
+        std::string text = "accepts ";
+        append_seconds(text, limit);
+        text += " without a sign of life of rank " + std::to_string(peer) +
+                ", more than tcp_options::dead_after: the measured delay is ";
+        append_seconds(text, delay);
+        noted_ = std::move(text);
+        has_noted_.store(true);
+    }
+
     bool has_output(std::size_t rank) noexcept {
         return !state_.stream(static_cast<int>(rank)).output().empty();
     }
@@ -267,6 +342,7 @@ private:
                 return;
             }
         }
+        has_more_ = true;  // a secure session may hold what poll(2) does not see
     }
 
     void flush() noexcept {
@@ -298,13 +374,19 @@ private:
     wake_up own_;
     wake_up* to_user_;
     std::unique_ptr<tcp_gathering> gathering_;
+    std::vector<int> data_;  // descriptors of the connections for messages, by rank
+    duration noted_limit_{};
+    std::string noted_;
     std::deque<change> changes_;
     std::vector<pollfd> waits_;
+    std::vector<std::size_t> waiting_ranks_;  // whose they are, but for the first
+    bool has_more_ = false;                   // some socket may have more than was read
     std::uint64_t seen_ = 0;
     std::array<std::byte, 16384> room_;
     std::atomic<int> waits_for_ = waits_for_nobody;
     std::atomic<bool> stopping_ = false;
     std::atomic<bool> gathers_ = true;
+    std::atomic<bool> has_noted_ = false;
     std::atomic<bool> failed_ = false;
     std::atomic<std::uint64_t> news_ = 0;
     std::thread thread_;  // last: it uses all of the above

@@ -31,8 +31,8 @@ public:
     tcp_links(message_exchange& exchange, tcp_control& control,
               std::vector<std::unique_ptr<tcp_socket>> sockets)
         : exchange_(&exchange), control_(&control), sockets_(std::move(sockets)) {
-        for (const auto& s : sockets_)
-            if (s) s->hurry_within_machine();
+        for (int peer = 0; peer < size(); ++peer)
+            if (at(peer)) use(peer);
     }
 
     bool is_open(int peer) const noexcept { return at(peer) != nullptr; }
@@ -42,21 +42,24 @@ public:
 
     /// Another process is this rank now.
     void open(int peer, std::unique_ptr<tcp_socket> socket) {
-        socket->hurry_within_machine();
         at(peer) = std::move(socket);
+        use(peer);
     }
     void forget(int peer) noexcept {
         if (!at(peer)) return;
+        control_->carries_messages(peer, tcp_control::none);
         at(peer)->close();
         at(peer).reset();
     }
     void close() noexcept {
+        take_from_control();
         for (auto& s : sockets_)
             if (s) s->close();
     }
     /// What was sent arrives, as long as its receivers live.
     template <class Lives>
     void close_when_heard(duration most, Lives&& lives) {
+        take_from_control();
         net::close_when_heard(sockets_, most, lives);
     }
 
@@ -173,6 +176,16 @@ private:
     }
     const std::unique_ptr<tcp_socket>& at(int peer) const noexcept {
         return sockets_[static_cast<std::size_t>(peer)];
+    }
+
+    void use(int peer) {
+        at(peer)->hurry_within_machine();
+        control_->carries_messages(peer, at(peer)->handle());
+    }
+    /// Before they are closed, whose descriptors may then be others'.
+    void take_from_control() noexcept {
+        for (int peer = 0; peer < size(); ++peer)
+            control_->carries_messages(peer, tcp_control::none);
     }
 
     /// Whether what a rank sent could be used.

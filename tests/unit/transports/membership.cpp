@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <numeric>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sotto/core/random.hpp"
@@ -251,4 +253,152 @@ TEST_CASE("membership: a cause from another rank -> one line without controls") 
         CHECK(found->rank == 1);
         CHECK(found->cause == shown);
     }
+}
+
+namespace {
+
+/// Rank 0 of a job of two as its options describe it, in time that a test lets pass.
+class listening_rank {
+public:
+    explicit listening_rank(membership_options options = {.transport = "tcp"})
+        : options_(options),
+          state_(0, 2, 3, options, seed_between, now_),
+          other_(1, 2, 3, options, seed_between, now_) {}
+
+    time_point now() const { return now_; }
+    const std::optional<membership::failure>& failed() const { return state_.first_failure(); }
+
+    /// A heartbeat of the other rank comes.
+    void hear() {
+        other_.tick(now_ += 1ns);
+        other_.tick(now_ + options_.heartbeat);
+        const byte_view out = other_.stream(0).output();
+        state_.received(1, out, now_);
+        other_.stream(0).written(out.size());
+        CHECK_FALSE(failed());
+    }
+
+    /// Looks as often as heartbeats are due, for so long or until the other rank is missed; returns
+    /// how long that took.
+    duration look(duration most, const std::function<path_facts(duration)>& path = {}) {
+        const time_point began = now_;
+        while (!failed() && now_ < began + most) {
+            now_ = std::min(began + most, now_ + 50ms);
+            if (path && state_.is_overdue(1, now_)) state_.observe(1, path(now_ - began), now_);
+            state_.tick(now_);
+        }
+        return now_ - began;
+    }
+
+    void halt(duration lasts) { now_ += lasts; }
+
+private:
+    membership_options options_;
+    time_point now_{};
+    membership state_, other_;
+};
+
+path_facts still(duration) {
+    return {.segments = 7};
+}
+
+}  // namespace
+
+TEST_CASE("membership: silence without a queue -> missed after dead_after, which is named") {
+    listening_rank rank;
+    rank.hear();
+    CHECK(rank.look(1h, still) == 2050ms);
+    REQUIRE(rank.failed());
+    CHECK(rank.failed()->rank == 1);
+    CHECK(rank.failed()->cause ==
+          "no sign of life from it for 2 s: it hangs, or the network to it is cut; "
+          "tcp_options::dead_after sets the limit");
+}
+
+TEST_CASE("membership: a system that may delay acknowledgements -> the limit is dead_after") {
+    listening_rank rank;
+    rank.hear();
+    CHECK(rank.look(1h, [](duration) { return path_facts{.segments = 7, .round_trip = 200ms}; }) ==
+          2050ms);
+}
+
+TEST_CASE("membership: content comes while frames are overdue -> alive until it ends") {
+    listening_rank rank;
+    rank.hear();
+    const auto flows = [](duration since) {
+        return path_facts{.segments =
+                              static_cast<std::uint64_t>(std::min<duration>(since, 1min) / 1s)};
+    };
+    CHECK(rank.look(1h, flows) == 1min + 2050ms);
+    CHECK(rank.failed());
+}
+
+TEST_CASE("membership: a measured delay -> the limit grows by 4 times that, 3 times at most") {
+    struct expected {
+        duration round_trip, limit;
+    };
+    for (const expected e : {expected{300ms, 2400ms}, {700ms, 4s}, {1200ms, 6s}, {10s, 6s}}) {
+        CAPTURE(e.round_trip.count());
+        listening_rank rank;
+        rank.hear();
+        const auto slow = [&](duration) {
+            return path_facts{.segments = 7, .round_trip = e.round_trip};
+        };
+        CHECK(rank.look(1h, slow) == e.limit + 50ms);
+        REQUIRE(rank.failed());
+        CHECK(rank.failed()->cause.find("tcp_options::dead_after, 2 s, plus 4 x the measured") !=
+              std::string::npos);
+    }
+}
+
+TEST_CASE("membership: a link that is down for 1.6 s -> it is waited for until the next attempt") {
+    listening_rank rank;
+    rank.hear();
+    rank.look(249ms);  // the next heartbeat is lost, and sent again after 0.2, 0.4, ... 1.4, 1.8 s
+    const auto again = [](duration since) {
+        const bool is_late = since > 1400ms;
+        return path_facts{.segments = 7, .retransmission = is_late ? 400ms : 204ms};
+    };
+    CHECK(rank.look(1850ms, again) == 1850ms);
+    rank.hear();
+    // Where it stays down.
+    CHECK(rank.look(1h, again) == 2450ms);
+    REQUIRE(rank.failed());
+    CHECK(rank.failed()->cause ==
+          "no sign of life from it for 2.4 s: it hangs, or the network to it is cut; "
+          "tcp_options::dead_after, 2 s, plus the next attempt to reach it, within 0.4 s, sets the "
+          "limit, 3 times itself at most");
+}
+
+TEST_CASE("membership: before its first sign of life -> the clock of a rank does not run") {
+    listening_rank rank({.first_sign = 30s, .transport = "tcp"});
+    CHECK(rank.look(29s) == 29s);
+    rank.hear();
+    CHECK(rank.look(1h) == 2050ms);
+
+    listening_rank alone({.first_sign = 30s, .transport = "tcp"});
+    CHECK(alone.look(1h) == 30s + 50ms);
+    REQUIRE(alone.failed());
+    CHECK(alone.failed()->cause ==
+          "no sign of life from it for 30 s since all ranks met: it hangs, or the network to it is "
+          "cut; tcp_options::join sets the limit");
+}
+
+TEST_CASE("membership: halts of this process -> they are no silence of others") {
+    listening_rank rank;
+    rank.hear();
+    for (int times = 0; times < 3; ++times) {
+        rank.look(1400ms);
+        rank.halt(1h);
+        rank.look(200ms);
+        CHECK_FALSE(rank.failed());
+        rank.hear();
+    }
+    CHECK(rank.look(1h) == 2050ms);
+}
+
+TEST_CASE("membership: dead_after is 0 -> no rank is missed") {
+    listening_rank rank({.dead_after = 0s});
+    CHECK(rank.look(24h) == 24h);
+    CHECK_FALSE(rank.failed());
 }
