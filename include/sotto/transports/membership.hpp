@@ -20,26 +20,13 @@
 #include "sotto/core/printable.hpp"
 #include "sotto/core/result.hpp"
 #include "sotto/transports/control_stream.hpp"
+#include "sotto/transports/liveness.hpp"
 #include "sotto/transports/membership_words.hpp"
 #include "sotto/transports/transport.hpp"
 #include "sotto/wire/frame.hpp"
 #include "sotto/wire/membership_report.hpp"
 
 namespace sotto::detail::net {
-
-struct membership_options {
-    duration heartbeat = std::chrono::milliseconds(250);
-    duration dead_after = std::chrono::seconds(2);  // without a sign of life; 0: never
-    duration first_sign{};            // until the first sign of life; 0: as dead_after
-    const char* transport = "sotto";  // whose options these are
-};
-
-/// What the system of a rank knows of its connections to another rank.
-struct path_facts {
-    std::uint64_t segments = 0;  // of TCP that came, with content
-    duration round_trip{};       // smoothed; a queue on the way adds to it
-    duration retransmission{};   // what was not acknowledged is sent again within; 0: nothing is
-};
 
 /// Who is alive, what was voted, and who failed first: the same answers at every survivor. Without
 /// input, output or clock: frames go in and out by `streams`, time is told.
@@ -52,10 +39,8 @@ struct path_facts {
 /// that leaves says what it knows as well. Of ranks that fail at the same time some may name one
 /// and some another as the first.
 ///
-/// The clock of a rank runs from its first sign of life on: until then it may still be meeting
-/// others. Signs of life are its frames, and while these are overdue whatever content comes by any
-/// of its connections. The limit grows where the network is slow; see `limit_of`. Time in which
-/// this process is halted does not count.
+/// A rank is missed when it gives no sign of life for too long, see liveness. Time in which this
+/// process is halted does not count.
 ///   wire    frames of heartbeat, vote, report and leave, see wire/frame.hpp
 ///   cost    a vote: 64 bytes to every other rank; a failure: a report to every other rank for each
 ///           thing that is new to one, at most twice the ranks times the failures
@@ -88,7 +73,7 @@ public:
 
     /// `seeds(from, to)`: of the digests in that direction.
     template <class Seeds>
-    membership(int rank, int size, std::uint32_t epoch, const membership_options& options,
+    membership(int rank, int size, std::uint32_t epoch, const liveness_options& options,
                Seeds seeds, time_point now)
         : rank_(rank),
           options_(options),
@@ -98,7 +83,8 @@ public:
         const std::size_t payload_max = wire::report_bytes_max(count);
         for (int other = 0; other < size; ++other) {
             peers_.push_back(
-                {.stream = {epoch, seeds(rank, other), seeds(other, rank), payload_max}});
+                {.stream = {epoch, seeds(rank, other), seeds(other, rank), payload_max},
+                 .life = liveness(duration::zero())});
         }
     }
 
@@ -111,8 +97,7 @@ public:
     void received(int from, byte_view piece, time_point now) {
         peer& p = at(from);
         if (p.is != standing::alive) return;
-        note_life(p, now);
-        p.segments.reset();
+        p.life.heard(clock_.at(now));
         const auto why = p.stream.received(
             piece, [&](const wire::frame_header& h, byte_view payload) -> std::optional<fault> {
                 switch (h.type) {
@@ -150,40 +135,24 @@ public:
                         .value = static_cast<std::uint64_t>(waits_for_ + 2)});
             });
         }
-        if (options_.dead_after <= duration::zero()) return;
         for (int other = 0; other < size(); ++other)
-            if (other != rank_ && at(other).is == standing::alive &&
-                present - at(other).heard > limit_of(other))
-                fail(other, cause_of_silence(at(other)));
+            if (const peer& p = at(other);
+                other != rank_ && p.is == standing::alive && p.life.is_lost(present, options_))
+                fail(other, p.life.cause(options_));
     }
 
-    /// For how long a rank may give no sign of life.
-    ///   math  dead_after + 4 d + r, at most 3 dead_after: d is the smoothed round trip, without
-    ///         the 200 ms by which a system may delay an acknowledgement; r is the time within
-    ///         which the system sends again what was lost, while it does. Before the first sign:
-    ///         first_sign
-    duration limit_of(int rank) const noexcept {
-        const peer& p = at(rank);
-        if (!p.has_begun && options_.first_sign > duration::zero()) return options_.first_sign;
-        return (std::min)(options_.dead_after + 4 * p.delay + p.retransmission,
-                          3 * options_.dead_after);
-    }
-    /// How long it takes to the rank and back, where that is more than a system may add by itself.
-    duration delay_of(int rank) const noexcept { return at(rank).delay; }
+    /// What limits the silence of a rank, see liveness.
+    const liveness& life_of(int rank) const noexcept { return at(rank).life; }
+    const liveness_options& options() const noexcept { return options_; }
 
     /// Whether frames of a rank are missing: then `observe` may find other signs of life.
     bool is_overdue(int rank, time_point now) {
         return rank != rank_ && at(rank).is == standing::alive &&
-               clock_.at(now) - at(rank).heard > 2 * options_.heartbeat;
+               at(rank).life.is_overdue(clock_.at(now), options_);
     }
-    /// What is known of the connections to a rank that is overdue. More segments than the last time
-    /// are a sign of life.
+    /// What is known of the connections to a rank that is overdue.
     void observe(int rank, const path_facts& path, time_point now) {
-        peer& p = at(rank);
-        if (p.segments && *p.segments != path.segments) note_life(p, now);
-        p.segments = path.segments;
-        p.delay = (std::max)(path.round_trip - acknowledged_after, duration::zero());
-        p.retransmission = path.retransmission;
+        at(rank).life.observe(path, clock_.at(now));
     }
 
     time_point next_tick() const noexcept { return beat_ + options_.heartbeat; }
@@ -217,7 +186,7 @@ public:
 
     /// Another process is this rank now. It knows of no poll before: it has no vote, here or there.
     void readmit(int rank, control_stream stream, time_point now) {
-        at(rank) = {.stream = std::move(stream), .heard = clock_.at(now), .is_anew = true};
+        at(rank) = {.stream = std::move(stream), .life = liveness(clock_.at(now)), .is_anew = true};
         ++version_;
     }
 
@@ -324,15 +293,9 @@ public:
 private:
     static constexpr int nobody = -1;
 
-    // The longest delay of an acknowledgement by Linux, whose sender has nothing else to send.
-    static constexpr duration acknowledged_after = std::chrono::milliseconds(200);
-
     struct peer {
         control_stream stream;
-        duration heard{};                         // the last sign of life, by `clock_`
-        bool has_begun = false;                   // and it was not the time at which it was met
-        duration delay{}, retransmission{};       // see limit_of
-        std::optional<std::uint64_t> segments{};  // while it is overdue: that had come
+        liveness life;
         standing is = standing::alive;
         bool is_anew = false;  // another process was this rank
         int waits_for = waits_for_nobody;
@@ -351,30 +314,6 @@ private:
     void for_each_other(Visitor&& visit) {
         for (int other = 0; other < size(); ++other)
             if (other != rank_ && at(other).is == standing::alive) visit(at(other));
-    }
-
-    void note_life(peer& p, time_point now) noexcept {
-        p.heard = clock_.at(now);
-        p.has_begun = true;
-    }
-
-    std::string cause_of_silence(const peer& p) const {
-        const std::string options = std::string(options_.transport) + "_options::";
-        const duration limit = limit_of(rank_of(p));
-        std::string text = "no sign of life from it for ";
-        append_seconds(text, limit);
-        if (!p.has_begun && options_.first_sign > duration::zero())
-            return text + " since all ranks met: it hangs, or the network to it is cut; " +
-                   options + "join sets the limit";
-        text += ": it hangs, or the network to it is cut; " + options + "dead_after";
-        if (limit <= options_.dead_after) return text + " sets the limit";
-        append_seconds(text += ", ", options_.dead_after);
-        if (p.delay > duration::zero())
-            append_seconds(text += ", plus 4 x the measured delay of ", p.delay);
-        if (p.retransmission > duration::zero())
-            append_seconds(text += ", plus the next attempt to reach it, within ",
-                           p.retransmission);
-        return text + ", sets the limit, 3 times itself at most";
     }
 
     /// Once: what came with one frame may hold more of them.
@@ -555,7 +494,7 @@ private:
     }
 
     int rank_;
-    membership_options options_;
+    liveness_options options_;
     std::deque<peer> peers_;  // this rank too
     std::map<std::uint64_t, ballot> ballots_;
     std::optional<failure> first_;

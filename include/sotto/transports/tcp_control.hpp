@@ -311,7 +311,8 @@ private:
 
     /// Notes once, and again where it grows, that more silence than dead_after is accepted.
     void note_delay(int peer) {
-        const duration delay = state_.delay_of(peer), limit = state_.limit_of(peer);
+        const duration delay = state_.life_of(peer).delay();
+        const duration limit = state_.life_of(peer).limit(state_.options());
         if (delay == duration::zero() || limit < noted_limit_ + noted_limit_ / 4) return;
         noted_limit_ = limit;
         std::string text = "accepts ";

@@ -260,7 +260,7 @@ namespace {
 /// Rank 0 of a job of two as its options describe it, in time that a test lets pass.
 class listening_rank {
 public:
-    explicit listening_rank(membership_options options = {.transport = "tcp"})
+    explicit listening_rank(liveness_options options = {.transport = "tcp"})
         : options_(options),
           state_(0, 2, 3, options, seed_between, now_),
           other_(1, 2, 3, options, seed_between, now_) {}
@@ -293,7 +293,7 @@ public:
     void halt(duration lasts) { now_ += lasts; }
 
 private:
-    membership_options options_;
+    liveness_options options_;
     time_point now_{};
     membership state_, other_;
 };

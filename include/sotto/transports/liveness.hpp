@@ -1,0 +1,105 @@
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "sotto/core/clock.hpp"
+#include "sotto/transports/membership_words.hpp"
+
+namespace sotto::detail::net {
+
+/// How ranks show each other that they live.
+struct liveness_options {
+    duration heartbeat = std::chrono::milliseconds(250);
+    duration dead_after = std::chrono::seconds(2);  // without a sign of life; 0: never
+    duration first_sign{};            // until the first sign of life; 0: as dead_after
+    const char* transport = "sotto";  // whose options these are
+};
+
+/// What the system of a rank knows of its connections to another rank.
+struct path_facts {
+    std::uint64_t segments = 0;  // of TCP that came, with content
+    duration round_trip{};       // smoothed; a queue on the way adds to it
+    duration retransmission{};   // what was not acknowledged is sent again within; 0: nothing is
+};
+
+/// When another rank last gave a sign of life, and for how long it may give none. Signs of life are
+/// its frames and, while these are overdue, whatever content comes by any of its connections.
+///   math  the limit is dead_after + 4 d + r, at most 3 dead_after: d is the smoothed round trip,
+///         without the 200 ms by which a system may delay an acknowledgement; r is the time within
+///         which the system sends again what was lost, while it does. Before the first sign of
+///         life it is first_sign
+class liveness {
+public:
+    /// The first sign of life is still to come.
+    explicit liveness(duration present) noexcept : last_(present) {}
+
+    /// Frames came.
+    void heard(duration present) noexcept {
+        note(present);
+        segments_.reset();
+    }
+
+    bool is_overdue(duration present, const liveness_options& options) const noexcept {
+        return present - last_ > 2 * options.heartbeat;
+    }
+    /// While frames are overdue: more segments than the last time are a sign of life.
+    void observe(const path_facts& path, duration present) noexcept {
+        if (segments_ && *segments_ != path.segments) note(present);
+        segments_ = path.segments;
+        delay_ = (std::max)(path.round_trip - acknowledged_after, duration::zero());
+        retransmission_ = path.retransmission;
+    }
+
+    bool is_lost(duration present, const liveness_options& options) const noexcept {
+        return options.dead_after > duration::zero() && present - last_ > limit(options);
+    }
+
+    duration limit(const liveness_options& options) const noexcept {
+        if (waits_for_first(options)) return options.first_sign;
+        return (std::min)(options.dead_after + 4 * delay_ + retransmission_,
+                          3 * options.dead_after);
+    }
+    /// How long it takes to the rank and back, where that is more than a system adds by itself.
+    duration delay() const noexcept { return delay_; }
+
+    /// Why the rank is lost.
+    std::string cause(const liveness_options& options) const {
+        const std::string of = std::string(options.transport) + "_options::";
+        std::string text = "no sign of life from it for ";
+        append_seconds(text, limit(options));
+        if (waits_for_first(options)) text += " since all ranks met";
+        text += ": it hangs, or the network to it is cut; " + of;
+        if (waits_for_first(options)) return text + "join sets the limit";
+        text += "dead_after";
+        if (limit(options) <= options.dead_after) return text + " sets the limit";
+        append_seconds(text += ", ", options.dead_after);
+        if (delay_ > duration::zero())
+            append_seconds(text += ", plus 4 x the measured delay of ", delay_);
+        if (retransmission_ > duration::zero())
+            append_seconds(text += ", plus the next attempt to reach it, within ", retransmission_);
+        return text + ", sets the limit, 3 times itself at most";
+    }
+
+private:
+    // The longest delay of an acknowledgement by Linux, whose sender has nothing else to send.
+    static constexpr duration acknowledged_after = std::chrono::milliseconds(200);
+
+    void note(duration present) noexcept {
+        last_ = present;
+        has_begun_ = true;
+    }
+    bool waits_for_first(const liveness_options& options) const noexcept {
+        return !has_begun_ && options.first_sign > duration::zero();
+    }
+
+    duration last_;
+    bool has_begun_ = false;
+    duration delay_{}, retransmission_{};
+    std::optional<std::uint64_t> segments_{};  // while frames are overdue: that had come
+};
+
+}  // namespace sotto::detail::net
