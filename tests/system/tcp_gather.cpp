@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <array>
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <cstddef>
@@ -48,7 +48,7 @@ public:
     explicit busy_machine(std::uint64_t load) {
         for (std::uint64_t i = 0; i < load; ++i)
             others_.start([](auto) {
-                for (volatile std::uint64_t i = 0;; i = i + 1) {}
+                for (std::atomic<std::uint64_t> turns = 0;; ++turns) {}
             });
     }
 

@@ -51,8 +51,8 @@ struct tcp_options {
     /// Of each rank to all others, so that they know that it lives.
     duration heartbeat = std::chrono::milliseconds(250);
     /// A rank from which nothing came for so long is dead; 0: never, for debuggers. Bytes of
-    /// messages count as well. Where the network is slow the limit is longer, up to 3 times as long:
-    /// by 4 times the measured delay, and by the time to the next attempt to send what was lost.
+    /// messages count as well. A slow network makes the limit up to 3 times as long: by 4 times the
+    /// measured delay, and by the time to the next attempt to send what was lost.
     duration dead_after = std::chrono::seconds(2);
 
     /// Bytes that each other rank may send before they are received. Word of what was received
