@@ -415,6 +415,7 @@ set(sotto_headers
     include/sotto/transports/in_process_hub.hpp
     include/sotto/transports/in_process_mailbox.hpp
     include/sotto/transports/link_terms.hpp
+    include/sotto/transports/liveness.hpp
     include/sotto/transports/membership.hpp
     include/sotto/transports/membership_words.hpp
     include/sotto/transports/message_board.hpp
