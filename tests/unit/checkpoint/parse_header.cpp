@@ -244,6 +244,18 @@ TEST_CASE("shapes, types and places that cannot be are refused") {
         tensor_of("\"U8\"", "[9223372036854775807]", "[0,9223372036854775807]")));  // and 8 more
 }
 
+TEST_CASE("parse_header: a shape of 2^64 bytes, which wraps to its data -> refused") {
+    for (const std::string& json : {tensor_of("\"U8\"", "[4294967296,4294967296]", "[0,0]"),
+                                    tensor_of("\"F32\"", "[4611686018427387904]", "[0,0]"),
+                                    tensor_of("\"F64\"", "[2305843009213693953]", "[0,8]"),
+                                    tensor_of("\"U8\"", "[3,6148914691236517206]", "[0,2]")}) {
+        CAPTURE(json);
+        const auto header = parsed(json);
+        REQUIRE_FALSE(header);
+        CHECK(std::string_view(header.why().expected) == "a shape of fewer than 2^63 bytes");
+    }
+}
+
 TEST_CASE("data with gaps or overlaps and names that come twice are refused") {
     const auto two = [](const char* first, const char* second, const char* name = "b") {
         return "{\"a\":{\"dtype\":\"U8\",\"shape\":[4],\"data_offsets\":" + std::string(first) +
