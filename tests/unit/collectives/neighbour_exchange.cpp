@@ -69,6 +69,7 @@ mixed after(rows x, const Topology& topology, int rounds = 1, std::int64_t piece
                 (void)exchange.advance();
             }
             exchange.release(0);
+            exchange.release(std::ssize(values));  // takes nothing back
             collectives::run(transport, exchange);
         }
         result.squared_changes[me] = exchange.squared_change();

@@ -175,3 +175,21 @@ TEST_CASE("what overflows is an error, and the round can be undone") {
     state.rollback();
     CHECK(testing::snapshot(state) == before);
 }
+
+TEST_CASE("error_feedback: a decay -> what waits counts that much less in each round") {
+    const layout tensors = of_size(4);
+    auto state = error_feedback{top_k{.density = 0.25}, 0.5}.bind(tensors);
+    const tensor& t = tensors[0];
+    const auto unsent_after = [&](const floats& gradient, const floats& expected_message) {
+        state.begin_round({});
+        CHECK(sent(state, t, gradient) == expected_message);
+        state.commit();
+        const auto unsent = state.unsent(t);
+        return floats(unsent.begin(), unsent.end());
+    };
+    CHECK(unsent_after({8, 4, 2, 1}, {8, 0, 0, 0}) == floats{0, 4, 2, 1});
+    CHECK(unsent_after({0, 0, 0, 0}, {0, 2, 0, 0}) == floats{0, 0, 1, 0.5f});
+    CHECK(unsent_after({0, 0, 0, 2}, {0, 0, 0, 2.25f}) == floats{0, 0, 0.5f, 0});
+    for (const double decay : {-0.1, 1.1, std::nan("")})
+        CHECK_THROWS_AS((error_feedback{top_k{}, decay}.bind(tensors)), invalid_option);
+}

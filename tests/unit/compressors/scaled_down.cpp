@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <tuple>
 #include <vector>
 
@@ -94,4 +95,41 @@ TEST_CASE("variances are those of a bucket, of what is sent as it is none") {
     CHECK(qsgd{.dense_vectors = false}.variance(tensors[1]) == doctest::Approx(4.0 / 49));
     CHECK(terngrad{}.variance(tensors[0]) == doctest::Approx(std::sqrt(600.0) - 1.0));
     CHECK(terngrad{}.variance(tensors[1]) == 0.0);
+}
+
+namespace {
+
+/// What it is told of the gradients that it is to encode.
+struct told_compressor {
+    std::vector<double>* squares = nullptr;
+
+    static constexpr bool unbiased = true;
+    double variance(const tensor&) const { return 3.0; }
+    struct state {
+        std::vector<double>* squares;
+        std::vector<float> encoded{};
+        void measured(const tensor&, double found) { squares->push_back(found); }
+        void encode(const tensor&, std::span<const float> gradient, bytes&) {
+            encoded.assign(gradient.begin(), gradient.end());
+            squares->push_back(kernels::sum_of_squares(encoded));
+        }
+        void decode_add(const tensor&, byte_view, std::span<float>) {}
+    };
+    state bind(const layout&) const { return {squares}; }
+};
+
+}  // namespace
+
+TEST_CASE("scaled_down: the compressor inside is told squares -> of what it then encodes") {
+    const layout tensors = one_matrix(40);
+    std::vector<double> squares;
+    auto state = scaled_down{told_compressor{&squares}}.bind(tensors);
+    CHECK(state.share(tensors[0]) == 0.25f);
+    const std::vector<float> gradient = normal(40);
+    bytes message;
+    state.measured(tensors[0], kernels::sum_of_squares(gradient));
+    state.encode(tensors[0], gradient, message);
+    REQUIRE(squares.size() == 2);
+    CHECK(squares[0] == doctest::Approx(squares[1]));
+    CHECK(squares[1] == doctest::Approx(kernels::sum_of_squares(gradient) / 16));
 }
