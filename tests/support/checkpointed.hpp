@@ -81,7 +81,7 @@ std::vector<checkpointed> run_with_checkpoints(int world, const Strategy& strate
             trainer trainer{model, strategy, transport, {.batch_size = how.batch_size, .seed = 7}};
             checkpointed& mine = left[static_cast<std::size_t>(transport.rank())];
             mine.resumed = trainer.resume_if_there("run", {.on_damage = nullptr}, files);
-            struct listener {
+            struct observer {
                 checkpointed& mine;
                 std::int64_t ends_after;
                 void on_step(const step_report& report) const {
@@ -90,14 +90,14 @@ std::vector<checkpointed> run_with_checkpoints(int world, const Strategy& strate
                 void on_checkpoint(const checkpoint_report& report) const {
                     mine.told.push_back(report);
                 }
-            } listener{mine, how.after_step};
+            } observes{mine, how.after_step};
             const checkpoints saving{"run", how.options, files};
             if (how.own.empty())
-                mine.report = trainer.fit(numbered{how.examples}, how.length, saving, listener);
+                mine.report = trainer.fit(numbered{how.examples}, how.length, saving, observes);
             else
                 mine.report =
                     trainer.fit(own_share{own_examples({.own = how.own}, transport.rank())},
-                                how.length, saving, listener);
+                                how.length, saving, observes);
             mine.parameters.assign(trainer.parameters().begin(), trainer.parameters().end());
             mine.remembered = snapshot(trainer.state());
             mine.buffers.assign(model.buffers().begin(), model.buffers().end());
