@@ -38,7 +38,7 @@ concept encodes = requires(state_of<C>& state, const tensor& t, std::span<const 
 };
 
 /// decode_add(tensor, message, sum) adds what a message says to `sum`; throws malformed, then
-/// having added nothing.
+/// having added nothing. It is given empty messages too, and refuses them where encode writes none.
 template <class C>
 concept decodes = requires(state_of<C>& state, const tensor& t, byte_view message,
                            std::span<float> sum) {
@@ -108,8 +108,9 @@ concept compressor = binds_to_layout<C> && encodes<C> && decodes<C>;
 ///   payload_format(tensor)            how payloads travel; fp32
 ///   gathers(tensor)                   whether it can be gathered as messages as well; yes
 ///   payload_count(tensor)             how many payloads are summed, one after the other, where one
-///                                     depends on the sum of another; 1. It is fixed for the life
-///                                     of the state, and then there are
+///                                     depends on the sum of another; 1. It is the same on all
+///                                     ranks, fixed in a round, and never above what it is when
+///                                     the state is bound. Where it is above 1, there are
 ///   payload_size(tensor, number)      of payload 1, 2, ...: all of a tensor's payloads together
 ///                                     have at most its size
 ///   pack_next(tensor, number, payload_sum, payload)

@@ -5,18 +5,23 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "sotto/compressors/compressor.hpp"
+#include "sotto/core/errors.hpp"
 #include "sotto/kernels/arithmetic.hpp"
 #include "sotto/wire/dense_block.hpp"
+#include "sotto/wire/value_format.hpp"
 
 namespace sotto {
 
 /// Every value, in a given number of bits on the wire. What rounding takes away is lost.
 ///   wire    a wire::dense_block a tensor; when summed, the collective rounds each partial sum it
 ///           sends
-///   errors  decode_add throws malformed
+///   errors  decode_add throws malformed; encode and pack throw non_finite, naming the element,
+///           where a value is beyond the format
 template <wire::value_format Format>
 struct dense_values {
     static constexpr bool summable = true;
@@ -34,9 +39,16 @@ public:
         std::int64_t largest = 0;
         for (const tensor& t : tensors) largest = (std::max)(largest, t.size);
         decoded_.resize(static_cast<std::size_t>(largest));
+        squares_.resize(tensors.tensors().size(), not_measured);
     }
 
-    void encode(const tensor&, std::span<const float> gradient, bytes& out) {
+    void measured(const tensor& t, double sum_of_squares) noexcept
+        requires(Format == wire::value_format::fp16) {
+        squares_[static_cast<std::size_t>(t.index)] = sum_of_squares;
+    }
+
+    void encode(const tensor& t, std::span<const float> gradient, bytes& out) {
+        require_in_range(t, gradient);
         wire::encode_dense(gradient, Format, out);
     }
 
@@ -62,7 +74,8 @@ public:
     std::int64_t payload_size(const tensor& t) const noexcept { return t.size; }
     wire::value_format payload_format(const tensor&) const noexcept { return Format; }
 
-    void pack(const tensor&, std::span<const float> gradient, std::span<float> payload) {
+    void pack(const tensor& t, std::span<const float> gradient, std::span<float> payload) {
+        require_in_range(t, gradient);
         std::copy(gradient.begin(), gradient.end(), payload.begin());
     }
 
@@ -71,6 +84,25 @@ public:
     }
 
 private:
+    /// A receiver would take what the format turned into infinity for this rank's own.
+    void require_in_range(const tensor& t, std::span<const float> values) {
+        if constexpr (Format == wire::value_format::fp16) {
+            // Where the sum of squares is known, it mostly says that nothing can be.
+            constexpr double most = double{wire::largest_of(Format)};
+            const double squares =
+                std::exchange(squares_[static_cast<std::size_t>(t.index)], not_measured);
+            if (squares >= 0.0 && squares <= most * most) return;
+            const std::int64_t i = wire::first_beyond(Format, values);
+            if (i < 0) return;
+            throw error(errc::non_finite, "tensor '" + t.name + "', element " + std::to_string(i) +
+                                              " is " +
+                                              std::to_string(values[static_cast<std::size_t>(i)]) +
+                                              wire::range_hint(Format));
+        }
+    }
+
+    static constexpr double not_measured = -1.0;
+    std::vector<double> squares_;  // of each tensor's gradient in this round
     std::vector<float> decoded_;
 };
 

@@ -44,6 +44,22 @@ private:
     fault why_;
 };
 
+/// Bytes of another rank that do not follow their format.
+class malformed_message : public malformed {
+public:
+    /// `rank` sent what `where` names.
+    malformed_message(int rank, const std::string& where, const fault& why)
+        : malformed(where, why), rank_(rank) {}
+    /// The same text, now that the rank is known.
+    malformed_message(int rank, const malformed& what) : malformed(what), rank_(rank) {}
+
+    /// Which rank sent them.
+    int rank() const noexcept { return rank_; }
+
+private:
+    int rank_;
+};
+
 /// What a pure parser returns: a value, or the fault that made it refuse.
 /// `value()` throws `malformed`; `*r` requires that `r` holds a value.
 template <class T>

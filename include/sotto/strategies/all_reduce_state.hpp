@@ -60,7 +60,8 @@ public:
           tensor_bytes_(tensors.tensors().size()),
           times_(tensors.tensors().size()),
           epochs_(through),
-          progress_(tensors.tensors().size()) {
+          progress_(tensors.tensors().size()),
+          gives_(static_cast<std::size_t>(through.size())) {
         optimizing::follow_momentum(optimizer_, compressing::momentum(compressor_));
         if constexpr (hierarchical) ranks_per_worker_ = options.collective.ranks_per_host;
         add_lanes(options);
@@ -112,7 +113,21 @@ private:
             for (const tensor& t : group.members()) group_of[slot(t)] = &group;
         }
         for (const tensor& t : tensors_)
-            lanes_.emplace_back(t, options, compressor_, *through_, group_of[slot(t)]);
+            lanes_.emplace_back(t, options, compressor_, *through_, gives_, group_of[slot(t)]);
+    }
+
+    /// Ranks whose part of the data is used up may send nothing; a compressor that remembers always
+    /// sends. In a hierarchy: hosts.
+    void note_who_gives() noexcept {
+        const std::int64_t world = through_->size();
+        for (std::int64_t first = 0, worker = 0; first < world; ++worker) {
+            const std::int64_t count = (std::min)(ranks_per_worker_, world - first);
+            gives_[static_cast<std::size_t>(worker)] =
+                remembers<compressor_options> ||
+                epochs_.examples_of_round(static_cast<std::size_t>(first),
+                                          static_cast<std::size_t>(count)) > 0;
+            first += count;
+        }
     }
 
     template <class Model>
@@ -122,6 +137,7 @@ private:
         const traffic before = through_->counters();
         stopwatch<Transport> watch(*through_);
         compressing::begin_round(compressor_, as_worker(where));
+        note_who_gives();
         begin(where);
 
         round_report report{.examples = job.examples, .dense_bytes = 4 * tensors_.size()};
@@ -381,6 +397,7 @@ private:
     duration hidden_{};
     common_epochs<Transport> epochs_;
     std::vector<progress> progress_;
+    std::vector<std::uint8_t> gives_;  // of each rank or host, in this round
     std::int64_t ranks_per_worker_ = 1;
     std::int64_t step_ = 0;
     duration computing_{};

@@ -19,6 +19,7 @@
 #include "sotto/kernels/reductions.hpp"
 #include "sotto/strategies/tensor_messages.hpp"
 #include "sotto/topologies/mixing_matrix.hpp"
+#include "sotto/transports/blame.hpp"
 #include "sotto/transports/transport.hpp"
 
 namespace sotto {
@@ -33,7 +34,7 @@ namespace sotto {
 ///   wire    for each tensor and neighbour a message of the compressor; one tag for all of a
 ///           tensor's in a round
 ///   cost    20 bytes a parameter and room for one message of each neighbour
-///   errors  malformed; mismatch; non_finite
+///   errors  peer_failure of errc::malformed, naming the sender; mismatch; non_finite
 template <class Compressor, transport Transport>
 class copy_exchange {
     using state = state_of<Compressor>;
@@ -141,8 +142,9 @@ private:
                 const bool own = i == into_.size();
                 std::fill(sum.begin(), sum.end(), 0.0f);
                 const byte_view message = own ? messages_.own(t) : messages_.from(t, i);
-                if (!message.empty()) compressor.decode_add(t, message, sum);
-                take(t, std::span<const float>(sum), own ? through_->rank() : into_[i].rank,
+                const int from = own ? through_->rank() : into_[i].rank;
+                detail::read_from(*through_, from, [&] { compressor.decode_add(t, message, sum); });
+                take(t, std::span<const float>(sum), from,
                      own ? -weight_ : topologies::summable_weight(into_[i].weight));
             }
         }

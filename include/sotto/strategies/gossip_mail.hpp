@@ -12,6 +12,7 @@
 #include "sotto/collectives/flight.hpp"
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/errors.hpp"
+#include "sotto/transports/blame.hpp"
 #include "sotto/transports/transport.hpp"
 #include "sotto/wire/gossip_word.hpp"
 
@@ -20,7 +21,7 @@ namespace sotto {
 /// Words between any two ranks, where ranks may come and go: those for a rank that is gone are
 /// lost, and those of one come in the order in which it said them.
 ///   cost    120 bytes for each word under way; no memory is taken once as many were under way
-///   errors  malformed
+///   errors  none for a word that cannot be read: its sender is then gone for this rank
 template <transport Transport>
 class gossip_mail {
 public:
@@ -54,9 +55,7 @@ public:
             if (!came || came->source == through_->rank()) return;
             bytes_ += came->bytes;
             const auto content = byte_view(heard_).first(static_cast<std::size_t>(came->bytes));
-            take(came->source, wire::read_gossip_word(content).value([&] {
-                return "what rank " + std::to_string(came->source) + " says to be mixed with";
-            }));
+            if (const auto word = read(came->source, content)) take(came->source, *word);
         }
     }
 
@@ -109,6 +108,19 @@ private:
     };
 
     static tag label() noexcept { return {channels::gossip, 1u << 28, 0}; }
+
+    /// Returns nothing if it cannot be read. The transport then reports that rank as gone.
+    std::optional<wire::gossip_word> read(int from, byte_view content) {
+        try {
+            return detail::read_from(*through_, from, [&] {
+                return wire::read_gossip_word(content).value(
+                    [&] { return "what rank " + std::to_string(from) + " says to be mixed with"; });
+            });
+        } catch (const peer_failure& e) {
+            if (e.code() != errc::malformed) throw;
+            return std::nullopt;
+        }
+    }
 
     letter& free_letter() {
         const auto free = std::ranges::find_if(letters_, [](const letter& l) { return !l.sent; });

@@ -52,9 +52,10 @@ public:
         return flat_lane::binding(options, through);
     }
 
+    /// `gives`: of each host, whether any rank of it has a gradient in the round under way.
     template <class Options>
     host_lane(const tensor& t, const Options& options, const state& compressor, Transport& through,
-              shared* group = nullptr)
+              const std::vector<std::uint8_t>& gives, shared* group = nullptr)
         : tensor_(t), hosts_(through, options.collective) {
         if (compressing::waits_for_all(compressor))
             throw invalid_option(
@@ -62,7 +63,7 @@ public:
                 "before all tensors were added up on the host; clip per tensor");
         if constexpr (packs<Compressor>)
             if (compressor.sums(t)) {
-                flat_.emplace(t, options, compressor, through, group);
+                flat_.emplace(t, options, compressor, through, gives, group);
                 return;
             }
         auto& inside = hosts_.inside();
@@ -72,7 +73,7 @@ public:
             collectives::tree_plan(inside.rank(), inside.size(), collectives::tree_plan::ways::up),
             t.size + 1);
         descent_.emplace(inside, t.size);
-        if (hosts_.leads()) between_.emplace(t, options, compressor, hosts_.leaders());
+        if (hosts_.leads()) between_.emplace(t, options, compressor, hosts_.leaders(), gives);
     }
 
     const shared* together() const noexcept { return flat_ ? flat_->together() : nullptr; }

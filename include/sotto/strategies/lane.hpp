@@ -26,6 +26,7 @@
 #include "sotto/kernels/sparse_add.hpp"
 #include "sotto/strategies/entry_route.hpp"
 #include "sotto/strategies/shared_sum.hpp"
+#include "sotto/transports/blame.hpp"
 #include "sotto/transports/transport.hpp"
 #include "sotto/wire/value_format.hpp"
 
@@ -80,11 +81,12 @@ public:
     }
 
     /// `options` are the strategy's: g++ 12 takes a reference to its collective, which often has no
-    /// members, for one to memory that was never written.
+    /// members, for one to memory that was never written. `gives`: of each rank, whether it has a
+    /// gradient in the round under way; another one may send nothing. It is borrowed.
     template <class Options>
     lane(const tensor& t, const Options& options, const state& compressor, Transport& through,
-         shared* group = nullptr)
-        : tensor_(t), world_(through.size()) {
+         const std::vector<std::uint8_t>& gives, shared* group = nullptr)
+        : tensor_(t), through_(&through), gives_(&gives), world_(through.size()) {
         if (t.size == 0) return;
         if (is_summed(compressor, t)) {
             way_ = way::sum;
@@ -92,7 +94,6 @@ public:
             shared_ = group;
             if (shared_) return;
             payloads_.resize(static_cast<std::size_t>(t.size));
-            payload_count_ = compressing::payload_count(compressor, t);
             sum_.emplace(binding(options, through)(t.size, format_));
             return;
         }
@@ -169,7 +170,10 @@ public:
             case way::nothing: return true;
             case way::gather: return gather_->advance();
             case way::reselection:
-                if constexpr (reselects) return reselection_->advance();
+                if constexpr (reselects)
+                    return detail::read_from(
+                        *through_, through_->rank(), [this] { return reselection_->advance(); },
+                        [this] { return " (tensor '" + tensor_.name + "')"; });
                 break;
             case way::sum:
                 if (shared_) return shared_->advance();
@@ -269,6 +273,7 @@ private:
     std::span<float> first_payload(const state& compressor, std::int64_t round, bool has_gradient) {
         round_ = round;
         has_gradient_ = has_gradient;
+        payload_count_ = compressing::payload_count(compressor, tensor_);
         payloads_left_ = payload_count_ - 1;
         return payload_ = shared_ ? shared_->part_of(compressor, tensor_, round)
                                   : room_after(0, size_of_payload(compressor, 0));
@@ -347,11 +352,13 @@ private:
     void add_messages(state& compressor, std::span<float> sum) {
         for (int rank = 0; rank < world_; ++rank) {
             const byte_view message = gather_->block_of(rank);
-            if (message.empty()) continue;  // from a rank without data
-            if constexpr (sparse<Compressor>)
-                add(compressor.decode(tensor_, message), sum);
-            else
-                compressor.decode_add(tensor_, message, sum);
+            if (message.empty() && (*gives_)[static_cast<std::size_t>(rank)] == 0) continue;
+            detail::read_from(*through_, rank, [&] {
+                if constexpr (sparse<Compressor>)
+                    add(compressor.decode(tensor_, message), sum);
+                else
+                    compressor.decode_add(tensor_, message, sum);
+            });
         }
     }
 
@@ -389,18 +396,21 @@ private:
 
     [[noreturn]] void refuse(std::int64_t index) const {
         throw error(errc::non_finite, "the sum over all ranks is not finite: tensor '" +
-                                          tensor_.name + "', element " + std::to_string(index));
+                                          tensor_.name + "', element " + std::to_string(index) +
+                                          wire::range_hint(format_));
     }
 
     tensor tensor_;
+    Transport* through_;
+    const std::vector<std::uint8_t>* gives_;
     int world_;
     way way_ = way::nothing;           // of this round
     way while_sparse_ = way::nothing;  // of rounds in which a dense sum is not shorter
     route route_;
     std::vector<float> payloads_;  // of a round, one behind the other
     std::span<float> payload_;     // the one that is being summed, or was last
-    int payload_count_ = 1;
-    int payloads_left_ = 0;  // to be started
+    int payload_count_ = 1;        // in this round
+    int payloads_left_ = 0;        // to be started
     bool has_gradient_ = false;
     std::int64_t round_ = 0;
     wire::value_format format_ = wire::value_format::fp32;

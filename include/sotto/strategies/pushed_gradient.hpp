@@ -57,11 +57,15 @@ public:
         std::size_t i = 0;
         for (const tensor& t : tensors_) add(worker, t, messages[i++], is_first);
     }
-    /// Adds a worker's message; the first one overwrites. Throws non_finite.
+    /// Adds a worker's message; the first one overwrites. Throws non_finite; malformed_message.
     void add(int worker, const tensor& t, byte_view message, bool is_first) {
         const auto sum = of(t);
         if (is_first) std::fill(sum.begin(), sum.end(), 0.0f);
-        compressor_.decode_add(t, message, sum);
+        try {
+            compressor_.decode_add(t, message, sum);
+        } catch (const malformed& e) {
+            throw malformed_message(rank_of(worker), e);
+        }
         if (const auto at = kernels::first_non_finite(sum); at >= 0)
             refuse(worker, t, message, at, is_first);
     }

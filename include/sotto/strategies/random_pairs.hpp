@@ -29,6 +29,7 @@
 #include "sotto/strategies/strategy.hpp"
 #include "sotto/strategies/tensor_messages.hpp"
 #include "sotto/topologies/random_matching.hpp"
+#include "sotto/transports/blame.hpp"
 #include "sotto/transports/transport.hpp"
 
 namespace sotto {
@@ -75,7 +76,8 @@ struct random_pairs {
 ///   math    as random_pairs, with Delta the mean of the pair's two messages
 ///   wire    for each tensor a message, and the parameters, to one other rank
 ///   cost    16 bytes a parameter, room for two messages, and the compressor's
-///   errors  as random_pairs; malformed; an error of errc::non_finite naming the other rank
+///   errors  as random_pairs; peer_failure of errc::malformed and an error of errc::non_finite,
+///           naming the rank whose message it is
 template <class Compressor>
 struct compressed_pairs {
     static_assert(
@@ -235,13 +237,17 @@ private:
         std::fill(way.begin(), way.end(), 0.0f);
         for (const tensor& t : tensors_) {
             const auto sum = t.of(way);
-            for (const byte_view message : {messages_.own(t), messages_.from(t, 0)})
-                if (!message.empty()) compressor_.decode_add(t, message, sum);
-            if (const auto i = kernels::first_non_finite(sum); i >= 0)
-                collectives::refuse_mixing(others.empty() ? through_->rank() : others.front().rank,
-                                           "tensor '" + t.name + "', element " + std::to_string(i));
+            add(t, messages_.own(t), through_->rank(), sum);
+            if (!others.empty()) add(t, messages_.from(t, 0), others.front().rank, sum);
         }
         if (!others.empty()) kernels::scale(way, 0.5f);
+    }
+
+    void add(const tensor& t, byte_view message, int from, std::span<float> sum) {
+        detail::read_from(*through_, from, [&] { compressor_.decode_add(t, message, sum); });
+        if (const auto i = kernels::first_non_finite(sum); i >= 0)
+            collectives::refuse_mixing(from,
+                                       "tensor '" + t.name + "', element " + std::to_string(i));
     }
 
     tag label(std::uint32_t which) const noexcept {

@@ -16,6 +16,7 @@
 #include "sotto/core/deadline.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/transports/tolerant_transport.hpp"
+#include "sotto/transports/blame.hpp"
 #include "sotto/transports/transport.hpp"
 #include "sotto/wire/push.hpp"
 #include "sotto/wire/sparse_block.hpp"
@@ -28,7 +29,7 @@ namespace sotto {
 /// A server that has left is not waited for: its job is over. A rank that only serves says to each
 /// server that it is done, and no more.
 ///   errors  peer_failure: the server left before it answered, or was away for too long; mismatch:
-///           it refuses this rank; malformed
+///           it refuses this rank; peer_failure of errc::malformed, naming the server
 template <class Transport>
 class server_link {
 public:
@@ -71,7 +72,7 @@ public:
             return false;
         }
         try {
-            move();
+            detail::read_from(*through_, server_, [this] { move(); });
         } catch (const peer_failure& e) {
             if (patience_ <= duration::zero() || e.rank() != server_) throw;
             went(false);

@@ -30,6 +30,7 @@
 #include "sotto/strategies/server_roles.hpp"
 #include "sotto/strategies/shard.hpp"
 #include "sotto/strategies/shard_server.hpp"
+#include "sotto/transports/blame.hpp"
 #include "sotto/transports/remarks.hpp"
 #include "sotto/transports/transport.hpp"
 #include "sotto/wire/push.hpp"
@@ -262,7 +263,16 @@ private:
         order_->require_none();
     }
 
+    /// A rank whose message cannot be read ends the job. Where ranks may leave, it leaves.
     void take(int rank, byte_view content, time_point now) {
+        try {
+            detail::read_from(*through_, rank, [&] { take_in(rank, content, now); });
+        } catch (const peer_failure& e) {
+            if (!survives_ || e.code() != errc::malformed) throw;
+        }
+    }
+
+    void take_in(int rank, byte_view content, time_point now) {
         const wire::push_header head = wire::read_push_header(content).value(
             [&] { return "what rank " + std::to_string(rank) + " sent to its server"; });
         const bool is_done = head.kind == wire::push_kind::done;

@@ -117,6 +117,14 @@ public:
     void fail(std::string_view cause, errc kind = errc::peer_failed) noexcept {
         detail::fail_as(*parent_, cause, kind);
     }
+    [[noreturn]] void blame(int rank, const std::string& cause, errc code) requires
+        requires(Parent& parent) {
+        parent.blame(0, cause, code);
+    }
+    {
+        parent_->blame(parent_rank(rank), cause, code);
+        throw error(code, cause);  // it does not return
+    }
     void at(occasion now) { parent_->at(now); }
     void reserve(std::int64_t count) { parent_->reserve(count); }
     time_point now() const { return parent_->now(); }

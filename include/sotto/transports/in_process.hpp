@@ -161,6 +161,11 @@ public:
         withdraw();
     }
 
+    [[noreturn]] void blame(int rank, const std::string& cause, errc code) {
+        hub_->fail(rank, cause, code);
+        raise();
+    }
+
     void at(occasion now) noexcept { occasion_ = now; }
 
     void reserve(std::int64_t count) {

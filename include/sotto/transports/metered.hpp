@@ -85,6 +85,14 @@ public:
     void fail(std::string_view cause, errc kind = errc::peer_failed) noexcept {
         detail::fail_as(*inner_, cause, kind);
     }
+    [[noreturn]] void blame(int rank, const std::string& cause, errc code) requires
+        requires(Inner& inner) {
+        inner.blame(0, cause, code);
+    }
+    {
+        inner_->blame(rank, cause, code);
+        throw error(code, cause);  // it does not return
+    }
     void at(occasion now) { inner_->at(now); }
     void reserve(std::int64_t count) {
         inner_->reserve(count);

@@ -195,6 +195,13 @@ public:
         withdraw();
     }
 
+    [[noreturn]] void blame(int rank, const std::string& cause, errc code) {
+        members_.accuse(rank, cause, code);
+        if (!members_->tolerates()) raise();
+        if (rank == this->rank()) withdraw();
+        throw peer_failure(rank, cause, occasion_, code);
+    }
+
     /// See tolerant_transport.
     void tolerate() noexcept requires(!Library::drains) { members_->tolerate(); }
     std::optional<rank_change> next_change() requires(!Library::drains) {

@@ -259,6 +259,13 @@ public:
         withdraw();
     }
 
+    [[noreturn]] void blame(int rank, const std::string& cause, errc code) {
+        accuse(rank, cause, code);
+        if (!tolerates_) raise();
+        if (rank == this->rank()) withdraw();
+        throw peer_failure(rank, cause, occasion_, code);
+    }
+
     /// See tolerant_transport. Without tcp_options::elastic a rank that went does not come again.
     void tolerate() {
         control_.with([](detail::net::membership& m) { m.tolerate(); });

@@ -98,6 +98,9 @@ struct work {
 ///                      otherwise leave the others waiting until their deadline. A transport may
 ///                      take the errc of the failure as a second argument, which the others then
 ///                      find as the code of their peer_failure; see fail_with_exception
+///   blame(rank, cause, code)   optional: as fail, for what another rank, or this one, did. All
+///                      ranks name that rank. Then throws peer_failure, for the rank that failed
+///                      first. If the failure of a rank is tolerated, only that rank is gone
 ///   at(occasion)       where the job stands, for messages
 ///   reserve(n)         room for n transfers under way at once, taken now
 ///   now(), charge(w)   the transport's clock; w is computing that was, or on a simulated network

@@ -6,7 +6,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "sotto/core/bytes.hpp"
@@ -51,6 +53,35 @@ constexpr float rounded(value_format format, float value) noexcept {
         case value_format::bf16: return kernels::from_bf16(kernels::to_bf16(value));
     }
     return value;
+}
+
+/// The largest finite number of a format.
+constexpr float largest_of(value_format format) noexcept {
+    return format == value_format::fp32   ? (std::numeric_limits<float>::max)()
+           : format == value_format::fp16 ? 65504.0f
+                                          : 0x1.fep127f;
+}
+
+/// The first finite value that a format rounds to infinity; -1 if there is none.
+inline std::int64_t first_beyond(value_format format, std::span<const float> values) noexcept {
+    // Half a unit in the last place above the largest, values round up.
+    const float least = format == value_format::fp16   ? 65520.0f
+                        : format == value_format::bf16 ? 0x1.ffp127f
+                                                       : std::numeric_limits<float>::infinity();
+    const float most = (std::numeric_limits<float>::max)();
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        const float magnitude = values[i] < 0.0f ? -values[i] : values[i];
+        if (magnitude >= least && magnitude <= most) return static_cast<std::int64_t>(i);
+    }
+    return -1;
+}
+
+/// For the end of an error about sums that are not finite: what the format in which values travel
+/// has to do with it. Empty where its range is a float's.
+inline std::string range_hint(value_format format) {
+    if (format != value_format::fp16) return {};
+    return "; values travel in fp16, which holds at most 65504: use bf16{} or none{}, or scale the "
+           "loss down";
 }
 
 namespace detail {

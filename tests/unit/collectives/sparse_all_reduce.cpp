@@ -379,6 +379,24 @@ TEST_CASE("as many sums are kept as this round asks for, and never more than wer
     });
 }
 
+TEST_CASE("sparse all-reduce: every sum kept -> nothing is left") {
+    for (const int world : {1, 2, 3, 4, 9})
+        for (const std::int64_t n : {1, 40, 333}) {
+            const std::int64_t k = (n + 9) / 10;
+            for (const arrangement& how : arrangements) {
+                std::vector<entries> given;
+                for (int rank = 0; rank < world; ++rank) given.push_back(how.of(n, k, world, rank));
+                constexpr auto all = sparse_all_reduce<in_process>::keep_all;
+                const auto found = exchanged(given, n, k, all);
+                std::vector<double> in(static_cast<std::size_t>(n)), out = in;
+                for (const entries& one : given) add_to(in, one);
+                for (const entries& one : found[0].sums) add_to(out, one);
+                CHECK(in == out);
+                for (const outcome& one : found) CHECK(one.left.count() == 0);
+            }
+        }
+}
+
 TEST_CASE("many operations are under way at once, started in any order and moved") {
     constexpr std::int64_t n = 300, k = 40;
     run_in_process(3, [&](in_process& t) {
@@ -466,7 +484,8 @@ TEST_CASE("entries that are no block, lie beyond the tensor, or are too many, ar
                     try {
                         sum.start({}, 4, {});
                         run(t, sum);
-                    } catch (const malformed& e) {
+                    } catch (const malformed_message& e) {
+                        CHECK(e.rank() == 1);
                         text = e.what();
                         throw;
                     }

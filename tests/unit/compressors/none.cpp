@@ -4,12 +4,18 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "sotto/core/describe.hpp"
+#include "sotto/core/errors.hpp"
 #include "sotto/core/result.hpp"
+#include "sotto/kernels/reductions.hpp"
+#include "sotto/strategies/all_reduce.hpp"
+#include "sotto/transports/run_in_process.hpp"
 #include "support/generators.hpp"
+#include "support/numbers.hpp"
 
 using namespace sotto;
 
@@ -83,4 +89,60 @@ TEST_CASE("the format is part of what ranks compare") {
           description{}.add("compressor", bf16{}).text());
     CHECK(description{}.add("compressor", fp16{}).text().find("compressor.format = fp16") !=
           std::string::npos);
+}
+
+TEST_CASE("fp16: a value beyond its range -> an error names it and 65504") {
+    layout tensors;
+    tensors.add("w", {2, 3});
+    const std::vector<float> far{1.0f, -2.0f, 3.0f, 65504.0f, -1e5f, 6e4f};
+    const char* const expected =
+        "tensor 'w', element 4 is -100000.000000; values travel in fp16, which holds at most "
+        "65504: use bf16{} or none{}, or scale the loss down";
+    for (const bool is_measured : {false, true}) {
+        auto state = fp16{}.bind(tensors);
+        if (is_measured) state.measured(tensors[0], kernels::sum_of_squares(far));
+        bytes message;
+        CHECK_THROWS_WITH_AS(state.encode(tensors[0], far, message), expected, error);
+        CHECK(message.empty());
+        std::vector<float> payload(6);
+        CHECK_THROWS_WITH_AS(state.pack(tensors[0], far, payload), expected, error);
+    }
+    auto near = far;
+    near[4] = 65519.0f;
+    CHECK(received<fp16>(near)[4] == 65504.0f);
+    CHECK(received<bf16>(far)[4] == doctest::Approx(-1e5).epsilon(0.01));
+    // A measure is of one round alone.
+    auto state = fp16{}.bind(tensors);
+    bytes message;
+    state.measured(tensors[0], 1.0);
+    state.encode(tensors[0], std::vector<float>(6), message);
+    CHECK_THROWS_AS(state.encode(tensors[0], far, message), error);
+}
+
+TEST_CASE("fp16: a sum of ranks beyond its range -> an error names 65504") {
+    for (const float size : {120'000.0f, 1e6f}) {
+        const auto thrown = [&](const auto& compressor) -> std::string {
+            try {
+                run_in_process(2, [&](in_process& transport) {
+                    testing::number_model model(testing::small_layout());
+                    model.spoil = [&](std::span<float> g) { g[7] = size; };
+                    auto state = all_reduce{sgd{}, compressor}.bind(model.layout(), transport);
+                    std::vector<float> parameters(static_cast<std::size_t>(model.layout().size()));
+                    state.begin_epoch({.examples = 1, .batch_size = 1});
+                    task<testing::number_model> job{model, {0}, 1, 0, 0.0};
+                    state.round(job, parameters);
+                });
+            } catch (const error& e) {
+                CHECK(e.code() == errc::non_finite);
+                return e.what();
+            }
+            return "";
+        };
+        const std::string text = thrown(fp16{});
+        CHECK(text.find("'first.weight', element 7") != std::string::npos);
+        CHECK(text.find("fp16, which holds at most 65504") != std::string::npos);
+        CHECK((text.find("the sum over all ranks") != std::string::npos) == (size < 1e6f));
+        CHECK(thrown(bf16{}).empty());
+        CHECK(thrown(none{}).empty());
+    }
 }

@@ -108,10 +108,11 @@ TEST_CASE("a message longer than announced is refused where it is written") {
           "message_bytes_max allows 10");
 }
 
-TEST_CASE("a message that cannot be read is named after its tensor on whoever reads it") {
+TEST_CASE("unreadable message: any rank reads it first -> its sender failed") {
     CHECK(failure(3, all_reduce{sgd{}, garbled{}}) ==
-          "the message for tensor 'first.bias': at byte 0 expected a float for every element, "
-          "found 47");
+          "rank 1 failed: what it sent cannot be read: the message for tensor 'first.bias': at "
+          "byte 0 expected a float for every element, found 47 (noticed in phase 'exchange', round "
+          "0)");
 }
 
 TEST_CASE("an epoch lasts as long as the rank with most data needs, and ends for all at a wish") {

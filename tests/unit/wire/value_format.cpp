@@ -3,7 +3,9 @@
 #include <doctest/doctest.h>
 
 #include <bit>
+#include <cmath>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "sotto/core/random.hpp"
@@ -59,4 +61,25 @@ TEST_CASE("numbers that name no value format are refused") {
     CHECK(*value_format_of(2, 0) == value_format::bf16);
     CHECK_FALSE(value_format_of(3, 7));
     CHECK(value_format_of(3, 7).why().offset == 7);
+}
+
+TEST_CASE("value format: finite value -> beyond if it rounds to infinity") {
+    random_stream random(2);
+    for (const value_format format : {value_format::fp32, value_format::fp16, value_format::bf16}) {
+        std::vector<float> values{0.0f,        -0.0f,           65504.0f,    65519.99f,
+                                  65520.0f,    -1e30f,          0x1.fep127f, 0x1.fefffep127f,
+                                  0x1.ffp127f, -0x1.fffffep127f};
+        for (int i = 0; i < 20000; ++i) values.push_back(std::bit_cast<float>(random()));
+        for (const float value : values) {
+            const bool is_beyond = std::isfinite(value) && std::isinf(rounded(format, value));
+            CHECK((first_beyond(format, std::span(&value, 1)) == 0) == is_beyond);
+        }
+        CHECK(std::isfinite(rounded(format, largest_of(format))));
+        CHECK(rounded(format, largest_of(format)) == largest_of(format));
+        CHECK(first_beyond(format, {}) == -1);
+    }
+    const std::vector<float> some{1.0f, -65504.0f, 1e6f, 2e6f};
+    CHECK(first_beyond(value_format::fp16, some) == 2);
+    CHECK(range_hint(value_format::fp32).empty());
+    CHECK(range_hint(value_format::bf16).empty());
 }
