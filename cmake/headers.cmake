@@ -55,6 +55,7 @@ set(sotto_headers
     include/sotto/compressors/error_feedback.hpp
     include/sotto/compressors/local_clipping.hpp
     include/sotto/compressors/low_rank_plan.hpp
+    include/sotto/compressors/mean_of_senders.hpp
     include/sotto/compressors/memory.hpp
     include/sotto/compressors/momentum_corrected.hpp
     include/sotto/compressors/no_memory.hpp
@@ -407,6 +408,7 @@ set(sotto_headers
     include/sotto/trainer/trainer.hpp
     include/sotto/trainer/write_failure.hpp
     include/sotto/transports/ballot_transport.hpp
+    include/sotto/transports/blame.hpp
     include/sotto/transports/control_stream.hpp
     include/sotto/transports/fail_with_exception.hpp
     include/sotto/transports/group.hpp

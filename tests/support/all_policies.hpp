@@ -13,6 +13,7 @@
 #include "sotto/compressors/dgc.hpp"
 #include "sotto/compressors/ef21.hpp"
 #include "sotto/compressors/error_feedback.hpp"
+#include "sotto/compressors/mean_of_senders.hpp"
 #include "sotto/compressors/momentum_corrected.hpp"
 #include "sotto/compressors/none.hpp"
 #include "sotto/compressors/power_sgd.hpp"
@@ -37,13 +38,15 @@
 // contract.
 namespace sotto::testing {
 
-using every_compressor = std::tuple<
-    none, fp16, bf16, top_k, sampled_top_k, random_k, threshold, dgc, sparsified<top_k, residual>,
-    sparsified<sampled_top_k, residual>, sparsified<random_k, residual>,
-    sparsified<threshold, residual>, sparsified<top_k, momentum_corrected, exponential_warm_up>,
-    sparsified<random_k, momentum_corrected, warm_up>, scaled_sign, qsgd, terngrad,
-    scaled_down<qsgd>, error_feedback<scaled_sign>, error_feedback<top_k>, ef21<scaled_sign>,
-    ef21<top_k>, power_sgd, chunked_top_k, error_feedback<chunked_top_k>>;
+using every_compressor =
+    std::tuple<none, fp16, bf16, top_k, sampled_top_k, random_k, threshold, dgc,
+               sparsified<top_k, residual>, sparsified<sampled_top_k, residual>,
+               sparsified<random_k, residual>, sparsified<threshold, residual>,
+               sparsified<top_k, momentum_corrected, exponential_warm_up>,
+               sparsified<random_k, momentum_corrected, warm_up>, scaled_sign, qsgd, terngrad,
+               scaled_down<qsgd>, error_feedback<scaled_sign>, error_feedback<top_k>,
+               ef21<scaled_sign>, ef21<top_k>, power_sgd, chunked_top_k,
+               error_feedback<chunked_top_k>, mean_of_senders<error_feedback<chunked_top_k>>>;
 
 /// Those that remember everything they do not send.
 using compressors_with_residual =
@@ -67,6 +70,7 @@ using every_strategy = std::tuple<
     all_reduce<momentum_sgd, power_sgd>, all_reduce<adamw, error_feedback<scaled_sign>>,
     all_reduce<sgd, ef21<top_k>>, all_reduce<momentum_sgd, qsgd>,
     all_reduce<sgd, error_feedback<chunked_top_k>>,
+    all_reduce<sgd, mean_of_senders<error_feedback<chunked_top_k>>>,
     all_reduce<sgd, dgc, collectives::sparse_reduce_scatter>,
     all_reduce<sgd, dgc, collectives::hierarchical>,
     all_reduce<momentum_sgd, power_sgd, collectives::hierarchical>>;

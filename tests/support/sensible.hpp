@@ -3,6 +3,7 @@
 #include "sotto/compressors/chunked_top_k.hpp"
 #include "sotto/compressors/dgc.hpp"
 #include "sotto/compressors/error_feedback.hpp"
+#include "sotto/compressors/mean_of_senders.hpp"
 #include "sotto/compressors/sparsified.hpp"
 #include "sotto/compressors/threshold.hpp"
 #include "sotto/optimizers/clipped.hpp"
@@ -33,6 +34,11 @@ struct sensible<error_feedback<chunked_top_k>> {
     static error_feedback<chunked_top_k> options() {
         return {sensible<chunked_top_k>::options(), 0.95};
     }
+};
+
+template <class Inner>
+struct sensible<mean_of_senders<Inner>> {
+    static mean_of_senders<Inner> options() { return {sensible<Inner>::options()}; }
 };
 
 template <class Selector, class Memory, class Schedule>

@@ -7,7 +7,9 @@ namespace sotto::collectives {
 /// Whatever suits what is to be sent: sums what can be summed, by the table of choose_all_reduce,
 /// and gathers the rest; entries go the way that choose_sparse and is_dense_shorter say. That
 /// follows from sizes, densities and the number of ranks alone. By name, entries go by
-/// all_gather{} or sparse_reduce_scatter{}.
+/// all_gather{} or sparse_reduce_scatter{}. Above 8 ranks, large tensors use the latter: a step
+/// then applies about as many sums as one rank sends, and the others wait. To apply all sums, use
+/// all_gather{} or sparse_reduce_scatter{.kept = sparse_reduce_scatter::all}.
 ///
 /// What can neither be summed nor selected from again, such as the codes of qsgd, terngrad and
 /// scaled_sign, is gathered however many ranks there are.

@@ -32,20 +32,23 @@ namespace sotto {
 ///           G is the projection of the sum of M_i to the columns of P: all of it where its rank is
 ///           at most r, to about 10^-6. Q begins with random numbers and is kept with orthonormal
 ///           columns, which changes nothing but its range; columns that vanish are drawn anew.
-///           Momentum is the optimizer's, after the sum, as in the paper
+///           Momentum is the optimizer's, after the sum, as in the paper.
+///           Rounds before `start_after` send whole gradients and remember nothing, as the hooks
+///           of PyTorch do for 1,000: gradients change fastest then
 ///   wire    summed: r m floats, then r k. Vectors, and tensors of which two factors are not
 ///           smaller than `min_compression_rate` says, as they are. Gathered: a wire::dense_block
 ///           of this rank's own P and Q, for which Q begins where the last sum ended and is not
 ///           kept
 ///   cost    6 r m k operations a round; memory: 8 bytes a weight for what waits, 4 r (m + 2 k)
 ///           bytes for factors, and of the largest tensor 8 r max(m, k) more
-///   errors  bind throws invalid_option: a rank below 1, a rate that is below 1 or not finite;
-///           decode_add throws malformed
+///   errors  bind throws invalid_option: a rank below 1, a rate that is below 1 or not finite,
+///           start_after below 0; decode_add throws malformed
 ///   source  Vogels, Karimireddy, Jaggi 2019, PowerSGD, arXiv:1905.13727
 struct power_sgd {
     std::int64_t rank = 2;              // r
     double min_compression_rate = 2.0;  // by so much the factors must be smaller
     std::uint64_t seed = 0;             // the same on every rank
+    std::int64_t start_after = 0;       // rounds with whole gradients, before the first factors
 
     static constexpr bool summable = true;
     static constexpr bool remembers = true;
@@ -56,6 +59,8 @@ struct power_sgd {
         field("rank", rank);
         field("min_compression_rate", min_compression_rate);
         field("seed", seed);
+        // Only where it is chosen: checkpoints of runs without the option stay readable.
+        if (start_after != 0) field("start_after", start_after);
     }
 };
 
@@ -64,6 +69,7 @@ public:
     state(const power_sgd& options, const layout& tensors, bool encodes = true)
         : tensors_(tensors),
           plan_(tensors, checked(options).rank, options.min_compression_rate),
+          start_after_(options.start_after),
           error_(encodes ? plan_.matrices() : compressing::no_tensors()),
           right_(encodes ? plan_.right() : compressing::no_tensors()),
           left_(static_cast<std::size_t>(encodes ? plan_.left().size() : 0)),
@@ -72,7 +78,7 @@ public:
           round_(random_.split("first")) {
         std::int64_t longest = 0, widest = 0;
         for (const tensor& t : tensors) {
-            longest = (std::max)(longest, message_size(t));
+            longest = (std::max)(longest, message_size_max(t));
             widest = (std::max)({widest, left_of(t).size, right_of(t).size});
         }
         message_.resize(static_cast<std::size_t>(longest));
@@ -83,20 +89,21 @@ public:
     }
 
     void begin_round(const round_info& where) noexcept {
+        is_whole_ = where.step < start_after_;
         weight_ = static_cast<float>(where.packed_weight());
         round_ = random_.split(static_cast<std::uint64_t>(where.step));
     }
 
     bool sums(const tensor&) const noexcept { return true; }
     bool gathers(const tensor& t) const noexcept { return !plan_.compresses(t); }
-    int payload_count(const tensor& t) const noexcept { return plan_.compresses(t) ? 2 : 1; }
+    int payload_count(const tensor& t) const noexcept { return goes_as_factors(t) ? 2 : 1; }
     std::int64_t payload_size(const tensor& t) const noexcept {
-        return plan_.compresses(t) ? left_of(t).size : t.size;
+        return goes_as_factors(t) ? left_of(t).size : t.size;
     }
     std::int64_t payload_size(const tensor& t, int) const noexcept { return right_of(t).size; }
 
     void pack(const tensor& t, std::span<const float> gradient, std::span<float> payload) {
-        if (!plan_.compresses(t)) {
+        if (!goes_as_factors(t)) {
             std::copy(gradient.begin(), gradient.end(), payload.begin());
             return;
         }
@@ -115,7 +122,7 @@ public:
     }
 
     void unpack(const tensor& t, std::span<const float> payload_sum, std::span<float> sum) {
-        if (!plan_.compresses(t)) {
+        if (!goes_as_factors(t)) {
             std::copy(payload_sum.begin(), payload_sum.end(), sum.begin());
             return;
         }
@@ -129,8 +136,7 @@ public:
     }
 
     void encode(const tensor& t, std::span<const float> gradient, bytes& out) {
-        if (!plan_.compresses(t))
-            return wire::encode_dense(gradient, wire::value_format::fp32, out);
+        if (!goes_as_factors(t)) return wire::encode_dense(gradient, wire::value_format::fp32, out);
         const auto shape = plan_.shape_of(t);
         const auto matrix = take_in(t, gradient);
         const auto message = std::span(message_).first(shape.left_size() + shape.right_size());
@@ -144,10 +150,14 @@ public:
     }
 
     void decode_add(const tensor& t, byte_view message, std::span<float> sum) {
-        const auto room = std::span(message_).first(static_cast<std::size_t>(message_size(t)));
+        const bool is_whole =
+            !plan_.compresses(t) ||
+            (start_after_ > 0 &&
+             std::ssize(message) == wire::encoded_dense_bytes(t.size, wire::value_format::fp32));
+        const auto size = static_cast<std::size_t>(is_whole ? t.size : plan_.factors_size(t));
         const std::span<const float> values =
-            wire::decode_dense(message, room).value(message_of{t});
-        if (!plan_.compresses(t)) return kernels::add(sum, values);
+            wire::decode_dense(message, std::span(message_).first(size)).value(message_of{t});
+        if (is_whole) return kernels::add(sum, values);
         const auto shape = plan_.shape_of(t);
         kernels::add_product_of_factors(shape, 1.0f, values.first(shape.left_size()),
                                         values.last(shape.right_size()), sum);
@@ -158,7 +168,7 @@ public:
     }
 
     std::int64_t message_bytes_max(const tensor& t) const noexcept {
-        return wire::encoded_dense_bytes(message_size(t), wire::value_format::fp32);
+        return wire::encoded_dense_bytes(message_size_max(t), wire::value_format::fp32);
     }
 
     void commit() noexcept {
@@ -180,7 +190,7 @@ public:
         }
     }
 
-    /// Whether a tensor goes as two factors.
+    /// Whether a tensor goes as two factors, once rounds with whole gradients are over.
     bool compresses(const tensor& t) const noexcept { return plan_.compresses(t); }
 
     /// What this rank has not sent yet of a tensor that goes as two factors.
@@ -203,6 +213,10 @@ private:
             throw invalid_option("power_sgd: min_compression_rate is " +
                                  std::to_string(options.min_compression_rate) +
                                  "; it must be finite and at least 1");
+        if (options.start_after < 0)
+            throw invalid_option("power_sgd: start_after is " +
+                                 std::to_string(options.start_after) +
+                                 "; it must be at least 0, a number of rounds");
         return options;
     }
 
@@ -226,8 +240,13 @@ private:
         kernels::orthonormalise(columns, right, wide_);
     }
 
-    std::int64_t message_size(const tensor& t) const noexcept {
-        return plan_.compresses(t) ? plan_.factors_size(t) : t.size;
+    /// Whether it does in this round.
+    bool goes_as_factors(const tensor& t) const noexcept {
+        return plan_.compresses(t) && !is_whole_;
+    }
+
+    std::int64_t message_size_max(const tensor& t) const noexcept {
+        return plan_.compresses(t) && start_after_ == 0 ? plan_.factors_size(t) : t.size;
     }
 
     const tensor& matrix_of(const tensor& t) const noexcept { return plan_.matrices()[t.index]; }
@@ -237,6 +256,8 @@ private:
 
     layout tensors_;
     low_rank_plan plan_;
+    std::int64_t start_after_;
+    bool is_whole_ = false;  // in this round
     versioned_buffer error_;
     versioned_buffer right_;            // Q
     std::vector<float> left_;           // P of this round

@@ -15,7 +15,9 @@
 namespace sotto {
 
 /// Rounds: the gradients of all workers, at the same parameters, make one step.
-///   math    w -= rate * mean of the gradients, or their sum; added up in the order of the workers
+///   math    w -= rate * mean of the gradients, or their sum; added up in the order of the workers.
+///           The mean is plain: a worker whose batch is shorter counts as much as any other, where
+///           all_reduce weighs gradients by examples
 ///   shape   with b backup workers a round takes the first n - b gradients of the n workers that
 ///           are there, one at least. Who comes later goes on with the new parameters; its gradient
 ///           is dropped, which it is told, and which is counted

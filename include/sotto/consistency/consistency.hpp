@@ -15,6 +15,7 @@ namespace sotto {
 ///   attach(worker, clock)   it is there, and that was its last gradient: it may be waited for
 ///   overlook(worker)        nobody waits for it before its next gradient
 ///   detach(worker)          it is there no more: nobody waits for it
+///   finish(worker)          it has done all its rounds, and leaves; optional, default detach
 ///   pushed(worker, clock, now)      its gradient of this clock came, which is above the one before
 ///   may_go(worker, now) -> bool     whether it may have the parameters and begin its next round.
 ///                           Others' pushes, and that they leave, make it true; time alone does not

@@ -46,6 +46,7 @@ struct dynamic_stale_synchronous {
         }
         void overlook(int worker) noexcept { clocks_.overlook(worker); }
         void detach(int worker) noexcept { clocks_.detach(worker); }
+        void finish(int worker) noexcept { clocks_.finish(worker); }
 
         void pushed(int worker, std::int64_t clock, time_point now) noexcept {
             clocks_.push(worker, clock);
@@ -69,7 +70,7 @@ struct dynamic_stale_synchronous {
         void end_round() const noexcept {}
         bool is_late(std::int64_t) const noexcept { return false; }
         double weight() const noexcept {
-            return averaged_ ? 1.0 / (std::max)(1, clocks_.present()) : 1.0;
+            return averaged_ ? 1.0 / (std::max)(1, clocks_.sharing()) : 1.0;
         }
 
     private:

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 
@@ -16,7 +17,8 @@ namespace sotto {
 ///           reads has all updates of the first c - bound rounds, and its own. With bound 0 these
 ///           are the rounds of bulk_synchronous, and it is the same to the last bit
 ///   shape   each gradient makes a step as it comes, of its full weight or, averaged, of 1/n among
-///           n workers: then a round of everybody moves as far as one of bulk_synchronous. With
+///           n workers: then a round of everybody moves as far as one of bulk_synchronous. A worker
+///           that has done all its rounds still counts in each round it gave a gradient to. With
 ///           bound 0 gradients are summed or averaged likewise
 ///   source  Ho et al. 2013, More Effective Distributed ML via a Stale Synchronous Parallel
 ///           Parameter Server, NeurIPS
@@ -47,6 +49,10 @@ struct stale_synchronous {
             rounds_.detach(worker);
             clocks_.detach(worker);
         }
+        void finish(int worker) noexcept {
+            rounds_.detach(worker);
+            clocks_.finish(worker);
+        }
         void pushed(int worker, std::int64_t clock, time_point now) noexcept {
             if (collects()) rounds_.pushed(worker, clock, now);
             clocks_.push(worker, clock);
@@ -67,7 +73,7 @@ struct stale_synchronous {
         }
         double weight() const noexcept {
             if (collects()) return rounds_.weight();
-            return averaged_ ? 1.0 / clocks_.present() : 1.0;
+            return averaged_ ? 1.0 / (std::max)(1, clocks_.sharing()) : 1.0;
         }
 
     private:

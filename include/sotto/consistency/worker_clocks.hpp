@@ -14,7 +14,13 @@ public:
     explicit worker_clocks(int workers) : all_(static_cast<std::size_t>(workers)) {}
 
     int workers() const noexcept { return static_cast<int>(all_.size()); }
-    int present() const noexcept { return present_; }
+    /// Number of workers that share the round of the last gradient: all that are present, and the
+    /// finished ones that gave a gradient to it.
+    int sharing() const noexcept {
+        return static_cast<int>(std::count_if(all_.begin(), all_.end(), [this](const entry& e) {
+            return e.is_present || (e.has_finished && e.clock >= last_pushed_);
+        }));
+    }
     bool is_present(int worker) const noexcept { return of(worker).is_present; }
     std::int64_t at(int worker) const noexcept { return of(worker).clock; }
     bool is_waited_for(int worker) const noexcept {
@@ -22,18 +28,22 @@ public:
     }
 
     void attach(int worker, std::int64_t clock) noexcept {
-        present_ += of(worker).is_present ? 0 : 1;
-        of(worker) = {clock, true, false};
+        of(worker) = {clock, true, false, false};
     }
     void overlook(int worker) noexcept { of(worker).is_overlooked = true; }
     void detach(int worker) noexcept {
         if (!of(worker).is_present) return;
         last_slowest_ = slowest();
         of(worker).is_present = false;
-        --present_;
+    }
+    /// As detach, for a worker that has done all its rounds.
+    void finish(int worker) noexcept {
+        if (!of(worker).is_present) return;
+        detach(worker);
+        of(worker).has_finished = true;
     }
     void push(int worker, std::int64_t clock) noexcept {
-        of(worker).clock = clock;
+        of(worker).clock = last_pushed_ = clock;
         of(worker).is_overlooked = false;
     }
 
@@ -61,14 +71,15 @@ private:
         std::int64_t clock = 0;
         bool is_present = false;
         bool is_overlooked = false;
+        bool has_finished = false;  // and is not there
     };
 
     entry& of(int worker) noexcept { return all_[static_cast<std::size_t>(worker)]; }
     const entry& of(int worker) const noexcept { return all_[static_cast<std::size_t>(worker)]; }
 
     std::vector<entry> all_;
-    int present_ = 0;
     std::int64_t last_slowest_ = 0;
+    std::int64_t last_pushed_ = 0;  // the clock of the last gradient, of any worker
 };
 
 }  // namespace sotto::detail

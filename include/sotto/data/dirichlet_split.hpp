@@ -38,8 +38,8 @@ inline double log_gamma_draw(random_stream& random, double shape) {
 
 }  // namespace detail
 
-/// In which order ranks are dealt their examples. Labels run out: who is dealt last gets what the
-/// others have left.
+/// The order in which ranks are dealt their examples. Labels run out: the last rank gets what the
+/// others left.
 enum class dirichlet_order : std::uint8_t {
     in_turns,      // one example each, again and again: all ranks meet labels that ran out
     rank_by_rank,  // all of one rank, then all of the next, as in the published split

@@ -17,9 +17,13 @@ namespace sotto::kernels {
 
 /// What AdamW needs in a step; the corrections are 1 / (1 - beta^t).
 struct adamw_step {
-    float rate = 0.0f, decay = 0.0f;  // see optimizer adamw, also for the other members
-    double beta1 = 0.9, beta2 = 0.999;
-    float epsilon = 1e-8f, correction1 = 1.0f, correction2 = 1.0f;
+    float rate = 0.0f;         // of the step
+    float decay = 0.0f;        // of the weights
+    double beta1 = 0.9;        // what of the mean gradient is kept
+    double beta2 = 0.999;      // what of the mean square is kept
+    float epsilon = 1e-8f;     // added to the root of the mean square
+    float correction1 = 1.0f;  // of the mean gradient
+    float correction2 = 1.0f;  // of the mean square
 };
 
 inline namespace SOTTO_UNIT {

@@ -14,7 +14,9 @@ namespace sotto {
 /// A late gradient is divided by how far the parameters have moved since they were read, counted in
 /// steps of their usual length.
 ///   math    g / (1 + |w - w_read| / C), by element; C = the mean of |change of w in a step| over
-///           all steps so far. Where nothing has moved yet, g
+///           all steps so far. Where nothing has moved yet, g. The sum of lengths is a float: C is
+///           off by less than 1 % up to 10^6 steps of the server, and by up to 9 % at 10^7. After
+///           1.6 10^7 equal steps the sum no longer grows
 ///   cost    4 bytes a weight, and what parameter_server keeps of what workers have read
 ///   source  Barkai, Hakimi, Schuster 2020, Gap Aware Mitigation of Gradient Staleness, ICLR;
 ///           arXiv:1909.10802

@@ -21,7 +21,9 @@ namespace sotto {
 /// layers still compute.
 ///   math    g = sum over ranks of (examples of the rank / examples of the round) * mean gradient
 ///           of the rank;  every rank then holds bit-identical parameters. A rank whose data are
-///           used up has no part in that mean; what its compressor remembers goes on being sent
+///           used up has no part in that mean; what its compressor remembers goes on being sent.
+///           Other strategies take plain means over ranks: rounds of bulk_synchronous, meetings of
+///           local_updates, and gossip
 ///   wire    what can be summed is summed by the collective; other messages are gathered. By
 ///           default each tensor goes the way its compressor says. Tensors that are summed and
 ///           small share a sum, and so its latency, up to group_bytes; what each becomes is the
@@ -32,7 +34,8 @@ namespace sotto {
 ///           under way (twice that in fp16 and bf16); for one that is gathered room for one message
 ///           of every rank. Nothing is allocated after the first step
 ///   errors  non_finite, on the rank whose gradient it is, before anything of it is remembered;
-///           malformed; peer_failure. The round then did not take place on any rank: parameters,
+///           peer_failure, of errc::malformed on all ranks where the rank that it names sent what
+///           cannot be read. The round then did not take place on any rank: parameters,
 ///           optimizer and compressor memory stand as after the last completed one.
 ///           invalid_option, when it is bound: group_bytes below 0
 template <class Optimizer = sgd, class Compressor = none, class Collective = collectives::fitting>

@@ -63,10 +63,16 @@ public:
         consistency_.pushed(worker, clock, now);
         return is_late;
     }
-    /// It is gone; false if it was not there.
-    bool detach(int worker) {
+    /// The worker leaves, `done` with all its rounds or not. Returns false if it was not present.
+    bool detach(int worker, bool done = false) {
         if (!of(worker).is_present) return false;
         of(worker) = {.has_been = true};
+        if constexpr (requires { consistency_.finish(worker); }) {
+            if (done) {
+                consistency_.finish(worker);
+                return true;
+            }
+        }
         consistency_.detach(worker);
         return true;
     }

@@ -85,7 +85,8 @@ private:
     bool is_dense(std::int64_t entries) const noexcept {
         if constexpr (chooses && compressing::plans_entries<state>)
             return collectives::is_dense_shorter(while_sparse_, size_, entries,
-                                                 asked_.kept_of(entries, size_), world_, format_);
+                                                 asked_.kept_at_most(entries, size_, world_),
+                                                 world_, format_);
         else
             return false;
     }

@@ -69,14 +69,17 @@ struct surviving {
 /// (not under no_control and fixed_rounds), and for a few bytes where an epoch begins and ends (not
 /// with surviving{} or by mixing::asynchronous_pairs).
 ///   math    by default x_i = sum over j of w_ij (x_j - rate g_j(x_j)), as many rounds of mixing as
-///           the controller asks for; other methods are in mixing/. The mean over the ranks is kept
+///           the controller asks for; other methods are in mixing/. The mean over the ranks is
+///           kept. All ranks count alike in it, however many examples each has: see all_reduce for
+///           gradients weighed by examples
 ///   shape   each rank holds parameters of its own. An evaluation is of their mean
 ///   wire    the parameters, to each neighbour and round; what a controller or a study sums beside
 ///   cost    8 bytes a parameter, the optimizer's memory twice, the method's, and up to 8 MiB for
 ///           what is under way. A round sends degree * 4 bytes a parameter; where it gives
 ///           everybody the mean of all it is an all-reduce
 ///   errors  non_finite, on the rank whose gradient it is; an error of errc::non_finite naming the
-///           neighbour; malformed; peer_failure. This rank's parameters and optimizer then stand as
+///           neighbour; peer_failure, of errc::malformed where the rank that it names sent what
+///           cannot be read. This rank's parameters and optimizer then stand as
 ///           after its last step; ranks do not agree on a step, so that others may have done it.
 ///           invalid_option, when it is bound: a mixing matrix that does not keep the mean, links
 ///           that never bring all ranks together; in the round of a matrix that is drawn anew

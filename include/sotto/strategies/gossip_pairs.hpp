@@ -89,7 +89,9 @@ public:
     }
 
     /// Answers until all ranks have done their steps.
+    ///   errors  invalid_option: no rank had any examples
     void finish(std::span<float> parameters) {
+        bool has_trained = true;
         detail::guarded(*through_, [&] {
             begin(parameters);
             at("finish", 0);
@@ -102,7 +104,9 @@ public:
             });
             std::copy(own_.begin(), own_.end(), parameters.begin());
             has_begun_ = false;
+            has_trained = !through_->agree(std::exchange(steps_, 0) == 0);
         });
+        if (!has_trained) detail::refuse_no_examples();
     }
 
     /// Offers of others that were answered, and of its own.
@@ -149,6 +153,7 @@ private:
     template <class Model>
     round_report attempt(task<Model>& job, std::span<float> parameters) {
         begin(parameters);
+        ++steps_;
         const traffic before = through_->counters();
         const time_point began = through_->now();
         stopwatch<Transport> watch(*through_);
@@ -312,6 +317,7 @@ private:
     std::vector<std::int64_t> tensor_bytes_;
     std::vector<std::int64_t> endings_;  // calls of `fit` that each other rank has done
     std::int64_t fit_ = 0;               // the one under way
+    std::int64_t steps_ = 0;             // of this rank in it
     std::int64_t answered_count_ = 0, offered_count_ = 0;
     int offered_to_ = 0;
     completion came_{};  // the last answer

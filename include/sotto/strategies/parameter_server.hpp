@@ -66,7 +66,9 @@ struct serving {
 ///           for a gradient, and what optimizer, compensator and decoding take of its own
 ///           parameters; server_memory says how much in all. A worker: 8 bytes a parameter, its
 ///           pushes, which are 4 more where they are dense, and the compressor's
-///   errors  non_finite, on the rank whose gradient it is; malformed; peer_failure;
+///   errors  non_finite, on the rank whose gradient it is; peer_failure, of errc::malformed where
+///           the rank that it names sent what cannot be read. Where ranks may leave, only that
+///           worker ends, and the others train on;
 ///           invalid_option, when it is bound: servers below 1 or beyond the ranks, no worker,
 ///           backup workers with several servers, or one file to record and to replay;
 ///           mismatch: an order of arrivals that cannot be followed

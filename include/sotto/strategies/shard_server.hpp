@@ -183,7 +183,7 @@ public:
     /// The worker is gone, or `done`: then it may begin another `fit` with what is known of it.
     void detach(int worker, bool done = false) {
         entry& w = of(worker);
-        if (!attendance_.detach(worker)) return;
+        if (!attendance_.detach(worker, done)) return;
         w.has_read = false;
         if (w.collected.empty()) versions_.release(worker);
         versions_.free_unused();
@@ -408,7 +408,12 @@ private:
             if (w.collected.empty() || !attendance_.in_round(worker)) continue;
             messages_.resize(tensors_.tensors().size());
             (void)wire::read_push(w.collected, messages_);  // as it was when it came
-            visit(worker, w);
+            try {
+                visit(worker, w);
+            } catch (const malformed_message&) {  // the others may continue without it
+                w.collected.clear();
+                throw;
+            }
         }
     }
 

@@ -52,6 +52,11 @@ struct fit_start {
 };
 
 namespace detail {
+/// Without examples on any rank nothing can be trained.
+[[noreturn]] inline void refuse_no_examples() {
+    throw invalid_option("fit: no rank has any examples to train on");
+}
+
 /// The least that a model can be, to ask whether a strategy can train.
 struct probe_model {
     struct batch_type {};
@@ -127,7 +132,8 @@ using strategy_state = decltype(std::declval<const S&>().bind(std::declval<const
 ///                                              too; no
 /// `static constexpr bool synchronous` in the options says that after a round all ranks hold the
 /// same parameters: an evaluation is then shared out among them. Otherwise a rank may be without
-/// data and rounds of its own, a server that only serves: its `fit` goes straight to `finish`.
+/// data and rounds of its own: a server that only serves, or a worker whose share is empty. Its
+/// `fit` calls `finish` at once, which throws invalid_option if no rank had any.
 /// `static constexpr bool in_step` says that all ranks do the same number of rounds, and evaluate
 /// when others do, though each has parameters of its own: an evaluation is then of their mean. It
 /// is what `synchronous` is where it is left out. `static constexpr bool needs_logits` says that it

@@ -22,6 +22,9 @@ struct way_to_send {
     transfer_cost transfer{};       // of its exchange
     bool dense = false;             // whole gradients: what the others are compared with
     int run = -1;  // the number of the run it was measured in, in a report; -1: in none
+    /// Whether the ranks apply only about as many sums a step as one rank sends entries, see
+    /// collectives::sparse_reduce_scatter.
+    bool reselects = false;
 };
 
 /// A way to send, and what one step is predicted to take by it.
@@ -79,7 +82,7 @@ inline double crossover_bytes_per_second(const way_to_send& dense, const way_to_
     return saved > 0.0 ? saved / paid : 0.0;
 }
 
-/// Why that way, in one sentence.
+/// Why that way, in one sentence. A second one follows where less is applied than was sent.
 inline std::string reason(const advice& found) {
     using reporting::seconds;
     const predicted_step& dense = found.steps[found.dense];
@@ -99,7 +102,11 @@ inline std::string reason(const advice& found) {
                " instead of " + seconds(dense.step_seconds) + " (" +
                reporting::times(dense.step_seconds / best.step_seconds) +
                " as fast), because whole gradients would spend " + on_network() + " of theirs on " +
-               network + " and compressing costs " + seconds(best.way.compress_seconds) + ".";
+               network + " and compressing costs " + seconds(best.way.compress_seconds) + "." +
+               (best.way.reselects ? " A step then applies about as many sums of entries as one "
+                                     "worker sends, the others wait: collectives::all_gather{} "
+                                     "applies all, for more bytes."
+                                   : "");
     std::size_t other = found.dense;  // the fastest of the others
     double below = 0.0;
     for (std::size_t i = 0; i < found.steps.size(); ++i) {

@@ -80,6 +80,7 @@ public:
                way_to_send& way) {
         way.message_bytes = 0.0;
         way.transfer = {};
+        way.reselects = false;
         compressing::begin_round(state_, {.step = number, .epoch = epoch, .world_size = world_});
         compressing::measure(state_, tensors_, gradient);
         for (const tensor& t : tensors_) {
@@ -165,6 +166,7 @@ private:
             const std::size_t end = within(left);
             state_.take_back(t, left.indices.first(end), left.values.first(end));
             way.message_bytes += static_cast<double>(message_.size());
+            way.reselects = true;
             const bool around = collectives::goes_around_ring(e.sums->sums_bytes_max());
             way.transfer +=
                 transfer_cost{static_cast<double>(others_.counters().bytes_sent - before),

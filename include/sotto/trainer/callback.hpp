@@ -23,6 +23,9 @@ enum class verdict : bool { go_on, stop };
 /// does. Every rank calls its own; they are called between rounds. One that writes files may also
 /// have incomplete() const, which returns why its output lacks something, or an empty string: `fit`
 /// asks after on_end, see fit_report::incomplete.
+/// The last meeting of local_updates, and what else ends a call of `fit`, follows on_step of the
+/// last step: on_step sees the parameters that the step itself left. It precedes on_epoch, unless
+/// the verdict of on_epoch ends the call.
 template <class C>
 concept callback = requires(C& c, const run_info& info) {
     c.on_begin(info);

@@ -114,11 +114,11 @@ inline run_place place_at(std::int64_t step, std::int64_t epoch, std::int64_t ro
             .own = source.own ? 1 : 0};
 }
 
-/// Whether this rank is there to serve others; without examples anywhere nobody could train.
-inline bool has_no_rounds(const epoch_agreement& agreed, const data::share& share, bool in_step) {
+/// Whether this rank has no rounds of its own: it only serves others, or it has no data while
+/// others do. Ranks in step have equally many: then no rank has any.
+inline bool has_no_rounds(const epoch_agreement& agreed, bool in_step) {
     if (agreed.rounds > 0) return false;
-    if (in_step) throw invalid_option("fit: no rank has any examples to train on");
-    if (!share.empty()) throw invalid_option("fit: this rank has no examples to train on");
+    if (in_step) refuse_no_examples();
     return true;
 }
 

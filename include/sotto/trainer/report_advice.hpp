@@ -260,7 +260,9 @@ inline std::string advice_section(const advice& found, bool link_known, const st
            seconds(found.link.latency_seconds) +
            " of latency. Nothing is taken to hide behind computing: where it does, steps are "
            "shorter. A step that says less may learn less, too: accuracy is not in it, but of ways "
-           "within 5 % of the fastest the one that says most is advised." +
+           "within 5 % of the fastest the one that says most is advised. Above 8 workers, entries "
+           "of large tensors are selected once more: a step applies about as many of their sums "
+           "as one worker sends, unless collectives::all_gather was asked for." +
            (link_known ? "" : " No link was given or measured: the latency is assumed.") + "</p>" +
            crossover_chart(found, link_known) +
            "<div class=\"scroll\"><table><caption>Predicted seconds of a step; ◂ is the fastest on "

@@ -97,10 +97,17 @@ public:
     /// and reads the share that the strategy gives it; `own_share` says that the data are this
     /// rank's alone.
     ///
+    /// A rank without examples takes part in the rounds of ranks in step; otherwise it waits until
+    /// the others are done. If no rank has examples, `fit` throws invalid_option, unless ranks may
+    /// join and leave: then it ends without a step.
+    ///
     /// Called again, it goes on from where it ended, in the middle of an epoch too: `steps{3}` and
-    /// then `steps{4}` are `steps{7}` to the last bit; `epochs` counts the rest of such an epoch as
-    /// one. Where the data are others than then (in number, or whose they are), that epoch ends
-    /// where it stood and a new one begins: on all ranks of a synchronous strategy if on one.
+    /// then `steps{4}` are `steps{7}` to the last bit, if ranks train in step and the end of a call
+    /// changes nothing. local_updates ends every call with a meeting: two calls are one there only
+    /// if the first does a multiple of `every` steps. `epochs` counts the rest of an epoch
+    /// that ended in the middle as one. Where the data are others than then (in number, or whose
+    /// they are), that epoch ends where it stood and a new one begins: on all ranks of a
+    /// synchronous strategy if on one.
     template <class Data, class... Extras>
     fit_report fit(const Data& data, training_length length, Extras&&... extras) {
         static_assert(dataset<examples_of<Data>>,
@@ -340,7 +347,7 @@ private:
                 if (fit_.ends(length)) accumulate_costs(whole.total, finish());
                 continue;
             }
-            if (agreed.stop || detail::has_no_rounds(agreed, share, in_step)) {
+            if (agreed.stop || detail::has_no_rounds(agreed, in_step)) {
                 whole.stopped_early = stop = agreed.stop;
                 accumulate_costs(whole.total, finish());
                 (evaluate_at_the_end(extras, whole), ...);

@@ -243,7 +243,7 @@ TEST_CASE("a round that is rolled back leaves estimates and averages as they wer
     }
 }
 
-TEST_CASE("EF21: momentum near 1 -> the average in double, from the first round on") {
+TEST_CASE("EF21: momentum near 1 -> the average in double") {
     const layout tensors = of_size(16);
     for (const double momentum : {0.9, 0.999, 0.99999}) {
         CAPTURE(momentum);

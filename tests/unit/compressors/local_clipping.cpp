@@ -92,7 +92,7 @@ TEST_CASE("DGC: dense tensors clipped after the sum -> the authors' velocities")
         }
 }
 
-TEST_CASE("DGC: clipping after the sum, limit not reached or norm 0 -> no bit changes") {
+TEST_CASE("DGC: clipping after the sum below the limit -> no bit changes") {
     const dgc plain{}, far{.clip_norm = 1e6, .clip_dense = dense_clipping::after_sum},
         off{.clip_dense = dense_clipping::after_sum};
     CHECK(velocity_after(10, far, 4) == velocity_after(10, plain, 4));

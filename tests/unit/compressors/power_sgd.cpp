@@ -7,8 +7,11 @@
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <string>
 #include <vector>
 
+#include "sotto/compressors/none.hpp"
+#include "sotto/core/describe.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/optimizers/momentum_sgd.hpp"
 #include "sotto/strategies/all_reduce.hpp"
@@ -410,6 +413,86 @@ TEST_CASE("one rank's message holds what the memory does not") {
             CHECK(distance(sum, given) < 1e-6 * norm(given));
         }
     }
+}
+
+TEST_CASE("PowerSGD: rounds before start_after -> whole gradients") {
+    constexpr std::int64_t whole = 3;
+    const layout tensors = testing::small_layout();
+    for (const int world : {1, 2, 3}) {
+        CAPTURE(world);
+        const auto trained = [&](const auto& compressor, std::int64_t count) {
+            testing::exercise work{.model = testing::number_model(tensors), .length = steps{count}};
+            work.model.pull = 0.3f;
+            return testing::train(world, all_reduce{sgd{.learning_rate = 0.0625}, compressor},
+                                  work);
+        };
+        const power_sgd waits{.rank = 2, .start_after = whole};
+        const auto dense = trained(none{}, whole), dense_later = trained(none{}, whole + 1);
+        for (std::size_t rank = 0; rank < dense.size(); ++rank) {
+            CHECK(trained(waits, whole)[rank].same_parameters(dense[rank]));
+            CHECK_FALSE(trained(waits, whole + 1)[rank].same_parameters(dense_later[rank]));
+        }
+        CHECK(agree(trained(waits, 8)));
+        CHECK_FALSE(trained(power_sgd{.rank = 2}, whole)[0].same_parameters(dense[0]));
+    }
+}
+
+TEST_CASE("PowerSGD: start_after -> bytes of gradients, then of factors") {
+    const layout tensors = testing::small_layout();
+    const power_sgd options{.rank = 2, .start_after = 2};
+    run_in_process(2, [&](in_process& transport) {
+        testing::number_model model(tensors);
+        auto strategy = all_reduce{sgd{.learning_rate = 1.0}, options}.bind(tensors, transport);
+        floats moved(static_cast<std::size_t>(tensors.size()));
+        for (std::int64_t step = 0; step < 4; ++step) {
+            strategy.begin_epoch({.examples = 1});
+            task<testing::number_model> job{model, {0}, 1, step, 0.0};
+            const auto report = strategy.round(job, moved);
+            CHECK(report.tensor_message_bytes[0] == (step < 2 ? 4 * 300 : 4 * 2 * (12 + 25)));
+            CHECK(report.tensor_message_bytes[1] == 4 * 12);
+            CHECK((norm(strategy.compressor().unsent(tensors[0])) == 0.0) == (step < 2));
+        }
+    });
+}
+
+TEST_CASE("PowerSGD: start_after to a server -> either message is read") {
+    const layout tensors = testing::small_layout();
+    const power_sgd options{.rank = 2, .start_after = 1};
+    auto sender = options.bind(tensors);
+    auto receiver = options.bind_decoder(tensors);
+    const floats g = testing::normal_values(300, 1);
+    bytes whole, factors;
+    sender.begin_round({.step = 0});
+    sender.encode(tensors[0], g, whole);
+    sender.commit();
+    sender.begin_round({.step = 1});
+    sender.encode(tensors[0], g, factors);
+    CHECK(whole.size() == 1 + 4 * 300);  // a format, and floats
+    CHECK(factors.size() == 1 + 4 * 2 * (12 + 25));
+    CHECK(receiver.message_bytes_max(tensors[0]) == 1 + 4 * 300);
+    floats sum(300);
+    receiver.decode_add(tensors[0], whole, sum);
+    CHECK(sum == g);
+    sum.assign(300, 0.0f);
+    receiver.decode_add(tensors[0], factors, sum);
+    CHECK(norm(sum) > 0.0);
+    for (const bytes& message : {whole, factors})
+        CHECK_THROWS_AS(
+            receiver.decode_add(tensors[0], byte_view(message).first(message.size() - 4), sum),
+            error);
+    auto at_once = power_sgd{.rank = 2}.bind_decoder(tensors);
+    CHECK_THROWS_AS(at_once.decode_add(tensors[0], whole, sum), error);
+}
+
+TEST_CASE("PowerSGD: start_after -> described if chosen, refused below 0") {
+    const auto text = [](const power_sgd& options) {
+        return description{}.add("compressor", options).text();
+    };
+    CHECK(text({}).find("start_after") == std::string::npos);
+    CHECK(text({.start_after = 1000}).ends_with("compressor.start_after = 1000\n"));
+    CHECK_THROWS_WITH_AS(power_sgd{.start_after = -1}.bind(testing::small_layout()),
+                         "power_sgd: start_after is -1; it must be at least 0, a number of rounds",
+                         invalid_option);
 }
 
 TEST_CASE("options that cannot be are refused") {

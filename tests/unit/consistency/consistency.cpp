@@ -60,6 +60,48 @@ TEST_CASE("a stale synchronous worker may be as many rounds ahead as the bound")
     CHECK(state->weight() == doctest::Approx(0.5));
 }
 
+TEST_CASE("stale synchronous: workers that finished -> gradients still weigh 1/n") {
+    const auto last_weights = [](const auto& options) {
+        counted state(options, 3);
+        state.attach_all();
+        const auto weight_of = [&](int worker) {
+            state.pushed(worker);
+            const double weight = state->weight();
+            CHECK(state.may_go(worker));
+            return weight;
+        };
+        std::vector<double> found;
+        for (int round = 0; round < 4; ++round)
+            for (const int worker : {0, 1}) found.push_back(weight_of(worker));
+        // Both end; the third has four rounds to do, and a fifth that nobody else has.
+        for (const int worker : {0, 1}) state->finish(worker);
+        for (int round = 0; round < 5; ++round) found.push_back(weight_of(2));
+        return found;
+    };
+    std::vector<double> expected(12, 1.0 / 3.0);
+    expected.push_back(1.0);
+    CHECK(last_weights(stale_synchronous{.bound = 4}) == expected);
+    CHECK(last_weights(dynamic_stale_synchronous{.lowest = 4, .highest = 6}) == expected);
+    CHECK(last_weights(stale_synchronous{.bound = 4, .averaged = false}) ==
+          std::vector<double>(13, 1.0));
+}
+
+TEST_CASE("stale synchronous: worker lost or back again -> counts if present") {
+    counted state(stale_synchronous{.bound = 4}, 3);
+    state.attach_all();
+    for (const int worker : {0, 1}) state.pushed(worker);
+    state->finish(0);
+    state->detach(1);
+    state.pushed(2);
+    CHECK(state->weight() == doctest::Approx(0.5));
+    state->attach(0, 1);
+    state.pushed(2);
+    CHECK(state->weight() == doctest::Approx(0.5));
+    state->detach(0);
+    state.pushed(2);
+    CHECK(state->weight() == 1.0);
+}
+
 TEST_CASE("who comes late begins where the slowest is") {
     counted state(stale_synchronous{.bound = 1}, 3);
     state.attach(0);

@@ -97,7 +97,7 @@ TEST_CASE("dirichlet split: rank by rank -> the variance of the published split"
     CHECK(mean_variance(rank_by_rank, 1e6) < 2e-4);
 }
 
-TEST_CASE("dirichlet split: rank by rank -> the first rank has its own mixture alone") {
+TEST_CASE("dirichlet split: rank by rank -> the first rank has its mixture") {
     // Of 100 ranks the first takes a hundredth of all, and meets no label that ran out: the
     // variance is that of Dirichlet(alpha / 10, ...), (0.1)(0.9) / (alpha + 1), and that of a
     // multinomial draw.
@@ -113,7 +113,7 @@ TEST_CASE("dirichlet split: rank by rank -> the first rank has its own mixture a
     CHECK(variance == doctest::Approx(of_mixture + (0.1 * 0.9 - of_mixture) / 100).epsilon(0.002));
 }
 
-TEST_CASE("dirichlet split: either order -> every example once, the first ranks one more") {
+TEST_CASE("dirichlet split: either order -> every example once") {
     for (const auto order : {data::dirichlet_order::in_turns, data::dirichlet_order::rank_by_rank})
         for (const std::int64_t ranks : {1, 3, 16, 2000}) {
             const auto labels = labels_of(1003, 10);

@@ -62,7 +62,7 @@ TEST_CASE("exponential mean: every set and length -> the bits of the plain loop"
     }
 }
 
-TEST_CASE("exponential mean: one step from 0 -> 1 - b to the last bits, however near 1 b is") {
+TEST_CASE("exponential mean: one step from 0 -> 1 - b to the last bits") {
     for (const double keep : {0.1, 0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999, 1.0 - 1e-9}) {
         CAPTURE(keep);
         const std::vector<float> x(3, 0.75f);
@@ -95,7 +95,7 @@ TEST_CASE("exponential mean: many steps -> the mean in double, with no drift") {
     }
 }
 
-TEST_CASE("exponential mean of a difference: nearly equal values -> none of it is lost") {
+TEST_CASE("exponential mean: difference of near values -> nothing is lost") {
     const std::vector<float> x(5, 1.0f), y(5, 1.0f - 0x1p-23f);
     std::vector<float> mean(5);
     kernels::move_mean(0.9, 10.0f, x, y, mean);

@@ -147,7 +147,7 @@ TEST_CASE("DC-ASGD-a: after one push the mean square is (1 - m) g^2, for each wo
     }
 }
 
-TEST_CASE("DC-ASGD-a: decay near 1, dense or by entries -> the mean square in double") {
+TEST_CASE("DC-ASGD-a: decay near 1 -> the mean square in double") {
     const layout tensors = one_vector(4);
     const tensor& t = *tensors.begin();
     const std::vector<float> w(4);

@@ -162,6 +162,52 @@ TEST_CASE("SparseLoCo follows its recursion: error feedback in place of momentum
     }
 }
 
+TEST_CASE("SparseLoCo by senders: a meeting -> the mean over its senders") {
+    constexpr int ranks = 3, H = 4, meetings = 20;
+    auto outer = sparse_loco_of_senders(2, 0.5);
+    outer.compressor.inner.inner.chunk = 5;
+    const auto left =
+        pull(local_updates{sgd{.learning_rate = 0.25}, outer, {.every = H}}, ranks, meetings * H);
+    const pulled model(0);
+    auto state = outer.compressor.inner.inner.bind(model.layout());
+    std::vector<double> theta(12);
+    std::vector<std::vector<double>> e(ranks, theta);
+    bool differs = false;
+    for (int meeting = 0; meeting < meetings; ++meeting) {
+        std::vector<double> sum(12), senders(12);
+        for (int rank = 0; rank < ranks; ++rank) {
+            auto& mine = e[static_cast<std::size_t>(rank)];
+            for (std::size_t i = 0; i < 12; ++i) {
+                double x = theta[i];
+                for (int step = 0; step < H; ++step) x -= 0.25 * (x - rank);
+                mine[i] = 0.95 * mine[i] + (theta[i] - x) / ranks;
+            }
+            const std::vector<float> rounded(mine.begin(), mine.end());
+            std::vector<float> sent(12);
+            for (const tensor& t : model.layout()) {
+                bytes message;
+                state.encode(t, t.of(std::span<const float>(rounded)), message);
+                state.decode_add(t, message, t.of(std::span(sent)));
+            }
+            for (std::size_t i = 0; i < 12; ++i) {
+                mine[i] -= double{sent[i]};
+                sum[i] += double{sent[i]};
+                senders[i] += sent[i] != 0.0f;
+            }
+        }
+        for (std::size_t i = 0; i < 12; ++i) {
+            differs |= senders[i] > 0 && senders[i] < ranks;
+            if (senders[i] > 0) theta[i] -= 0.5 * sum[i] * ranks / senders[i];
+        }
+    }
+    CHECK(differs);
+    for (const ended& rank : left) {
+        CHECK(rank.x == left[0].x);
+        for (std::size_t i = 0; i < 12; ++i)
+            CHECK(rank.x[i] == doctest::Approx(theta[i]).epsilon(1e-3));
+    }
+}
+
 TEST_CASE("ranks send nothing between meetings, and the last steps are not left alone") {
     constexpr int ranks = 2, H = 5;
     std::vector<std::int64_t> sent;
@@ -179,6 +225,55 @@ TEST_CASE("ranks send nothing between meetings, and the last steps are not left 
     });
     REQUIRE(sent.size() == 12);
     for (std::size_t i = 0; i < 12; ++i) CHECK((sent[i] > 0) == ((i + 1) % H == 0));
+}
+
+TEST_CASE("local steps: two calls of fit, first ends as due -> one call") {
+    constexpr int ranks = 3;
+    const auto after = [](std::int64_t every, std::vector<std::int64_t> calls) {
+        std::vector<float> left;
+        run_in_process(ranks, [&](in_process& transport) {
+            pulled model(transport.rank());
+            const momentum_sgd own{.learning_rate = 0.125};
+            trainer trainer{model,
+                            local_updates{own, diloco(), {.every = every}},
+                            transport,
+                            {.batch_size = 1}};
+            for (const std::int64_t count : calls)
+                trainer.fit(numbered{2 * ranks}, epochs{count});  // two steps each
+            if (transport.rank() == 1)
+                left.assign(trainer.parameters().begin(), trainer.parameters().end());
+        });
+        return left;
+    };
+    for (const std::int64_t every : {1, 2, 4}) {
+        CAPTURE(every);
+        CHECK(after(every, {2, 2}) == after(every, {4}));
+    }
+    // One more meeting, of a single step, at the end of the first call.
+    CHECK(after(3, {2, 2}) != after(3, {4}));
+    CHECK(after(3, {3, 1}) == after(3, {4}));
+}
+
+TEST_CASE("local steps: last callbacks -> before and after the meeting") {
+    run_in_process(2, [](in_process& transport) {
+        pulled model(transport.rank());
+        trainer trainer{
+            model, local_updates{sgd{}, mean, {.every = 1000}}, transport, {.batch_size = 1}};
+        std::vector<float> of_steps, of_epochs;
+        const auto see_step = [&](const step_report&) {
+            of_steps.push_back(trainer.parameters()[0]);
+        };
+        const auto see_epoch = [&](const epoch_report&) {
+            of_epochs.push_back(trainer.parameters()[0]);
+        };
+        trainer.fit(numbered{2}, epochs{2}, see_step, see_epoch);
+        REQUIRE(of_steps.size() == 2);
+        REQUIRE(of_epochs.size() == 2);
+        CHECK(of_epochs[0] == of_steps[0]);
+        CHECK(of_epochs[1] == trainer.parameters()[0]);
+        CHECK(of_epochs[1] != of_steps[1]);
+        CHECK((of_steps[1] == 0.0f) == (transport.rank() == 0));  // rank 0 stays where it began
+    });
 }
 
 TEST_CASE("the meeting that ends fit counts in its bytes, its epoch's and its log's") {

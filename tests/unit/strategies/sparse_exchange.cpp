@@ -244,6 +244,53 @@ TEST_CASE("where nothing is left over, owners give the bits that gathering gives
     }
 }
 
+TEST_CASE("sparse_reduce_scatter: kept all -> the bits of gathering") {
+    for (const std::int64_t n : {40, 2000})
+        for (const int world : {1, 2, 3, 4, 9})
+            for (const double density : {0.01, 0.1, 0.5}) {
+                CAPTURE(world);
+                CAPTURE(density);
+                const auto shares = exact_shares(world);
+                const auto compressor = sparsified{top_k{.density = density}, residual{}};
+                const history by_owners =
+                    rounds(all_reduce{plain, compressor,
+                                      sparse_reduce_scatter{.kept = sparse_reduce_scatter::all}},
+                           n, 4, shares);
+                const history gathered =
+                    rounds(all_reduce{plain, compressor, collectives::all_gather{}}, n, 4, shares);
+                CHECK(by_owners.parameters == gathered.parameters);
+                CHECK(by_owners.remembered == gathered.remembered);
+            }
+}
+
+TEST_CASE("sparse_reduce_scatter: default -> as many sums as one rank sends") {
+    constexpr std::int64_t n = 2000, sent = 20;
+    const auto changed = [&](const auto& collective) {
+        const history all =
+            rounds(all_reduce{plain, sparsified{top_k{.density = 0.01}, residual{}}, collective}, n,
+                   1, exact_shares(4));
+        return std::ranges::count_if(all.parameters[0], [](float w) { return w != 0.0f; });
+    };
+    const auto gathered = changed(collectives::all_gather{});
+    CHECK(gathered > 2 * sent);
+    CHECK(changed(sparse_reduce_scatter{.kept = sparse_reduce_scatter::all}) == gathered);
+    CHECK(changed(sparse_reduce_scatter{}) <= sent);
+    CHECK(changed(sparse_reduce_scatter{.kept = 2.0}) <= 2 * sent);
+}
+
+TEST_CASE("sparse_reduce_scatter: kept all -> described by name") {
+    const auto text = [](double kept) {
+        return description{}.add("collective", sparse_reduce_scatter{.kept = kept}).text();
+    };
+    CHECK(text(1.0).ends_with("collective.kept = 1\n"));
+    CHECK(text(sparse_reduce_scatter::all).ends_with("collective.kept = all\n"));
+    run_in_process(1, [&](in_process& t) {
+        CHECK_NOTHROW(sparse_reduce_scatter{.kept = sparse_reduce_scatter::all}.bind(t, 100, 10));
+        for (const double kept : {0.0, -1.0, -0.5, std::nan(""), HUGE_VAL})
+            CHECK_THROWS_AS(sparse_reduce_scatter{.kept = kept}.bind(t, 100, 10), invalid_option);
+    });
+}
+
 TEST_CASE("by default few ranks gather, and more than eight leave large tensors to owners") {
     constexpr std::int64_t n = 20'000;
     const auto compressor = sparsified{top_k{.density = 0.07}, residual{}};

@@ -59,7 +59,7 @@ TEST_CASE("singular value: rounds after which all have the mean -> exactly 0") {
     }
 }
 
-TEST_CASE("singular value: rounds that shrink below rounding together -> still theirs") {
+TEST_CASE("singular value: a product below rounding -> its value") {
     // 100 rounds of a ring of 4 leave (1/3)^100 of differences, 2e-48.
     const auto ring = topologies::ring{}.bind(4).matrix(0);
     auto often = topologies::repeated{std::vector(100, ring)};
@@ -67,7 +67,7 @@ TEST_CASE("singular value: rounds that shrink below rounding together -> still t
           doctest::Approx(1.0 / 3.0).epsilon(1e-9));
 }
 
-TEST_CASE("singular value: one peer a round, no power of two -> that of the product") {
+TEST_CASE("singular value: one peer, no power of two -> the product's") {
     // The product is circulant: its values are those of prod over k of (1 + z^(2^k)) / 2 at the
     // roots of one z.
     for (const int ranks : {3, 6, 12, 100}) {

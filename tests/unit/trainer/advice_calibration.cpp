@@ -141,6 +141,7 @@ TEST_CASE("entries that are selected again cost what they say, however many rank
     const way_to_send at_16 = check("top-k 10 %", top(0.1, half), 100, 16);
     CHECK(at_16.transfer.bytes < 2.1 * at_16.message_bytes);
     CHECK(at_16.transfer.messages == 4.0);  // the bias, by recursive doubling
+    CHECK(at_16.reselects);
     layout weights;
     weights.add("w", {100, 600});
     CHECK(calibrate("top-k", top(0.1, half), weights, 16, {.rounds = 1}).transfer.messages == 2.0);
@@ -148,4 +149,23 @@ TEST_CASE("entries that are selected again cost what they say, however many rank
     weights = {};
     weights.add("w", {1000, 2000});
     CHECK(calibrate("top-k", top(0.1, half), weights, 9, {.rounds = 1}).transfer.messages == 9.0);
+}
+
+TEST_CASE("advice: a way that selects sums again -> says how many are applied") {
+    const auto said = [](int world) {
+        layout tensors;
+        tensors.add("w", {1000, 600});
+        std::vector<way_to_send> ways{
+            calibrate("whole gradients", none{}, tensors, world, {.rounds = 1}),
+            calibrate("top-k", top(0.01, half), tensors, world, {.rounds = 1})};
+        ways[0].dense = true;
+        for (auto& way : ways) way.compress_seconds = 0.0;
+        const advice found = advise(0.001, {.bytes_per_second = 1e5}, world, ways);
+        CHECK(found.best == 1);
+        return found.sentence;
+    };
+    CHECK(said(16).ends_with(
+        "A step then applies about as many sums of entries as one worker sends, the others wait: "
+        "collectives::all_gather{} applies all, for more bytes."));
+    CHECK(said(4).find("others wait") == std::string::npos);
 }
