@@ -127,6 +127,12 @@ TEST_CASE("a disk that is full for good costs the checkpoints and nothing else")
     CHECK(ranks[1].report.checkpoints == 0);
     CHECK(ranks[1].report.checkpoints_failed == 4);
     CHECK(complaints == 4);  // by rank 0 alone
+    for (const auto& rank : ranks) {
+        REQUIRE(rank.report.incomplete.size() == 1);  // on every rank: it is all ranks' checkpoint
+        CHECK(rank.report.incomplete[0].starts_with("the checkpoint '"));
+        CHECK(rank.report.incomplete[0].ends_with(rank.report.checkpoint_failure));
+    }
+    for (const auto& rank : whole) CHECK(rank.report.incomplete.empty());
 }
 
 TEST_CASE("a folder that cannot be made is told before training begins, on all ranks") {
