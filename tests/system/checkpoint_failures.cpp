@@ -88,6 +88,7 @@ TEST_CASE(
             CHECK(rank.report.checkpoints + rank.report.checkpoints_failed == 3);
             CHECK(rank.report.checkpoints_failed == ranks[0].report.checkpoints_failed);
             REQUIRE(rank.told.size() == 3);
+            CHECK(rank.report.incomplete.empty() == rank.told.back().failure.empty());
             for (std::size_t i = 0; i < 3; ++i) {
                 CHECK(rank.told[i].step == 4 * static_cast<std::int64_t>(i + 1));
                 CHECK(rank.told[i].failure == ranks[0].told[i].failure);
