@@ -55,7 +55,7 @@ void with_transport(const transport_options& chosen, const std::function<void(an
 sotto::fit_report noted(sotto::fit_report report);
 
 /// A program: reads its flags, does its work and returns what it returns; says what went wrong. It
-/// ends with exit_code::output_incomplete if the work is done and noted output, or what was printed,
+/// ends with exit_code::output_incomplete if the work is done, and noted output or what was printed
 /// is incomplete.
 int run(CLI::App& app, int argc, char** argv, const std::function<int()>& work);
 

@@ -530,9 +530,8 @@ TEST_CASE("what a server saved, and what it could not save, is told truthfully w
     CHECK(failed.last_step == 0);
     CHECK(failed.failed == 2);
     CHECK(has(failed.failure, kept.string()));
-    CHECK(incomplete ==
-          std::vector<std::string>{"what the server holds was not saved in '" + failed.folder +
-                                   "': " + failed.failure});
+    CHECK(incomplete == std::vector<std::string>{"what the server holds was not saved in '" +
+                                                 failed.folder + "': " + failed.failure});
     const auto said = heard.all();
     REQUIRE(said.size() == 2);  // the moment that they failed
     CHECK(said[0].rank == 0);
