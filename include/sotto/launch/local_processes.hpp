@@ -32,7 +32,7 @@ struct local_processes {
 ///
 /// Each rank is told its place by the variables that `from_environment` reads: SOTTO_RANK,
 /// SOTTO_SIZE, SOTTO_LOCAL_RANK, SOTTO_LOCAL_SIZE, SOTTO_ADDRESS and SOTTO_PORT, a free one. Its
-/// input is empty; its lines of output come out whole, with "[rank] " before each.
+/// input is empty; its lines of output come out whole and unchanged, with "[rank] " before each.
 ///
 /// When a rank fails, the others are left `grace.until_terminate` to notice and to end by
 /// themselves, then get SIGTERM, and after `grace.until_kill` SIGKILL. With `keep_going` they are
