@@ -54,11 +54,11 @@ public:
         running_ -= static_cast<int>(together.size());
         const bool first_of_all = !first_;
         if (first_of_all) failed_ = now;
-        for (const ending& one : together)
-            if (one.lacks_output())
-                lacking_ = lacking_ ? lacking_ : one;
-            else if (one.failed() && (!first_ || is_the_cause(one, now - failed_)))
-                first_ = one;
+        for (const ending& one : together) {
+            if (one.lacks_output() && !lacking_) lacking_ = one;
+            if (one.lacks_output() || !one.failed()) continue;
+            if (!first_ || is_the_cause(one, now - failed_)) first_ = one;
+        }
         if (first_of_all && first_ && !was_told_ && !keeps_going_)
             plan(SIGTERM, now + patience_.until_terminate);
     }
