@@ -40,8 +40,9 @@ outcome train(auto& transport, const char* log, const std::string& trace, auto s
     sotto::trainer trainer{model, strategy, transport};
     const auto keep_last = [&](const sotto::epoch_report& epoch) { seen.last_epoch = epoch.total; };
     const auto fit = [&](auto&&... more) {
-        return trainer.fit(digits, sotto::epochs{passes}, sotto::evaluate_on{unseen},
-                           sotto::progress_bar{}, sotto::json_lines{log}, keep_last, more...);
+        return examples::noted(trainer.fit(digits, sotto::epochs{passes},
+                                           sotto::evaluate_on{unseen}, sotto::progress_bar{},
+                                           sotto::json_lines{log}, keep_last, more...));
     };
     seen.whole = trace.empty() ? fit() : fit(sotto::chrome_trace{trace});
     seen.digest = examples::digest_of(trainer.parameters());
@@ -139,7 +140,7 @@ int main(int argc, char** argv) {
                    "ui.perfetto.dev or chrome://tracing");
     app.add_flag("--quick", s.quick, "The same in seconds");
     return examples::run(app, argc, argv, [&] {
-        examples::require_writable({{"--report", s.report},
+        examples::require_writable({{"--report", s.report, true},
                                     {"--trace", s.trace},
                                     {"the log", "quickstart_dense.jsonl"},
                                     {"the log", "quickstart_dgc.jsonl"}});

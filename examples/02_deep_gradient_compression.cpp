@@ -98,7 +98,8 @@ void train(const settings& s, auto make_model, auto optimizer, auto selector, au
         round_report last;
         const auto keep = [&](const epoch_report& epoch) { last = epoch.total; };
         const auto fit = [&](auto&&... callbacks) {
-            return trainer.fit(digits, epochs{s.passes}, evaluate_on{unseen}, callbacks...);
+            return examples::noted(
+                trainer.fit(digits, epochs{s.passes}, evaluate_on{unseen}, callbacks...));
         };
         const fit_report report = speaks ? fit(progress_bar{}, json_lines{s.log}, keep) : fit();
         if (!speaks) return;

@@ -99,8 +99,8 @@ int learn_and_write(const settings& s) {
                                                          .clip = clip_scope::per_model}},
             transport,
             {.batch_size = 8, .seed = s.seed}};
-        const auto report = trainer.fit(parts.train, epochs{s.passes},
-                                        evaluate_on{parts.validation}, progress_bar{});
+        const auto report = examples::noted(trainer.fit(
+            parts.train, epochs{s.passes}, evaluate_on{parts.validation}, progress_bar{}));
         if (transport.rank() != 0) return;
         const double loss = report.evaluated->loss;
         std::printf("validation: %.3f nats a character, as unsure as between %.2f characters\n",

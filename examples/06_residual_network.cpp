@@ -67,8 +67,8 @@ int train(const settings& s) {
                        dgc{.density = s.density, .momentum = 0.9, .warm_up_epochs = 1}},
             transport,
             {.batch_size = s.batch_size, .seed = s.seed}};
-        const auto report =
-            trainer.fit(examples, epochs{s.passes}, evaluate_on{all.unseen}, progress_bar{});
+        const auto report = examples::noted(
+            trainer.fit(examples, epochs{s.passes}, evaluate_on{all.unseen}, progress_bar{}));
         if (transport.rank() != 0) return;
         const double accuracy = report.evaluated->accuracy;
         std::printf("%lld parameters, and %lld running statistics that every worker keeps itself\n",

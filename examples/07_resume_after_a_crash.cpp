@@ -51,9 +51,9 @@ outcome train(auto& transport, const job& job, const std::filesystem::path& fold
             std::raise(SIGKILL);
         }
     };
-    const auto report =
+    const auto report = examples::noted(
         trainer.fit(job.digits, sotto::steps{job.steps}, sotto::evaluate_on{job.unseen, 100},
-                    sotto::checkpoints{folder, {.every_steps = 50}}, crash);
+                    sotto::checkpoints{folder, {.every_steps = 50}}, crash));
     if (speaks)
         std::printf("step %lld: accuracy %.2f %%, %lld checkpoints written\n",
                     static_cast<long long>(report.step), 100.0 * report.evaluated->accuracy,

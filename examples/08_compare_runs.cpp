@@ -39,8 +39,8 @@ bool make_logs(settings& chosen) {
         const auto train = [&](const char* log, auto strategy, auto&&... more) {
             models::mlp model{784, 128, 10};
             trainer trainer{model, strategy, transport};
-            trainer.fit(digits, epochs{chosen.quick ? 2 : 10}, evaluate_on{unseen}, json_lines{log},
-                        more...);
+            examples::noted(trainer.fit(digits, epochs{chosen.quick ? 2 : 10}, evaluate_on{unseen},
+                                        json_lines{log}, more...));
             if (transport.rank() == 0) std::printf("trained, see %s\n", log);
         };
         train("whole_gradients.jsonl", all_reduce{momentum_sgd{.learning_rate = 0.1}});

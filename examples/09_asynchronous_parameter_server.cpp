@@ -65,8 +65,8 @@ void train(const settings& s, auto consistency, auto compensator, auto compresso
         trainer trainer{model, strategy, transport, s.training};
         const auto began = transport.now();
         const auto fit = [&](auto&&... more) {
-            return trainer.fit(digits, epochs{s.passes}, progress_bar{},
-                               json_lines{s.log, {.every_rank = true}}, more...);
+            return examples::noted(trainer.fit(digits, epochs{s.passes}, progress_bar{},
+                                               json_lines{s.log, {.every_rank = true}}, more...));
         };
         const bool simulated = !transport.simulated_network().empty();
         const auto tell = [&](bool failed) {
@@ -168,7 +168,7 @@ void require_sensible(const CLI::App& app, const settings& s) {
             examples::require_readable("--replay", sotto::arrivals_path(s.replay, server).string());
     examples::require_folder("--checkpoints", s.checkpoints);
     examples::require_writable({{"--log", s.log},
-                                {"--report", is_here(0) ? s.report : ""},
+                                {"--report", is_here(0) ? s.report : "", true},
                                 {"--trace", s.trace},
                                 {"--record", s.record}});
 }

@@ -125,7 +125,7 @@ int main(int argc, char** argv) {
     app.add_flag("--quick", s.quick, "A few seconds: fewer digits, an easier target");
     return examples::run(app, argc, argv, [&] {
         using namespace sotto;
-        examples::require_writable({{"--report", s.report}});
+        examples::require_writable({{"--report", s.report, true}});
         if (s.quick && target_option->count() == 0) s.target = 1.5;
         s.training.seed = s.transport.seed;
         const sgd by{.learning_rate = s.rate};

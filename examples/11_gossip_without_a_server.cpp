@@ -232,8 +232,8 @@ void train(const settings& s, const Strategy& strategy) {
         models::mlp model{784, 128, 10};
         trainer trainer{model, strategy, transport, s.training};
         const auto fit = [&](const auto& examples) {
-            return trainer.fit(examples, epochs{s.passes}, progress_bar{},
-                               json_lines{s.log, {.every_rank = true}});
+            return examples::noted(trainer.fit(examples, epochs{s.passes}, progress_bar{},
+                                               json_lines{s.log, {.every_rank = true}}));
         };
         const fit_report report =
             s.dirichlet > 0.0
@@ -313,7 +313,7 @@ void require_sensible(const CLI::App& app, const settings& s) {
     only("--directed", s.method == "push-sum" && std::filesystem::exists(s.topology),
          "--method push-sum and a file of links as --topology");
     examples::require_readable("--maxima", s.maxima);
-    examples::require_writable({{"--log", s.log}, {"--report", s.report}});
+    examples::require_writable({{"--log", s.log}, {"--report", s.report, true}});
 }
 
 /// Each method is a program of its own.

@@ -101,7 +101,7 @@ int main(int argc, char** argv) {
     app.add_flag("--quick", s.quick, "A few seconds: fewer digits, two epochs");
     return examples::run(app, argc, argv, [&] {
         using namespace sotto;
-        examples::require_writable({{"--report", s.report}});
+        examples::require_writable({{"--report", s.report, true}});
         if (s.quick && passes->count() == 0) s.passes = 2;
         if (s.quick && every->count() == 0) s.every = 5;
         const momentum_sgd heavy{.learning_rate = s.rate, .momentum = 0.9};

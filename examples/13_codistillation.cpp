@@ -183,7 +183,8 @@ outcome train(const settings& s, const auto& strategy, examples::any_transport& 
     if (log.empty())
         trainer.fit(digits, steps{s.steps});
     else
-        trainer.fit(digits, steps{s.steps}, progress_bar{}, json_lines{log, {.every_rank = true}});
+        examples::noted(trainer.fit(digits, steps{s.steps}, progress_bar{},
+                                    json_lines{log, {.every_rank = true}}));
     auto& state = trainer.state();
     return {state.groups().own, state.together().rank() == 0, trainer.evaluate(unseen)};
 }
@@ -269,7 +270,7 @@ void require_sensible(const CLI::App& app, settings& s) {
     only("--compare", s.groups.only < 0, "groups of one job: without --group");
     if (s.groups.only >= 0) s.compare = false;
     if (in_folder) examples::require_folder("--folder", s.folder);
-    examples::require_writable({{"--log", s.log}, {"--report", s.report}});
+    examples::require_writable({{"--log", s.log}, {"--report", s.report, true}});
 }
 
 }  // namespace

@@ -59,7 +59,7 @@ saying train(const settings& s, const auto& strategy, examples::any_transport& t
     if (log.empty())
         trainer.fit(digits, steps{s.steps});
     else
-        trainer.fit(digits, steps{s.steps}, evaluate_on{unseen}, json_lines{log});
+        examples::noted(trainer.fit(digits, steps{s.steps}, evaluate_on{unseen}, json_lines{log}));
     ensemble one{model, {{{trainer.parameters().begin(), trainer.parameters().end()}, {}}}};
     return {one.predict(unseen), 1.0 - one.evaluate(unseen).accuracy};
 }
@@ -170,7 +170,7 @@ int main(int argc, char** argv) {
             s.steps = std::min<std::int64_t>(s.steps, 200);
             s.groups.burn_in = std::min<std::int64_t>(s.groups.burn_in, 50);
         }
-        examples::require_writable({{"--log", s.log}, {"--report", s.report}});
+        examples::require_writable({{"--log", s.log}, {"--report", s.report, true}});
         s.transport.seed = s.training.seed;
         run(s);
         return 0;

@@ -1,14 +1,17 @@
 #include "checks.hpp"
 
+#include <sotto/core/descriptor.hpp>
+#include <sotto/core/file_kind.hpp>
+#include <sotto/core/line_file.hpp>
+#include <sotto/core/number_text.hpp>
+
+#include <fcntl.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <charconv>
 #include <cstdint>
-#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <memory>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -17,26 +20,16 @@ namespace examples {
 
 namespace {
 
-struct closer {
-    void operator()(std::FILE* file) const noexcept { std::fclose(file); }
-};
-using open_file = std::unique_ptr<std::FILE, closer>;
-
-std::string reason() {
-    return std::generic_category().message(errno);
-}
-
 std::string shown(double value) {
-    char text[32];
-    std::snprintf(text, sizeof text, "%.6g", value);
-    return text;
+    return sotto::detail::general_text(value, 6);
 }
 
 std::function<std::string(const std::string&)> number(double low, double high, bool low_too) {
     return [=](const std::string& given) -> std::string {
-        char* end = nullptr;
-        const double value = std::strtod(given.c_str(), &end);
-        const bool whole = end != given.c_str() && *end == '\0';
+        double value = 0.0;
+        const char* const all = given.data() + given.size();
+        const auto [end, why] = std::from_chars(given.data(), all, value);
+        const bool whole = why == std::errc() && end == all;
         if (whole && (low_too ? value >= low : value > low) && value <= high) return "";
         return "is '" + given + "'; a number " +
                (low_too ? "from " + shown(low) + " to " : "above " + shown(low) + ", up to ") +
@@ -57,19 +50,26 @@ bool is_same(const std::string& a, const std::string& b) {
     return std::filesystem::equivalent(a, b, ignored) || plain(a) == plain(b);
 }
 
-/// Why it cannot be written; empty: it can.
-std::string why_not_writable(const std::filesystem::path& file) {
+/// Why it cannot be written; empty: it can. `whole`: it is replaced at once.
+std::string why_not_writable(const std::filesystem::path& file, bool whole = false) {
     std::error_code problem;
     if (std::filesystem::is_directory(file, problem)) return "it is a folder";
+    if (whole) {
+        (void)sotto::detail::replaceable(file, problem);
+        if (problem) return problem.message();
+    }
+    // The reader of a FIFO ends when what was opened to try it out is closed.
+    if (std::filesystem::is_fifo(file, problem)) return "";
     if (!file.parent_path().empty())
         std::filesystem::create_directories(file.parent_path(), problem);
     // One that is not there may be made by another rank at this moment: it is left alone.
     const bool is_there = std::filesystem::exists(file, problem);
     const std::string tried =
         is_there ? file.string() : file.string() + ".try" + std::to_string(::getpid());
-    if (!open_file(std::fopen(tried.c_str(), "ab"))) return reason();
+    sotto::detail::line_file opened(tried);
+    const std::error_code why = opened.try_out();
     if (!is_there) std::filesystem::remove(tried, problem);
-    return "";
+    return why ? why.message() : "";
 }
 
 }  // namespace
@@ -108,13 +108,13 @@ void require_effect(const CLI::App& app, const std::string& flag, bool has_effec
 
 void require_writable(named_files files) {
     std::vector<std::pair<std::string, std::string>> before;
-    for (const auto& [flag, file] : files) {
+    for (const auto& [flag, file, whole] : files) {
         if (file.empty()) continue;
         for (const auto& [other_flag, other] : before)
-            if (is_same(file, other))
+            if (is_same(file, other) && !sotto::detail::is_device(file))
                 refuse(flag, file,
                        "a file of its own was expected, and " + other_flag + " writes that one");
-        if (const std::string why = why_not_writable(file); !why.empty())
+        if (const std::string why = why_not_writable(file, whole); !why.empty())
             refuse(flag, file, "a file that can be written was expected: " + why);
         before.emplace_back(flag, file);
     }
@@ -125,8 +125,9 @@ void require_readable(const std::string& flag, const std::string& file) {
     std::error_code ignored;
     if (std::filesystem::is_directory(file, ignored))
         refuse(flag, file, "a file that can be read was expected: it is a folder");
-    if (!open_file(std::fopen(file.c_str(), "rb")))
-        refuse(flag, file, "a file that can be read was expected: " + reason());
+    if (!sotto::detail::open_file(file.c_str(), O_RDONLY | O_NONBLOCK))
+        refuse(flag, file,
+               "a file that can be read was expected: " + sotto::detail::system_reason().message());
 }
 
 void require_folder(const std::string& flag, const std::string& folder) {

@@ -7,7 +7,6 @@
 #include <functional>
 #include <initializer_list>
 #include <string>
-#include <utility>
 
 namespace examples {
 
@@ -32,8 +31,12 @@ std::function<std::string(const std::string&)> number_above(double low, double h
 void require_effect(const CLI::App& app, const std::string& flag, bool has_effect,
                     const std::string& with);
 
-/// Flags and the files that they name; an empty name is none.
-using named_files = std::initializer_list<std::pair<std::string, std::string>>;
+/// A flag and the file that it names; an empty name is none.
+struct named_file {
+    std::string flag, file;
+    bool whole = false;  // it is replaced whole, as a report is: a device cannot be
+};
+using named_files = std::initializer_list<named_file>;
 
 /// Refuses files that cannot be written, and two flags that name one. Folders on the way are made,
 /// as writing would; none of the files is made or changed.

@@ -129,6 +129,14 @@ refuses "--report: is '..'; a file that can be written was expected: it is a fol
 refuses "--report: is '../file/x'; a file that can be written" "$slow_links" --report ../file/x
 refuses "--report: is '../file/x'; a file that can be written" "$quickstart" --report ../file/x
 
+# What cannot be replaced whole.
+mkfifo ../fifo
+mknod ../null c 1 3 2> ../mknod || ln -s /dev/null ../null  # not the system's own
+for one in "../null it is a device" "../fifo it is a FIFO"; do
+    refuses "--report: is '${one%% *}'; a file that can be written was expected: ${one#* }; expected a" \
+        "$quickstart" --report "${one%% *}"
+done
+
 # What was there is as it was.
 echo kept > ../order
 refuses "--record: is '../order'; --replay is '../link'" sh -c \

@@ -1,9 +1,9 @@
 #include "transport.hpp"
 
-#include <sotto/core/descriptor.hpp>
 #include <sotto/core/errors.hpp>
 #include <sotto/core/exit_code.hpp>
 #include <sotto/core/placement.hpp>
+#include <sotto/core/standard_streams.hpp>
 #include <sotto/launch/environment.hpp>
 #include <sotto/transports/fail_with_exception.hpp>
 #include <sotto/transports/remarks.hpp>
@@ -22,7 +22,9 @@
 #include <chrono>
 #include <cstdio>
 #include <map>
+#include <mutex>
 #include <string>
+#include <vector>
 
 namespace examples {
 
@@ -97,6 +99,29 @@ void require_used(const CLI::App& app, transport_kind kind) {
     if (app.get_option("--secret")->count() > 0)
         require_effect(app, "--insecure-network", false, "no --secret");
 }
+
+constexpr int done = static_cast<int>(sotto::exit_code::done),
+              usage = static_cast<int>(sotto::exit_code::usage);
+
+/// Reads the flags and does the work.
+int work_as_asked(CLI::App& app, int argc, char** argv, const std::function<int()>& work) {
+    try {
+        app.parse(argc, argv);
+        std::setvbuf(stdout, nullptr, _IOLBF, 0);  // in step with the progress bar's stderr
+        return work();
+    } catch (const CLI::ExtrasError&) {  // which tells them last to first
+        std::string all;
+        for (const std::string& one : app.remaining()) all += " " + one;
+        return app.exit(CLI::ExtrasError("these arguments were not expected:" + all,
+                                         CLI::ExitCodes::ExtrasError)),
+               usage;
+    } catch (const CLI::ParseError& e) {  // also flags that do not go together
+        return app.exit(e) == 0 ? done : usage;
+    }
+}
+
+std::mutex noting;
+std::vector<std::string> incomplete;  // output, a sentence each
 
 }  // namespace
 
@@ -184,27 +209,21 @@ void with_transport(const transport_options& chosen, const std::function<void(an
     }
 }
 
+sotto::fit_report noted(sotto::fit_report report) {
+    const std::lock_guard lock(noting);
+    incomplete.insert(incomplete.end(), report.incomplete.begin(), report.incomplete.end());
+    return report;
+}
+
 int run(CLI::App& app, int argc, char** argv, const std::function<int()>& work) {
-    (void)sotto::detail::open_standard_streams();
-    constexpr int done = static_cast<int>(sotto::exit_code::done),
-                  usage = static_cast<int>(sotto::exit_code::usage);
+    sotto::open_standard_streams();
     app.footer(exit_codes);
     try {
-        app.parse(argc, argv);
-    } catch (const CLI::ExtrasError&) {  // which tells them last to first
-        std::string all;
-        for (const std::string& one : app.remaining()) all += " " + one;
-        return app.exit(CLI::ExtrasError("these arguments were not expected:" + all,
-                                         CLI::ExitCodes::ExtrasError)),
-               usage;
-    } catch (const CLI::ParseError& e) {
-        return app.exit(e) == 0 ? done : usage;
-    }
-    std::setvbuf(stdout, nullptr, _IOLBF, 0);  // in step with the progress bar's stderr
-    try {
-        return work();
-    } catch (const CLI::ParseError& e) {  // flags that do not go together
-        return app.exit(e) == 0 ? done : usage;
+        const int status = work_as_asked(app, argc, argv, work);
+        if (status != done) return status;
+        sotto::require_complete_output(incomplete);
+        sotto::require_standard_output();
+        return done;
     } catch (...) {
         return sotto::report_exception(app.get_name());
     }

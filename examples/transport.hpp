@@ -2,6 +2,7 @@
 
 // What all examples share: flags for the transport that ranks talk through, and how a program runs.
 
+#include <sotto/trainer/reports.hpp>
 #include <sotto/transports/simulated_options.hpp>
 
 #include <CLI/CLI.hpp>
@@ -49,7 +50,13 @@ bool has_rank(const transport_options& chosen, int rank);
 ///   errors  invalid_option: what was chosen cannot be had; what f throws, and the transport
 void with_transport(const transport_options& chosen, const std::function<void(any_transport&)>& f);
 
-/// A program: reads its flags, does its work and returns what it returns; says what went wrong.
+/// Remembers which output a call of `fit` could not complete. Ranks of one process may call it at
+/// once.
+sotto::fit_report noted(sotto::fit_report report);
+
+/// A program: reads its flags, does its work and returns what it returns; says what went wrong. It
+/// ends with exit_code::output_incomplete if the work is done, and noted output or what was printed
+/// is incomplete.
 int run(CLI::App& app, int argc, char** argv, const std::function<int()>& work);
 
 }  // namespace examples

@@ -16,9 +16,12 @@ double train(sotto::tcp& transport) {
                           sotto::dgc{.density = 0.01, .momentum = 0.9, .warm_up_epochs = 1}},
         transport};
     trainer.resume_if_there("checkpoints");  // every rank calls it, rank 0 reads
-    trainer.fit(digits, sotto::epochs{5}, sotto::progress_bar{},
-                sotto::checkpoints{"checkpoints", {.every_epochs = 1}});
-    return trainer.evaluate(unseen).accuracy;
+    const auto report = trainer.fit(digits, sotto::epochs{5}, sotto::progress_bar{},
+                                    sotto::checkpoints{"checkpoints", {.every_epochs = 1}});
+    const double accuracy = trainer.evaluate(unseen).accuracy;
+    if (transport.rank() == 0) std::printf("accuracy %.1f %%\n", 100.0 * accuracy);
+    sotto::require_complete_output(report);  // of the checkpoints: the last one is there
+    return accuracy;
 }
 
 int main() try {
@@ -27,9 +30,7 @@ int main() try {
         options.security = sotto::pre_shared_key::from_environment();
     sotto::tcp transport = sotto::tcp::join(options);  // returns once all ranks are there
     try {
-        const double accuracy = train(transport);
-        if (transport.rank() == 0) std::printf("accuracy %.1f %%\n", 100.0 * accuracy);
-        return accuracy > 0.8 ? 0 : 1;
+        return train(transport) > 0.8 ? 0 : 1;
     } catch (...) {
         sotto::fail_with_exception(transport);  // the others learn why this rank ends
         throw;

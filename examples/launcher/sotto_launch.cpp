@@ -1,7 +1,8 @@
 // Starts the ranks of a job as processes of this machine.
 
-#include <sotto/core/descriptor.hpp>
+#include <sotto/core/standard_streams.hpp>
 #include <sotto/core/exit_code.hpp>
+#include <sotto/core/printable.hpp>
 #include <sotto/launch/local_processes.hpp>
 
 #include <charconv>
@@ -53,8 +54,8 @@ std::optional<Number> number_in(std::string_view text) {
 }
 
 int refuse(const char* what, std::string_view given) {
-    std::fprintf(stderr, "sotto_launch: %s, not '%.*s'\n%s", what, static_cast<int>(given.size()),
-                 given.data(), usage);
+    std::fprintf(stderr, "sotto_launch: %s, not '%s'\n%s", what, sotto::printable(given).c_str(),
+                 usage);
     return static_cast<int>(sotto::exit_code::usage);
 }
 
@@ -72,14 +73,18 @@ const char* placed_otherwise() {
 }  // namespace
 
 int main(int argc, char** argv) try {
-    (void)sotto::detail::open_standard_streams();
+    sotto::open_standard_streams();
     sotto::launch::local_processes job;
     job.size = 0;
     int at = 1;
     while (at < argc && argv[at][0] == '-') {
         const std::string_view flag = argv[at++];
         if (flag == "--") break;
-        if (flag == "-h" || flag == "--help") return std::fputs(usage, stdout), 0;
+        if (flag == "-h" || flag == "--help") {
+            std::fputs(usage, stdout);
+            sotto::require_standard_output();
+            return 0;
+        }
         if (flag == "--keep-going") {
             job.keep_going = true;
             continue;

@@ -5,7 +5,7 @@
 #include <sotto/checkpoint/generations.hpp>
 #include <sotto/checkpoint/group_folders.hpp>
 #include <sotto/checkpoint/published_model.hpp>
-#include <sotto/core/descriptor.hpp>
+#include <sotto/core/standard_streams.hpp>
 #include <sotto/core/errors.hpp>
 #include <sotto/core/exit_code.hpp>
 #include <sotto/core/printable.hpp>
@@ -144,15 +144,15 @@ exit_code list(const std::filesystem::path& folder) {
     std::error_code why;
     const auto groups = checkpoint::groups_in(files, folder, why);
     if (why) {
-        std::fprintf(stderr, "sotto_teachers: cannot list '%s': %s\n", folder.c_str(),
-                     why.message().c_str());
+        std::fprintf(stderr, "sotto_teachers: cannot list '%s': %s\n",
+                     sotto::printable(folder.string()).c_str(), why.message().c_str());
         return exit_code::usage;
     }
     if (groups.empty()) {
         std::fprintf(stderr,
                      "sotto_teachers: there are no groups in '%s'; expected folders group-0, "
                      "group-1, ...\n",
-                     folder.c_str());
+                     sotto::printable(folder.string()).c_str());
         return exit_code::fault;
     }
     std::vector<line> lines;
@@ -171,16 +171,22 @@ exit_code list(const std::filesystem::path& folder) {
 }  // namespace
 
 int main(int argc, char** argv) try {
-    (void)sotto::detail::open_standard_streams();
+    sotto::open_standard_streams();
     const std::string_view given = argc > 1 ? argv[1] : "";
-    if (argc == 2 && (given == "-h" || given == "--help")) return std::fputs(usage, stdout), 0;
+    if (argc == 2 && (given == "-h" || given == "--help")) {
+        std::fputs(usage, stdout);
+        sotto::require_standard_output();
+        return static_cast<int>(exit_code::done);
+    }
     if (argc != 2 || given.empty() || given[0] == '-') {
         const std::string_view odd = argc > 2 && !given.starts_with('-') ? argv[2] : given;
-        std::fprintf(stderr, "sotto_teachers: one folder was expected, not '%.*s'\n%s",
-                     static_cast<int>(odd.size()), odd.data(), usage);
+        std::fprintf(stderr, "sotto_teachers: one folder was expected, not '%s'\n%s",
+                     sotto::printable(odd).c_str(), usage);
         return static_cast<int>(exit_code::usage);
     }
-    return static_cast<int>(list(given));
+    const exit_code found = list(given);
+    if (found == exit_code::done) sotto::require_standard_output();
+    return static_cast<int>(found);
 } catch (...) {
     return sotto::report_exception("sotto_teachers");
 }

@@ -54,6 +54,7 @@
 #include "sotto/core/exit_code.hpp"
 #include "sotto/core/layout.hpp"
 #include "sotto/core/random.hpp"
+#include "sotto/core/standard_streams.hpp"
 #include "sotto/data/augmented.hpp"
 #include "sotto/data/dataset.hpp"
 #include "sotto/data/digits.hpp"

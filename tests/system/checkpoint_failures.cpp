@@ -88,6 +88,7 @@ TEST_CASE(
             CHECK(rank.report.checkpoints + rank.report.checkpoints_failed == 3);
             CHECK(rank.report.checkpoints_failed == ranks[0].report.checkpoints_failed);
             REQUIRE(rank.told.size() == 3);
+            CHECK(rank.report.incomplete.empty() == rank.told.back().failure.empty());
             for (std::size_t i = 0; i < 3; ++i) {
                 CHECK(rank.told[i].step == 4 * static_cast<std::int64_t>(i + 1));
                 CHECK(rank.told[i].failure == ranks[0].told[i].failure);
@@ -127,6 +128,12 @@ TEST_CASE("a disk that is full for good costs the checkpoints and nothing else")
     CHECK(ranks[1].report.checkpoints == 0);
     CHECK(ranks[1].report.checkpoints_failed == 4);
     CHECK(complaints == 4);  // by rank 0 alone
+    for (const auto& rank : ranks) {
+        REQUIRE(rank.report.incomplete.size() == 1);  // on every rank: it is all ranks' checkpoint
+        CHECK(rank.report.incomplete[0].starts_with("the checkpoint '"));
+        CHECK(rank.report.incomplete[0].ends_with(rank.report.checkpoint_failure));
+    }
+    for (const auto& rank : whole) CHECK(rank.report.incomplete.empty());
 }
 
 TEST_CASE("a folder that cannot be made is told before training begins, on all ranks") {

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <locale>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -255,6 +256,7 @@ public:
 
     void describe(auto&& field) const {
         std::ostringstream structure;
+        structure.imbue(std::locale::classic());  // ranks of other locales have the same
         structure << *module_;
         std::string input;
         for (const std::int64_t extent : options_.input)

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <charconv>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -42,6 +43,7 @@ inline void append_number(std::string& text, auto value) {
 
 /// Options as lines of "name = value": nested options are indented by their name and a dot. Types
 /// without `describe` appear by their type's name alone, enumerators by what `name_of` calls them.
+/// An end of line within a name or value becomes "\n", so that it begins no line of its own.
 class description {
 public:
     /// Adds an option, or all options of a value that says them.
@@ -87,7 +89,17 @@ public:
 
 private:
     void line(std::string_view name, std::string_view value) {
-        text_.append(prefix_).append(name).append(" = ").append(value).append("\n");
+        append_in_line(prefix_);
+        append_in_line(name);
+        text_ += " = ";
+        append_in_line(value);
+        text_ += '\n';
+    }
+
+    void append_in_line(std::string_view part) {
+        for (std::size_t end; (end = part.find('\n')) != part.npos; part.remove_prefix(end + 1))
+            text_.append(part.substr(0, end)).append("\\n");
+        text_.append(part);
     }
 
     std::string prefix_;

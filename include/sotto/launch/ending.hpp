@@ -17,6 +17,10 @@ struct ending {
 
     /// Whether it ended otherwise than by status 0.
     bool failed() const noexcept { return status != 0; }
+    /// Whether its work is done, and only its output lacks something.
+    bool lacks_output() const noexcept {
+        return !by_signal() && exit_status() == static_cast<int>(exit_code::output_incomplete);
+    }
     /// Whether a signal ended it.
     bool by_signal() const noexcept { return WIFSIGNALED(status); }
 

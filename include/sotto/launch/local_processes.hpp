@@ -26,11 +26,13 @@ struct local_processes {
     int err = STDERR_FILENO;             // and what they complain of
 };
 
-/// Runs a job to its end; returns the first failure, or nothing where all ranks ended with 0.
+/// Runs a job to its end; returns the first failure, or nothing where all ranks ended with 0. A
+/// rank that ended with exit_code::output_incomplete has done its work: the others go on, and it is
+/// returned where no rank failed.
 ///
 /// Each rank is told its place by the variables that `from_environment` reads: SOTTO_RANK,
 /// SOTTO_SIZE, SOTTO_LOCAL_RANK, SOTTO_LOCAL_SIZE, SOTTO_ADDRESS and SOTTO_PORT, a free one. Its
-/// input is empty; its lines of output come out whole, with "[rank] " before each.
+/// input is empty; its lines of output come out whole and unchanged, with "[rank] " before each.
 ///
 /// When a rank fails, the others are left `grace.until_terminate` to notice and to end by
 /// themselves, then get SIGTERM, and after `grace.until_kill` SIGKILL. With `keep_going` they are
@@ -49,9 +51,10 @@ struct local_processes {
 /// Each of stdin, stdout and stderr that is closed becomes /dev/null. It needs Linux.
 ///   memory  at most 1 MiB of output that cannot be written yet and a line of each rank; ranks that
 ///           write faster than `out` and `err` are read are held up
-///   errors  invalid_option: no rank, or no such program; io_failure: it cannot be run, its output
-///           cannot be written, or the system has no process, file or port left. All ranks are
-///           then killed
+///   errors  invalid_option: no rank, or no such program; io_failure: it cannot be run, no process
+///           reads its output any more, or the system has no process, file or port left. All ranks
+///           are then killed. output_incomplete: the job ended well, but a disk was full or failed
+///           and part of its output was dropped
 inline std::optional<ending> run(const local_processes& job) {
     if (job.size < 1 || job.size > 4096)
         throw invalid_option("launch: " + std::to_string(job.size) +

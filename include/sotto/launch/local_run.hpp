@@ -91,7 +91,10 @@ public:
                 one.lines[complains].finish(sink(complains).text());
             }
         write_all();
-        return ranks.first_failure();
+        if (!ranks.outcome() && !lost_output().empty())
+            throw output_incomplete("launch: what the ranks printed is incomplete: " +
+                                    lost_output());
+        return ranks.outcome();
     }
 
 private:
@@ -107,6 +110,19 @@ private:
         for (std::string& text : texts) all.push_back(text.data());
         all.push_back(nullptr);
         return all;
+    }
+
+    const std::string& lost_output() const noexcept {
+        return out_.failure().empty() ? err_.failure() : out_.failure();
+    }
+
+    /// Once, where it may be read.
+    void tell_of_lost_output() {
+        if (tells_of_loss_ || lost_output().empty()) return;
+        tells_of_loss_ = true;
+        (out_.failure().empty() ? out_ : err_).text() +=
+            "launch: what the ranks print cannot be written: " + lost_output() +
+            "; it is dropped, and the job goes on\n";
     }
 
     line_sink& sink(bool complains) noexcept { return complains ? err_ : out_; }
@@ -160,6 +176,7 @@ private:
             err_.write();
         else if (waits_[1].revents != 0)
             out_.write();
+        tell_of_lost_output();
     }
 
     /// Until nothing waits to be written; false if a signal said that there is no time for it.
@@ -215,6 +232,8 @@ private:
         }
         const std::optional<ending> had = ranks.first_failure();
         ranks.ended(ended_, now());
+        for (const ending& one : ended_)
+            if (one.lacks_output()) say(one.text() + ": its output is incomplete");
         if (keeps_going_) return tell_each(ranks.running() > 0);
         if (!ranks.first_failure() || (had && had->rank == ranks.first_failure()->rank)) return;
         std::string text = ranks.first_failure()->text();
@@ -227,7 +246,7 @@ private:
     /// Each rank that failed, and how whoever likes brings it back.
     void tell_each(bool others) {
         for (const ending& one : ended_)
-            if (one.failed())
+            if (one.failed() && !one.lacks_output())
                 say(one.text() +
                     (others ? "; left: " + running() + ". The same command with " +
                                   places_[static_cast<std::size_t>(one.rank)] + " starts it again"
@@ -279,6 +298,7 @@ private:
     std::vector<pollfd> waits_;
     std::vector<ending> ended_;
     std::array<char, 1 << 16> piece_{};
+    bool tells_of_loss_ = false;
     bool hurries_ = false;  // whoever reads what the ranks say is not waited for
 };
 

@@ -26,7 +26,8 @@ struct patience {
 /// A rank that fails ends the job: the others are left `patience` to end by themselves, then they
 /// are made to, unless they are to keep going, for as long as they like. A signal from outside goes
 /// to all ranks, which may take as long as they like to end, also when it ends some of them at
-/// once: one may save what was learnt. A second one kills them.
+/// once: one may save what was learnt. A second one kills them. A rank whose output is incomplete
+/// has done its work, and the others go on.
 class supervision {
 public:
     /// A job of so many ranks, all of which run.
@@ -37,6 +38,8 @@ public:
     int running() const noexcept { return running_; }
     /// The failure that counts as the first, if there was one.
     const std::optional<ending>& first_failure() const noexcept { return first_; }
+    /// That one, or else the first rank whose output is incomplete; nothing if there is none.
+    const std::optional<ending>& outcome() const noexcept { return first_ ? first_ : lacking_; }
 
     /// These ended since the last time; the lowest that failed counts as the first.
     ///
@@ -51,8 +54,11 @@ public:
         running_ -= static_cast<int>(together.size());
         const bool first_of_all = !first_;
         if (first_of_all) failed_ = now;
-        for (const ending& one : together)
-            if (one.failed() && (!first_ || is_the_cause(one, now - failed_))) first_ = one;
+        for (const ending& one : together) {
+            if (one.lacks_output() && !lacking_) lacking_ = one;
+            if (one.lacks_output() || !one.failed()) continue;
+            if (!first_ || is_the_cause(one, now - failed_)) first_ = one;
+        }
         if (first_of_all && first_ && !was_told_ && !keeps_going_)
             plan(SIGTERM, now + patience_.until_terminate);
     }
@@ -103,6 +109,7 @@ private:
     patience patience_;
     bool keeps_going_;
     std::optional<ending> first_;
+    std::optional<ending> lacking_;  // the first whose output is incomplete
     std::optional<plan_of> planned_;
     time_point failed_{};  // when the first did
     bool was_told_ = false;

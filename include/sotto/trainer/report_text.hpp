@@ -9,31 +9,25 @@
 #include <string>
 #include <string_view>
 
+#include "sotto/core/printable.hpp"
+
 namespace sotto::reporting {
 
-/// Text from outside, safe between tags and inside quoted attributes. Bytes that are not UTF-8 and
-/// control characters become U+FFFD; what is longer than `longest` bytes ends in an ellipsis.
+/// Text from outside, safe between tags and inside quoted attributes. Bytes that are not UTF-8,
+/// control characters and those that change the direction of text become U+FFFD; what is longer
+/// than `longest` bytes ends in an ellipsis.
 inline std::string escaped(std::string_view text, std::size_t longest = 2000) {
     std::string out;
-    const auto continues = [&](std::size_t i) {
-        return i < text.size() && (static_cast<unsigned char>(text[i]) & 0xc0) == 0x80;
-    };
     for (std::size_t i = 0; i < text.size();) {
         if (i >= longest) return out + "…";
-        const auto c = static_cast<unsigned char>(text[i]);
-        std::size_t length = c < 0x80                ? 1
-                             : c >= 0xc2 && c < 0xe0 ? 2
-                             : c >= 0xe0 && c < 0xf0 ? 3
-                                                     : 0;
-        if (c >= 0xf0 && c < 0xf5) length = 4;
-        bool valid = length > 0 && (c >= 0x20 || c == '\n' || c == '\t') && c != 0x7f;
-        for (std::size_t j = 1; j < length; ++j) valid = valid && continues(i + j);
-        if (!valid) {
+        const auto [code, length] = detail::first_character(text.substr(i));
+        const bool is_blank = code == '\n' || code == '\t';
+        if (length == 0 || (detail::acts_on_terminals(code) && !is_blank)) {
             out += "\xef\xbf\xbd";
-            ++i;
+            i += length == 0 ? 1 : length;
             continue;
         }
-        switch (c) {
+        switch (text[i]) {
             case '&': out += "&amp;"; break;
             case '<': out += "&lt;"; break;
             case '>': out += "&gt;"; break;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -141,14 +142,20 @@ inline void add_sentence(std::vector<std::string>& to, std::string sentence) {
 }
 }  // namespace detail
 
-/// Ends a program whose training is done, but whose output is not complete.
+/// Ends a program whose training is done, but whose output is not complete. The sentences are those
+/// of fit_report::incomplete, perhaps of several calls of `fit`.
 ///   errors  output_incomplete, which names the first output, what it lacks and how many more there
 ///           are; exit_code_of it is exit_code::output_incomplete
-inline void require_complete_output(const fit_report& report) {
-    if (report.incomplete.empty()) return;
-    const std::size_t more = report.incomplete.size() - 1;
-    throw output_incomplete("output is incomplete: " + report.incomplete.front() +
+inline void require_complete_output(std::span<const std::string> incomplete) {
+    if (incomplete.empty()) return;
+    const std::size_t more = incomplete.size() - 1;
+    throw output_incomplete("output is incomplete: " + incomplete.front() +
                             (more == 0 ? "" : "; and " + std::to_string(more) + " more"));
+}
+
+/// The same for one call of `fit`.
+inline void require_complete_output(const fit_report& report) {
+    require_complete_output(report.incomplete);
 }
 
 /// Adds up what was done and what it cost.

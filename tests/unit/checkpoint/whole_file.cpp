@@ -14,6 +14,7 @@
 #include <system_error>
 
 #include "sotto/core/bytes.hpp"
+#include "support/devices.hpp"
 #include "support/folders.hpp"
 #include "support/memory_disk.hpp"
 
@@ -131,14 +132,14 @@ TEST_CASE("whole_file: a device, FIFO or folder of that name -> refused and kept
         return file.problem();
     };
     const auto device = folder.path() / "device", fifo = folder.path() / "fifo";
-    std::filesystem::create_symlink("/dev/null", device);
+    testing::make_null_device(device);
     REQUIRE(::mkfifo(fifo.c_str(), 0600) == 0);
     constexpr const char* expected = "; expected a regular file or a new name";
     CHECK(refused(device) == "cannot replace '" + device.string() + "': it is a device" + expected);
     CHECK(refused(fifo) == "cannot replace '" + fifo.string() + "': it is a FIFO" + expected);
     CHECK(refused(folder.path()) ==
           "cannot replace '" + folder.path().string() + "': it is a folder" + expected);
-    CHECK(std::filesystem::is_symlink(device));
+    CHECK(std::filesystem::is_character_file(device));
     CHECK(std::filesystem::is_fifo(fifo));
     CHECK(std::distance(std::filesystem::directory_iterator(folder.path()), {}) == 2);
 }

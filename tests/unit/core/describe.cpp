@@ -43,3 +43,9 @@ TEST_CASE("options describe themselves as lines of names and values") {
     // Without the namespaces around this test's types, which compilers spell each in their own way.
     CHECK(std::regex_replace(text.text(), std::regex("= .*::"), "= ") == expected);
 }
+
+TEST_CASE("description: an end of line in a name or value -> begins no line of its own") {
+    sotto::description text;
+    text.add("tensor a\nseed", std::string("1\nrate = 0\n"));
+    CHECK(text.text() == "tensor a\\nseed = 1\\nrate = 0\\n\n");
+}

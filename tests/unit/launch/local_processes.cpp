@@ -30,6 +30,7 @@
 #include "sotto/core/errors.hpp"
 #include "sotto/launch/system_calls.hpp"
 #include "support/folders.hpp"
+#include "support/full_at.hpp"
 
 using namespace sotto;
 using namespace sotto::launch;
@@ -460,6 +461,59 @@ TEST_CASE("nobody who will ever read is an error, and no signal to this program"
     CHECK_FALSE(::sigismember(&left, SIGPIPE));
     ::pthread_sigmask(SIG_SETMASK, nullptr, &left);
     CHECK_FALSE(::sigismember(&left, SIGPIPE));
+}
+
+TEST_CASE("local_processes: the output is full -> dropped, said once, the job ends well") {
+    const auto full = sotto::detail::open_file("/dev/full", O_WRONLY);
+    if (!full) {
+        MESSAGE("skipped: there is no /dev/full");
+        return;
+    }
+    const sotto::testing::scratch_folder folder("launch_full");
+    const auto errors =
+        sotto::detail::open_file((folder.path() / "errors").c_str(), O_RDWR | O_CREAT | O_TRUNC);
+    witness everybody;
+    const std::string done = (folder.path() / "done").string();
+    const local_processes job{
+        .size = 2,
+        .command = {"sh", "-c", "echo one; echo two; : > " + done + "$SOTTO_RANK"},
+        .out = full.handle(),
+        .err = errors.handle()};
+    CHECK_THROWS_WITH_AS(run(job),
+                         "launch: what the ranks printed is incomplete: No space left on device",
+                         output_incomplete);
+    CHECK(std::filesystem::exists(done + "0"));
+    CHECK(std::filesystem::exists(done + "1"));
+    std::string said(4096, ' ');
+    const auto size = ::pread(errors.handle(), said.data(), said.size(), 0);
+    said.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
+    CHECK(said ==
+          "launch: what the ranks print cannot be written: No space left on device; it is dropped, "
+          "and the job goes on\n");
+    const local_processes failing{.size = 1,
+                                  .command = {"sh", "-c", "echo one; exit 7"},
+                                  .out = full.handle(),
+                                  .err = errors.handle()};
+    CHECK(run(failing)->exit_status() == 7);  // which says more
+    CHECK(everybody.alone());
+}
+
+TEST_CASE("line_sink: a disk fails in a line -> the next line is whole") {
+    const sotto::testing::scratch_folder folder("line_sink");
+    const auto path = folder.path() / "out";
+    const auto file = sotto::detail::open_file(path.c_str(), O_WRONLY | O_CREAT | O_APPEND);
+    sotto::launch::detail::line_sink sink(file.handle());
+    {
+        const sotto::testing::full_at full(5);
+        sink.text() = "one line\n";
+        while (!sink.empty()) sink.write();
+    }
+    CHECK(sink.failure() == "File too large");
+    sink.text() += "another\n";
+    while (!sink.empty()) sink.write();
+    std::ifstream in(path);
+    const std::string text{std::istreambuf_iterator<char>(in), {}};
+    CHECK(text == "one l\nanother\n");
 }
 
 TEST_CASE("a signal that this program itself keeps back is left to it") {

@@ -183,3 +183,18 @@ TEST_CASE("a signal that comes after a failure changes nothing about it, a secon
     CHECK(ranks.told(SIGINT) == SIGKILL);
     CHECK_FALSE(ranks.next());
 }
+
+TEST_CASE("supervision: a rank's output is incomplete -> the others go on") {
+    supervision ranks(3, three_and_four);
+    end(ranks, exited(1, 4), start);
+    CHECK(exited(1, 4).lacks_output());
+    CHECK_FALSE(killed(1, 4).lacks_output());
+    CHECK_FALSE(ranks.first_failure());
+    CHECK_FALSE(ranks.next());
+    end(ranks, exited(0, 4), start + seconds(1000));
+    CHECK(ranks.outcome()->rank == 1);
+    CHECK(ranks.outcome()->exit_status() == 4);
+    end(ranks, exited(2, 1), start + seconds(2000));  // a failure counts more
+    CHECK(ranks.outcome()->rank == 2);
+    CHECK(ranks.first_failure()->rank == 2);
+}

@@ -64,6 +64,9 @@ TEST_CASE("text from outside stays text") {
     CHECK_FALSE(has(text, "\x01"));
     CHECK(reporting::escaped("a<b>&\"'") == "a&lt;b&gt;&amp;&quot;&#39;");
     CHECK(reporting::escaped("é\xc3") == "é\xef\xbf\xbd");
+    CHECK(reporting::escaped("a\tb\nc") == "a\tb\nc");
+    for (const char* const acts : {"\x1b", "\x7f", "\xc2\x9b", "\u202e", "\u2028", "\xc0\xaf"})
+        CHECK(reporting::escaped(acts).starts_with("\ufffd"));
     CHECK(reporting::escaped(std::string(5000, 'x'), 10) == "xxxxxxxxxx…");
 }
 

@@ -41,6 +41,7 @@
 #include "sotto/trainer/publish.hpp"
 #include "sotto/trainer/trainer.hpp"
 #include "sotto/transports/run_in_process.hpp"
+#include "support/devices.hpp"
 #include "support/folders.hpp"
 #include "support/memory_disk.hpp"
 #include "support/numbers.hpp"
@@ -196,6 +197,31 @@ TEST_CASE("what cannot be written is the same error on all ranks, and what was t
         const bool renamed = call == 7;  // it is there, and the folder could not be synced
         CHECK((disk->names.at("model.safetensors")->now == before) == !renamed);
     }
+}
+
+TEST_CASE("save_model: a link or a device -> the link's file, or refused on all ranks") {
+    const scratch_folder folder("save_model_kinds");
+    const auto link = folder.path() / "newest", device = folder.path() / "null";
+    std::filesystem::create_symlink("model.safetensors", link);
+    testing::make_null_device(device);
+    std::vector<std::string> said(2);
+    run_in_process(2, [&](auto& transport) {
+        models::mlp model{784, 10};
+        trainer trainer{model, all_reduce{sgd{}}, transport};
+        save_model(trainer, link);
+        try {
+            save_model(trainer, device);
+        } catch (const io_failure& e) {
+            said[static_cast<std::size_t>(transport.rank())] = e.what();
+        }
+    });
+    CHECK(std::filesystem::is_symlink(link));
+    CHECK(load_model(folder.path() / "model.safetensors", models::mlp{784, 10}.layout())
+              .parameters.size() == 7850);
+    CHECK(said[0] == "save_model: cannot replace '" + device.string() +
+                         "': it is a device; expected a regular file or a new name");
+    CHECK(said[1] == said[0]);
+    CHECK(std::filesystem::is_character_file(device));
 }
 
 TEST_CASE("names that a parameter and a buffer have in common are refused on all ranks") {

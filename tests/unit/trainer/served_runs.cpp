@@ -495,6 +495,7 @@ TEST_CASE("what a server saved, and what it could not save, is told truthfully w
     const scratch_folder folder("served_saves");
     const auto path = folder.path() / "run.jsonl", kept = folder.path() / "kept";
     const testing::listener heard;
+    std::vector<std::string> incomplete;
     const auto saved = [&](bool possible) {
         std::optional<server_report> of_server;
         run_in_process(2, [&](in_process& transport) {
@@ -508,7 +509,10 @@ TEST_CASE("what a server saved, and what it could not save, is told truthfully w
                     std::ofstream{kept} << "no folder can be made here";
             };
             const fit_report report = trainer.fit(numbered{32}, epochs{1}, spoil, json_lines{path});
-            if (transport.rank() == 0) of_server = report.served;
+            if (transport.rank() == 0) {
+                of_server = report.served;
+                incomplete = report.incomplete;
+            }
         });
         REQUIRE(of_server->saves.has_value());
         CHECK(read_json_lines(path).servers.front() == *of_server);
@@ -519,12 +523,15 @@ TEST_CASE("what a server saved, and what it could not save, is told truthfully w
     CHECK(worked.failed == 0);
     CHECK(worked.last_step == 8);
     CHECK(heard.all().empty());
+    CHECK(incomplete.empty());
     std::filesystem::remove_all(kept);
     const server_saves failed = saved(false);
     CHECK(failed.written == 0);
     CHECK(failed.last_step == 0);
     CHECK(failed.failed == 2);
     CHECK(has(failed.failure, kept.string()));
+    CHECK(incomplete == std::vector<std::string>{"what the server holds was not saved in '" +
+                                                 failed.folder + "': " + failed.failure});
     const auto said = heard.all();
     REQUIRE(said.size() == 2);  // the moment that they failed
     CHECK(said[0].rank == 0);
