@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <cstddef>
@@ -103,6 +104,29 @@ private:
     }
 
     int handle_;
+};
+
+/// A port of 127.0.0.2 where nobody accepts and whose queue is full: connections to it are neither
+/// made nor refused. Port 0: there is none.
+class full_queue {
+public:
+    explicit full_queue(std::uint16_t port) {
+        if (port == 0) return;
+        sockaddr_in at{};
+        at.sin_family = AF_INET;
+        at.sin_port = htons(port);
+        at.sin_addr.s_addr = htonl(INADDR_LOOPBACK + 1);
+        const auto* const raw = reinterpret_cast<const sockaddr*>(&at);
+        if (::bind(listens_.handle(), raw, sizeof at) != 0 || ::listen(listens_.handle(), 0) != 0)
+            return;
+        for (loopback_socket& each : waiting_) ::connect(each.handle(), raw, sizeof at);
+    }
+
+private:
+    loopback_socket listens_{};
+    std::array<loopback_socket, 3> waiting_{loopback_socket(SOCK_NONBLOCK),
+                                            loopback_socket(SOCK_NONBLOCK),
+                                            loopback_socket(SOCK_NONBLOCK)};
 };
 
 /// Those who knock at a job's ports, each in turn, and are none of its ranks. Some say nothing and

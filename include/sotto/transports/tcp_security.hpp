@@ -30,6 +30,8 @@ public:
     virtual moved write(std::span<const byte_view> from) = 0;
     /// Whether what is to be written has to wait until something was read.
     virtual bool write_waits_for_input() const noexcept = 0;
+    /// Whether the other end was refused: it has not the secret.
+    virtual bool is_refused() const noexcept = 0;
     /// The rank that has shown that it is one, where the other end connected to this one.
     virtual std::optional<int> client() const noexcept = 0;
 };

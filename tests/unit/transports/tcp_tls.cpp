@@ -23,8 +23,9 @@
 
 #include "sotto/core/random.hpp"
 #include "sotto/transports/tcp.hpp"
-#include "support/over_tcp.hpp"
 #include "support/folders.hpp"
+#include "support/listener.hpp"
+#include "support/over_tcp.hpp"
 
 using namespace sotto;
 using namespace sotto::detail::net;
@@ -422,6 +423,54 @@ TEST_CASE("ranks with different secrets never join, and both say what it may be"
               std::string::npos);
         CHECK((told_by_leader.find("or had another secret") != std::string::npos) ==
               (p.leaders != nullptr));
+    }
+}
+
+TEST_CASE("join: secrets differ -> both say so at the first refusal, once") {
+    struct pair {
+        std::shared_ptr<const tcp_security> leaders, followers;
+        const char *by_leader, *by_follower;
+    };
+    const pair pairs[] = {
+        {secret_of(one_secret), nullptr,
+         "turned away a connection from 127.0.0.1: it has no secret, and this rank has one "
+         "(tcp_options::security)",
+         "perhaps rank 0 wants a secret, which this rank has none of"},
+        {nullptr, secret_of(one_secret),
+         "turned away a connection from 127.0.0.1: it has a secret, and this rank has none",
+         "perhaps rank 0 has another secret or tcp_options::job, or no secret"},
+        {secret_of(one_secret), secret_of(another_secret),
+         "turned away a connection from 127.0.0.1: it has another secret or tcp_options::job (no "
+         "secret was proven: ",
+         "perhaps rank 0 has another secret or tcp_options::job, or no secret"}};
+    for (const pair& p : pairs) {
+        CAPTURE(std::string(p.by_follower));
+        tcp_options options;
+        options.size = 2;
+        options.port = 0;
+        options.join = 1s;
+        tcp_options other = options;
+        options.security = p.leaders;
+        other.security = p.followers;
+        const testing::listener heard;
+        tcp::meeting first(options);
+        other.port = first.port();
+        other.rank = 1;
+        // Rank 0 is not at work yet: nothing is refused, and nobody says anything.
+        CHECK(heard.all().empty());
+        std::jthread follower([&] { CHECK_THROWS_AS(tcp::join(other), error); });
+        CHECK_THROWS_AS(first.join(), error);
+        follower.join();
+        std::array<std::string, 2> said;
+        for (const remark& r : heard.all()) {
+            CAPTURE(r.text);
+            CHECK(said[static_cast<std::size_t>(r.rank)].empty());
+            said[static_cast<std::size_t>(r.rank)] = r.text;
+        }
+        CHECK(said[0].starts_with(p.by_leader));
+        CHECK(said[1].starts_with("rank 0 at 127.0.0.1 port "));
+        CHECK(said[1].find(p.by_follower) != std::string::npos);
+        CHECK(said[1].ends_with("; this rank tries on until tcp_options::join is over"));
     }
 }
 
