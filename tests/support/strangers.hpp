@@ -49,6 +49,13 @@ class loopback_socket {
 public:
     explicit loopback_socket(int flags = 0)
         : handle_(::socket(AF_INET, SOCK_STREAM | flags, IPPROTO_TCP)) {}
+    /// Takes over what the system opened.
+    static loopback_socket of(int handle) {
+        loopback_socket made;
+        made.close();
+        made.handle_ = handle;
+        return made;
+    }
     loopback_socket(loopback_socket&& other) noexcept : handle_(std::exchange(other.handle_, -1)) {}
     loopback_socket& operator=(loopback_socket&& other) noexcept {
         std::swap(handle_, other.handle_);

@@ -15,8 +15,9 @@ namespace detail::net {
 /// How an attempt to move bytes ended.
 struct moved {
     std::size_t bytes = 0;
-    bool closed = false;  // the peer has ended its side, or the connection is lost
-    std::string why{};    // closed: how
+    bool closed = false;   // the peer has ended its side, or the connection is lost
+    std::string why{};     // closed: how
+    bool altered = false;  // closed: what came is not what the peer sent
 };
 
 /// What keeps one connection secret. It never blocks; its first bytes are a handshake, which

@@ -280,13 +280,22 @@ private:
                                   ? "it closed the connection"
                                   : "it closed the connection while the secret was proven";
                 else if (SSL_is_init_finished(ssl_.get()))
-                    end.why = "the connection is not secret any more: " + tls_cause();
+                    note_alteration(end);
                 else {
                     refused_ = true;
                     end.why = "no secret was proven: " + tls_cause();
                 }
         }
         ERR_clear_error();
+    }
+
+    /// A record that was proven is no longer: somebody, or something, changed bytes on their way.
+    void note_alteration(moved& end) {
+        const auto of_peer = ERR_GET_REASON(ERR_peek_last_error()) >= SSL_AD_REASON_OFFSET;
+        end.altered = !of_peer;  // else the peer has found it, and says so to all
+        end.why = std::string("authentication of the data that ") +
+                  (of_peer ? "it received" : "it sent") +
+                  " failed: bytes were changed on the way (TLS: " + tls_cause() + ")";
     }
 
     // Bytes that go to the system and come from it, without signals.
