@@ -102,6 +102,7 @@ set(sotto_headers
     include/sotto/core/errors.hpp
     include/sotto/core/exit_code.hpp
     include/sotto/core/file_kind.hpp
+    include/sotto/core/host_port.hpp
     include/sotto/core/large_pages.hpp
     include/sotto/core/layout.hpp
     include/sotto/core/line_file.hpp
@@ -457,10 +458,12 @@ set(sotto_headers
     include/sotto/transports/tcp_gathering.hpp
     include/sotto/transports/tcp_greeter.hpp
     include/sotto/transports/tcp_join.hpp
+    include/sotto/transports/tcp_leader_search.hpp
     include/sotto/transports/tcp_links.hpp
     include/sotto/transports/tcp_listener.hpp
     include/sotto/transports/tcp_opening.hpp
     include/sotto/transports/tcp_options.hpp
+    include/sotto/transports/tcp_peer_user.hpp
     include/sotto/transports/tcp_security.hpp
     include/sotto/transports/tcp_socket.hpp
     include/sotto/transports/tolerant_transport.hpp

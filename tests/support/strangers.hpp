@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <cstddef>
@@ -48,6 +49,13 @@ class loopback_socket {
 public:
     explicit loopback_socket(int flags = 0)
         : handle_(::socket(AF_INET, SOCK_STREAM | flags, IPPROTO_TCP)) {}
+    /// Takes over what the system opened.
+    static loopback_socket of(int handle) {
+        loopback_socket made;
+        made.close();
+        made.handle_ = handle;
+        return made;
+    }
     loopback_socket(loopback_socket&& other) noexcept : handle_(std::exchange(other.handle_, -1)) {}
     loopback_socket& operator=(loopback_socket&& other) noexcept {
         std::swap(handle_, other.handle_);
@@ -103,6 +111,29 @@ private:
     }
 
     int handle_;
+};
+
+/// A port of 127.0.0.2 where nobody accepts and whose queue is full: connections to it are neither
+/// made nor refused. Port 0: there is none.
+class full_queue {
+public:
+    explicit full_queue(std::uint16_t port) {
+        if (port == 0) return;
+        sockaddr_in at{};
+        at.sin_family = AF_INET;
+        at.sin_port = htons(port);
+        at.sin_addr.s_addr = htonl(INADDR_LOOPBACK + 1);
+        const auto* const raw = reinterpret_cast<const sockaddr*>(&at);
+        if (::bind(listens_.handle(), raw, sizeof at) != 0 || ::listen(listens_.handle(), 0) != 0)
+            return;
+        for (loopback_socket& each : waiting_) ::connect(each.handle(), raw, sizeof at);
+    }
+
+private:
+    loopback_socket listens_{};
+    std::array<loopback_socket, 3> waiting_{loopback_socket(SOCK_NONBLOCK),
+                                            loopback_socket(SOCK_NONBLOCK),
+                                            loopback_socket(SOCK_NONBLOCK)};
 };
 
 /// Those who knock at a job's ports, each in turn, and are none of its ranks. Some say nothing and

@@ -17,8 +17,10 @@
 
 #include "sotto/core/descriptor.hpp"
 #include "sotto/core/errors.hpp"
+#include "sotto/core/host_port.hpp"
 #include "sotto/core/placement.hpp"
 #include "sotto/core/print_line.hpp"
+#include "sotto/core/printable.hpp"
 #include "sotto/launch/interfaces.hpp"
 #include "sotto/launch/node_list.hpp"
 #include "sotto/launch/system_calls.hpp"
@@ -162,11 +164,34 @@ inline void find_port(placement& place, const variables& get) {
             20000 + read_number("SLURM_JOB_ID", *job, 0, std::int64_t{1} << 40) % 20000);
 }
 
+/// Takes the address of rank 0 from a variable, and its port where one stands behind it. Whether
+/// the variable is set.
+///   errors  invalid_option: it is no host, or `port_name` has another port
+inline bool take_address(placement& place, const variables& get, const char* name,
+                         const char* port_name) {
+    const auto text = get(name);
+    if (!text) return false;
+    const auto read = sotto::detail::read_host_port(*text);
+    if (!read)
+        throw invalid_option("launch: " + std::string(name) + " is '" + printable(*text) +
+                             "'; expected a name or an address, as node0, 10.0.0.1 or ::1, perhaps "
+                             "with a port, as node0:29500 or [::1]:29500");
+    place.address = read->host;
+    if (!read->port) return true;
+    const auto port = get(port_name);
+    if (!port)
+        place.port = *read->port;
+    else if (read_number(port_name, *port, 1, 65535) != *read->port)
+        throw invalid_option("launch: " + std::string(name) + " is '" + printable(*text) +
+                             "', but " + port_name + " is '" + *port +
+                             "'; expected one port of rank 0");
+    return true;
+}
+
 /// Where rank 0 is, for those whose launcher says so. Where all are on this machine that is
 /// loopback, whatever else it is called, or the address that was chosen for it.
 inline void find_address(placement& place, const variables& get) {
-    const auto told = get("SOTTO_ADDRESS");
-    if (told) place.address = *told;
+    const bool told = take_address(place, get, "SOTTO_ADDRESS", "SOTTO_PORT");
     std::vector<std::string> nodes;
     if (place.launcher == slurm)
         for (const char* const name :
@@ -178,8 +203,9 @@ inline void find_address(placement& place, const variables& get) {
         if (!place.bind.empty()) place.address = place.bind;
         return;
     }
-    if (const auto address = get("MASTER_ADDR")) {
-        place.address = *address;
+    const std::uint16_t port = place.port;
+    if (take_address(place, get, "MASTER_ADDR", "MASTER_PORT")) {
+        if (get("SOTTO_PORT")) place.port = port;
         return;
     }
     if (!nodes.empty()) {
@@ -195,11 +221,11 @@ inline void find_address(placement& place, const variables& get) {
 
 }  // namespace detail
 
-/// Which rank of which job this process is, by the variables of whoever launched it: SOTTO_RANK,
-/// SOTTO_SIZE, SOTTO_ADDRESS, SOTTO_PORT; torchrun, Horovod, Open MPI, MVAPICH, PMI (MPICH, Intel
-/// MPI), PMIx, Slurm, also where its srun speaks PMI or PMIx. Of several the innermost counts, and
-/// a remark says so. SOTTO_INTERFACE (see interfaces.hpp) chooses the own address. Nobody's: one
-/// rank of one, as a remark says.
+/// Which rank of which job this process is, by the variables of its launcher: SOTTO_RANK,
+/// SOTTO_SIZE, SOTTO_ADDRESS (perhaps with a port, as [::1]:29500), SOTTO_PORT; torchrun, Horovod,
+/// Open MPI, MVAPICH, PMI (MPICH, Intel MPI), PMIx, Slurm, also where its srun speaks PMI or PMIx.
+/// Of several the innermost counts, and a remark says so. SOTTO_INTERFACE (see interfaces.hpp)
+/// chooses the own address. Without a launcher: one rank of one, as a remark says.
 ///   errors  invalid_option: a variable that is no such number; nobody's, and yet SOTTO_SIZE or
 ///           WORLD_SIZE; several machines and nobody says where rank 0 is; two launchers that
 ///           disagree on the rank in a job of one size, so that neither can be the other's

@@ -20,6 +20,8 @@
 #include <vector>
 
 #include "sotto/core/errors.hpp"
+#include "sotto/core/host_port.hpp"
+#include "sotto/core/printable.hpp"
 #include "sotto/core/standard_streams.hpp"
 
 namespace sotto::launch {
@@ -32,9 +34,10 @@ struct network_interface {
 
 namespace detail {
 
-/// An address as its bytes: 4 or 16.
-inline std::optional<std::vector<std::uint8_t>> address_bytes(const std::string& text) {
+/// An address as its bytes: 4 or 16. Its zone, as in fe80::1%eth0, is no part of them.
+inline std::optional<std::vector<std::uint8_t>> address_bytes(std::string text) {
     std::array<std::uint8_t, 16> raw{};
+    if (const std::size_t zone = text.find('%'); zone != std::string::npos) text.resize(zone);
     if (::inet_pton(AF_INET, text.c_str(), raw.data()) == 1)
         return std::vector<std::uint8_t>(raw.begin(), raw.begin() + 4);
     if (::inet_pton(AF_INET6, text.c_str(), raw.data()) == 1)
@@ -56,15 +59,18 @@ inline bool is_within(const std::string& address, const std::vector<std::uint8_t
 /// The address that a choice means: the name of an interface ("eth1"), a network ("10.1.0.0/16"),
 /// an address, or what names begin with ("eth"); in this order.
 ///   errors  invalid_option, which lists what there is
-inline std::string address_of_interface(const std::string& choice,
+inline std::string address_of_interface(const std::string& wanted,
                                         const std::vector<network_interface>& all) {
+    const std::string choice = sotto::detail::without_brackets(wanted);
     const auto first = [&](auto is_meant) -> std::optional<std::string> {
         const auto found = std::find_if(all.begin(), all.end(), is_meant);
         return found == all.end() ? std::nullopt : std::optional(found->address);
     };
     if (const auto named = first([&](const network_interface& i) { return i.name == choice; }))
         return *named;
-    if (const auto own = first([&](const network_interface& i) { return i.address == choice; }))
+    if (const auto own = first([&](const network_interface& i) {
+            return i.address == choice || i.address.starts_with(choice + "%");
+        }))
         return *own;
     if (const std::size_t slash = choice.find('/'); slash != std::string::npos) {
         const auto network = detail::address_bytes(choice.substr(0, slash));
@@ -72,7 +78,7 @@ inline std::string address_of_interface(const std::string& choice,
         const char* const end = choice.data() + choice.size();
         const auto [read, why] = std::from_chars(choice.data() + slash + 1, end, bits);
         if (!network || why != std::errc() || read != end || bits > 8 * network->size())
-            throw invalid_option("launch: the interface '" + choice +
+            throw invalid_option("launch: the interface '" + printable(choice) +
                                  "' is no network such as 10.1.0.0/16");
         if (const auto inside = first([&](const network_interface& i) {
                 return detail::is_within(i.address, *network, bits);
@@ -85,7 +91,7 @@ inline std::string address_of_interface(const std::string& choice,
     std::string list;
     for (const network_interface& i : all)
         list += (list.empty() ? "" : ", ") + i.name + " (" + i.address + ")";
-    throw invalid_option("launch: no interface is '" + choice + "'; there are " + list);
+    throw invalid_option("launch: no interface is '" + printable(choice) + "'; there are " + list);
 }
 
 /// All that are up, IPv4 before IPv6.
@@ -109,8 +115,12 @@ inline std::vector<network_interface> interfaces_of_this_machine() {
                           &reinterpret_cast<const sockaddr_in*>(i->ifa_addr)->sin_addr)
                     : &reinterpret_cast<const sockaddr_in6*>(i->ifa_addr)->sin6_addr;
             std::array<char, INET6_ADDRSTRLEN> text{};
-            if (::inet_ntop(family, at, text.data(), text.size()) != nullptr)
-                found.push_back({i->ifa_name, text.data()});
+            if (::inet_ntop(family, at, text.data(), text.size()) == nullptr) continue;
+            std::string address = text.data();
+            // Each link has an address of these: only with the interface they lead somewhere.
+            if (family == AF_INET6 && IN6_IS_ADDR_LINKLOCAL(static_cast<const in6_addr*>(at)))
+                address += "%" + std::string(i->ifa_name);
+            found.push_back({i->ifa_name, address});
         }
     return found;
 }

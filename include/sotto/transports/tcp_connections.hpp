@@ -2,6 +2,7 @@
 
 #include "sotto/transports/tcp_socket.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -57,10 +58,13 @@ struct tcp_connections {
     }
 };
 
-/// Ranks as 1, 2, 3.
-inline std::string listed(const std::vector<int>& ranks) {
+/// Ranks as `1, 2, 3`; of many the first 8 and how many more there are.
+inline std::string listed(std::span<const int> ranks) {
+    constexpr std::size_t shown = 8;
     std::string list;
-    for (const int rank : ranks) list += (list.empty() ? "" : ", ") + std::to_string(rank);
+    for (const int rank : ranks.first((std::min)(shown, ranks.size())))
+        list += (list.empty() ? "" : ", ") + std::to_string(rank);
+    if (ranks.size() > shown) list += " and " + std::to_string(ranks.size() - shown) + " more";
     return list;
 }
 

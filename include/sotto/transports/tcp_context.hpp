@@ -18,12 +18,13 @@ namespace sotto::detail::net {
 inline constexpr std::int64_t descriptors_of_context = 3;
 
 /// Descriptors that a rank opens, at most at once: the context's, two connections to each other
-/// rank; besides a port and a spare one while ranks gather, and two events while the job runs. In
-/// an elastic job ranks always gather, and rank 0 meets each other rank by one connection more.
+/// rank; besides a port, a spare one and one to look up users while ranks gather, and two events
+/// while the job runs. In an elastic job ranks always gather, and rank 0 meets each other rank by
+/// one connection more.
 constexpr std::int64_t descriptors_needed(const tcp_options& options) noexcept {
     const std::int64_t others = std::int64_t{options.size} - 1;
     const std::int64_t port = options.size > 1 && options.listener < 0 ? 1 : 0;
-    const std::int64_t gathering = port + 1, running = 2;
+    const std::int64_t gathering = port + 1 + (must_be_of_one_user(options) ? 1 : 0), running = 2;
     const std::int64_t meets = options.rank == 0 ? others : 0;
     return descriptors_of_context + 2 * others +
            (options.elastic ? gathering + running + meets : (std::max)(gathering, running));

@@ -29,6 +29,7 @@
 #include "sotto/transports/membership.hpp"
 #include "sotto/transports/membership_words.hpp"
 #include "sotto/transports/remarks.hpp"
+#include "sotto/transports/send_progress.hpp"
 #include "sotto/transports/tcp_connections.hpp"
 #include "sotto/transports/tcp_gathering.hpp"
 #include "sotto/wire/membership_report.hpp"
@@ -62,6 +63,11 @@ private:
     descriptor event_;
 };
 
+/// How a rank's data were altered, on the way between it and rank `own`.
+inline std::string altered(const std::string& why, int own) {
+    return why + "; the network is between it and rank " + std::to_string(own);
+}
+
 /// A thread that does nothing but say that this rank lives, hear who else does, and pass on votes:
 /// however long the rank computes, and however full the other connections are.
 class tcp_control {
@@ -83,7 +89,8 @@ public:
           sockets_(std::move(sockets)),
           to_user_(&to_user),
           gathering_(std::move(gathering)),
-          data_(sockets_.size(), none) {
+          data_(sockets_.size(), none),
+          sent_(sockets_.size()) {
         for (const auto& socket : sockets_)
             if (socket) socket->resend_steadily();
     }
@@ -101,6 +108,7 @@ public:
     void carries_messages(int rank, int handle) noexcept {
         const std::lock_guard lock(mutex_);
         data_[static_cast<std::size_t>(rank)] = handle;
+        sent_[static_cast<std::size_t>(rank)] = {};
     }
     static constexpr int none = -1;
 
@@ -183,6 +191,9 @@ public:
 private:
     // For what was said to be heard by a peer that lives; one that does not is not waited for.
     static constexpr duration last_words = std::chrono::milliseconds(500);
+    // Times dead_after: a system waits twice as long before each attempt to send again, so that a
+    // link that was down for a moment may be found only then.
+    static constexpr int stalled_after = 3;
 
     void serve() noexcept {
         try {
@@ -209,7 +220,10 @@ private:
                 std::exchange(has_more_, false) ? read_all() : read_ready();
                 state_.wait_for(waits_for_.load(std::memory_order_relaxed));
                 const time_point now = std::chrono::steady_clock::now();
-                if (now >= state_.next_tick()) look_at_silent(now);
+                if (now >= state_.next_tick()) {
+                    look_at_silent(now);
+                    look_for_stalls(now);
+                }
                 state_.tick(now);
                 // Whoever came to a rank that failed would take it for the process after it.
                 if (!gathers_.load() || state_.first_failure()) gathering_.reset();
@@ -309,6 +323,30 @@ private:
         }
     }
 
+    /// Messages of this rank that do not arrive at one that gives signs of life: each connection
+    /// may be cut alone, as by packets that are too large for a link on the way.
+    void look_for_stalls(time_point now) {
+        const duration limit = stalled_after * state_.options().dead_after;
+        if (limit <= duration::zero()) return;
+        for (std::size_t rank = 0; rank < data_.size(); ++rank) {
+            const int peer = static_cast<int>(rank);
+            if (data_[rank] == none || state_.of(peer) != membership::standing::alive) continue;
+            const whole_tcp_info data = tcp_info_of(data_[rank]);
+            const auto stalled = sent_[rank].stalls(
+                {data.bytes_acked, data.unacked, data.retransmits}, now.time_since_epoch(), limit);
+            if (!stalled || state_.is_overdue(peer, now)) continue;
+            std::string text = "it gives signs of life, but for ";
+            append_seconds(text, *stalled);
+            text += " it acknowledged nothing on the connection for messages from rank " +
+                    std::to_string(state_.rank()) + ", though these were sent " +
+                    std::to_string(data.retransmits + 1u) + " times, in packets of up to " +
+                    std::to_string(data.snd_mss) +
+                    " bytes: a link between the two may drop large packets (MTU), or a firewall "
+                    "this connection";
+            state_.fail(peer, std::move(text));
+        }
+    }
+
     /// Notes once, and again where it grows, that more silence than dead_after is accepted.
     void note_delay(int peer) {
         const duration delay = state_.life_of(peer).delay();
@@ -337,7 +375,7 @@ private:
                 state_.received(peer, mutable_byte_view(room_).first(got.bytes), now);
             } else {
                 if (got.closed) {
-                    state_.closed(peer, got.why);
+                    state_.closed(peer, got.altered ? altered(got.why, state_.rank()) : got.why);
                     sockets_[rank].reset();
                 }
                 return;
@@ -375,7 +413,8 @@ private:
     wake_up own_;
     wake_up* to_user_;
     std::unique_ptr<tcp_gathering> gathering_;
-    std::vector<int> data_;  // descriptors of the connections for messages, by rank
+    std::vector<int> data_;            // descriptors of the connections for messages, by rank
+    std::vector<send_progress> sent_;  // by these
     duration noted_limit_{};
     std::string noted_;
     std::deque<change> changes_;

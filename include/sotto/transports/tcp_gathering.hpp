@@ -55,8 +55,9 @@ public:
         std::unique_ptr<tcp_socket> control, data;
     };
 
-    tcp_gathering(tcp_context context, const tcp_options& options)
-        : tcp_greeter(std::move(context), options), peers_(index(options.size)) {}
+    /// `ask`: finds the addresses of names.
+    tcp_gathering(tcp_context context, const tcp_options& options, resolver ask = ask_system)
+        : tcp_greeter(std::move(context), options, std::move(ask)), peers_(index(options.size)) {}
 
     std::uint64_t incarnation() const noexcept { return incarnation_; }
 
@@ -117,9 +118,7 @@ private:
             listen();
             if (!options_.security) listener_.warn_of_strangers();
         } else {
-            const auto address = find_leader(options_, deadline_);
-            require_private(options_, address, "address");
-            meeting_ = {address, options_.port};
+            meeting_ = leader_.begin(deadline_);
             at(0).place = meeting_;
             greet(meeting_, 0, rendezvous);
         }
@@ -183,7 +182,8 @@ private:
 
     bool met(tcp_opening& o, const wire::hello& said) override {
         peer& p = at(o.peer);
-        if (said.listens.port != 0) p.place = from_wire(said.listens);
+        if (said.listens.port != 0)
+            p.place = on_link_of(from_wire(said.listens), o.socket()->local_address());
         if (o.purpose == rendezvous) {
             p.met = said.incarnation;
             p.ready = false;
@@ -205,6 +205,7 @@ private:
     void turned_away(const std::string& why) override { turned_away_ = why; }
 
     bool unanswered(tcp_opening& o) override {
+        look_elsewhere(o);
         if (o.purpose != rendezvous) return retreat(o);
         tries_.unanswered("nobody answered there");
         try_again(o);
@@ -222,6 +223,7 @@ private:
         }
         const bool known = o.purpose == data;
         require_welcome(said, o.peer, known ? at(o.peer).incarnation : 0, described(o.place()));
+        if (o.peer == 0) at(0).place = o.place();
         if (o.purpose == rendezvous) {
             require_descriptors();
             o.at = stage::parked;
@@ -250,10 +252,18 @@ private:
             at(o.peer).met = 0;
             return false;
         }
-        tries_.ended(how + why_not_greeted(options_));
+        note_ended(o, how);
+        if (o.at == stage::welcome_due) look_elsewhere(o);
         said_ready_ = false;
         try_again(o);
         return !released_;
+    }
+
+    /// Rank 0 did not answer where it was looked for.
+    void look_elsewhere(tcp_opening& o) {
+        if (o.peer != 0) return;
+        o.look_at(leader_.after(o.place(), now()));
+        at(0).place = meeting_ = o.place();
     }
 
     bool broken(tcp_opening& o) override {
@@ -266,7 +276,8 @@ private:
         if (!places) throw malformed("tcp: the table of ranks that rank 0 sent", places.why());
         for_each_other([&](int rank, peer& p) {
             if (rank != 0) {
-                const endpoint there = from_wire((*places)[index(rank)]);
+                const endpoint there =
+                    on_link_of(from_wire((*places)[index(rank)]), o.socket()->local_address());
                 if (there.port() == 0) return;
                 require_private(options_, there.address(),
                                 "the address of rank " + std::to_string(rank));

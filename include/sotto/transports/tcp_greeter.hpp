@@ -3,6 +3,7 @@
 #include "sotto/transports/tcp_socket.hpp"
 
 #include <poll.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -25,9 +26,11 @@
 #include "sotto/transports/remarks.hpp"
 #include "sotto/transports/tcp_address.hpp"
 #include "sotto/transports/tcp_context.hpp"
+#include "sotto/transports/tcp_leader_search.hpp"
 #include "sotto/transports/tcp_listener.hpp"
 #include "sotto/transports/tcp_opening.hpp"
 #include "sotto/transports/tcp_options.hpp"
+#include "sotto/transports/tcp_peer_user.hpp"
 #include "sotto/wire/hello.hpp"
 #include "sotto/wire/word.hpp"
 
@@ -40,7 +43,7 @@ public:
     /// Opens the port that others find rank 0 at, to know it where it was given as 0.
     std::uint16_t listen() {
         if (!listener_.is_open())
-            listen_on({find_leader(options_, deadline_), options_.port}, "address");
+            listen_on({find_leader(options_, deadline_, ask_), options_.port}, "address");
         return listener_.place().port();
     }
 
@@ -49,8 +52,10 @@ protected:
     using stage = tcp_opening::stage;
     using saying = wire::saying;
 
-    tcp_greeter(tcp_context context, const tcp_options& options)
+    tcp_greeter(tcp_context context, const tcp_options& options, resolver ask)
         : options_(options),
+          ask_(std::move(ask)),
+          leader_(options_, ask_),
           shortage_(descriptor_shortage(options, descriptors_of_context)),
           context_(std::move(context)),
           listener_(context_) {
@@ -144,6 +149,7 @@ protected:
                 now() + options_.handshake));
         });
         for (auto o = openings_.begin(); o != openings_.end();) {
+            follow_leader(*o);
             // A step may add connections at the end of the list, but takes none away.
             bool goes_on = false;
             try {
@@ -163,11 +169,22 @@ protected:
         (void)o.flush();  // what fails now is read by the next step
     }
 
+    /// Rank 0 ended a connection on which it was to greet. Why, as far as it is known: ranks that
+    /// wait would else learn it at the end of tcp_options::join.
+    void note_ended(const tcp_opening& o, const std::string& how) {
+        const std::string why = how + why_not_greeted(options_);
+        tries_.ended(why);
+        warn_once(why, "rank 0 at " + described(o.place()) + " did not greet: " + why +
+                           "; this rank tries on until tcp_options::join is over");
+    }
+
     static void try_again(tcp_opening& o) noexcept {
         o.rest(now() + std::chrono::milliseconds(20));
     }
 
     tcp_options options_;
+    resolver ask_;
+    tcp_leader_search leader_;
     std::string shortage_;  // of descriptors, before this rank opened any; empty if none
     tcp_context context_;
     tcp_listener listener_;
@@ -189,6 +206,15 @@ private:
     static bool is_of_configuration(wire::refusal why) noexcept {
         using enum wire::refusal;
         return why == version || why == world || why == epoch || why == rank || why == agreed;
+    }
+
+    /// While rank 0 has not answered, it may be known to be elsewhere.
+    void follow_leader(tcp_opening& o) {
+        if (o.peer != 0 || o.at > stage::connecting || (!meets(o) && !options_.elastic)) return;
+        const endpoint place = leader_.look(o.place(), now());
+        if (place == o.place()) return;
+        o.rest(now());
+        o.look_at(place);
     }
 
     /// False if the connection is of no more use.
@@ -216,10 +242,16 @@ private:
             if (!take(o, *whole)) return false;
             if (!o.socket()) return true;  // it begins anew
         }
-        if (o.at == stage::hello_due && !o.may_become_hello()) return false;
+        if (o.at == stage::hello_due && !o.may_become_hello()) {
+            note_no_hello(o, o.input());
+            return false;
+        }
         if (!ended) ended = o.flush();
         if (!ended) return true;
-        return !o.is_stranger() && lost(o, *ended);
+        if (!o.is_stranger()) return lost(o, *ended);
+        if (const auto* const secret = o.socket()->secret(); secret && secret->is_refused())
+            turn_away(o, "it has another secret or tcp_options::job (" + *ended + ")");
+        return false;
     }
 
     static bool meets(const tcp_opening& o) noexcept {
@@ -231,9 +263,14 @@ private:
             o.socket()->secure(options_.security->connect(o.socket()->handle(), options_.job,
                                                           options_.rank, o.peer));
         const auto here = o.socket()->local_address();
+        // Rank 0 may be reached by another way than the last time that this rank found somebody.
+        if (meets(o) && listener_.is_open() && options_.bind.empty() && options_.listener < 0 &&
+            listener_.place().address() != here)
+            listener_.close();
         if (meets(o) && !listener_.is_open())
             listen_on(
-                {options_.bind.empty() ? here : find_address(options_, options_.bind, deadline_),
+                {options_.bind.empty() ? here
+                                       : find_address(options_, options_.bind, deadline_, ask_),
                  0},
                 "the address by which it reaches rank 0");
         o.say(wire::written_hello(own_hello(o.purpose, here)));
@@ -255,38 +292,95 @@ private:
 
     bool take(tcp_opening& o, const bytes& whole) {
         if (o.at == stage::knock_due) return let_in(o, whole);
-        if (o.at == stage::hello_due) return be_met(o, wire::read_hello(whole.data()));
+        if (o.at == stage::hello_due) {
+            const auto said = wire::read_hello(whole.data());
+            if (!said) note_no_hello(o, whole);
+            return said && be_met(o, *said);
+        }
         if (o.at != stage::welcome_due) return heard(o, whole);
         const result<wire::word> said = wire::read_word(whole.data());
         if (!said) throw malformed("tcp: a word of " + described(o.place()), said.why());
+        // A rank that refuses this one ends its side at once, so that it may be gone.
+        if (must_be_of_one_user(options_) && !is_of_this_user(o) && said->what != saying::refused)
+            return lost(o, "it ended");
         return answered(o, *said);
     }
 
+    /// Whether the rank that was asked is a process of this user; false if it is gone.
+    ///   errors  mismatch: it is another user's; io_failure: there is no way to know
+    bool is_of_this_user(const tcp_opening& o) {
+        const auto found = users_.find(o.socket()->local_place(), o.socket()->remote_place());
+        if (found.whose == peer_user::unknown) refuse_unknown_user();
+        if (found.whose == peer_user::other)
+            throw mismatch("tcp: " + described(o.place()) + ", where rank " +
+                           std::to_string(o.peer) + " is expected, is a port of user " +
+                           std::to_string(found.user) + ", and this process is user " +
+                           std::to_string(::geteuid()) + "'s; " + how_to_join_of_users);
+        return found.whose == peer_user::own;
+    }
+
+    /// The same of one that has connected to this rank: others may try, and are turned away.
+    bool may_be_met(const tcp_opening& o) {
+        const auto found = users_.find(o.socket()->local_place(), o.socket()->remote_place());
+        if (found.whose == peer_user::unknown) refuse_unknown_user();
+        if (found.whose == peer_user::other)
+            turn_away(o, "it is a process of user " + std::to_string(found.user) +
+                             ", and this one is user " + std::to_string(::geteuid()) + "'s; " +
+                             how_to_join_of_users);
+        return found.whose == peer_user::own;
+    }
+
+    [[noreturn]] void refuse_unknown_user() const {
+        throw io_failure("tcp: rank " + std::to_string(options_.rank) +
+                         " cannot find out which user's processes connect to it: neither "
+                         "/proc/net/tcp nor the kernel says it; give all ranks a secret "
+                         "(tcp_options::security), or set tcp_options::allow_other_users if no "
+                         "other user is on this machine");
+    }
+
+    /// Says once for each reason why somebody may not join: it may be a rank of the job.
+    void turn_away(const tcp_opening& o, const std::string& why) {
+        strangers_.note(why);
+        warn_once(why, "turned away a connection from " + o.address + ": " + why);
+    }
+
+    void warn_once(const std::string& why, const std::string& text) {
+        if (warned_.size() >= warnings_max || !warned_.insert(why).second) return;
+        remarks(options_.rank, false).say(text);
+    }
+
     bool let_in(tcp_opening& o, byte_view first) {
-        if (!options_.security->may_begin_with(first)) return false;
+        if (!options_.security->may_begin_with(first)) {
+            if (is_start_of_hello(first))
+                turn_away(o, "it has no secret, and this rank has one (tcp_options::security)");
+            return false;
+        }
         o.socket()->secure(
             options_.security->accept(o.socket()->handle(), options_.job, options_.rank, first));
         o.at = stage::hello_due;
         return true;
     }
 
-    bool be_met(tcp_opening& o, const result<wire::hello>& said) {
-        if (!said) return false;  // a stranger
-        wire::word answer = judge(*said, own_hello(said->purpose, o.socket()->local_address()));
-        const int peer = static_cast<int>(said->rank);
+    void note_no_hello(const tcp_opening& o, byte_view said) {
+        if (is_start_of_tls(said)) turn_away(o, "it has a secret, and this rank has none");
+    }
+
+    bool be_met(tcp_opening& o, const wire::hello& said) {
+        if (must_be_of_one_user(options_) && !may_be_met(o)) return false;
+        wire::word answer = judge(said, own_hello(said.purpose, o.socket()->local_address()));
+        const int peer = static_cast<int>(said.rank);
         if (const auto* const secret = o.socket()->secret(); secret && secret->client() != peer)
             return false;  // it has the key of another rank
         if (answer.why == wire::refusal::none) {
-            answer.theirs = said->rank;
-            answer = admit(*said, answer);
+            answer.theirs = said.rank;
+            answer = admit(said, answer);
         }
         if (answer.why != wire::refusal::none) answer.what = saying::refused;
         o.say(wire::written_word(answer));
         if (answer.why != wire::refusal::none) {
             const std::string why = reason(answer, peer, options_.job);
             // Else those who wait for that rank would not know why until they give up.
-            if (answer.why == wire::refusal::agreed && why != remarked_)
-                remarks(options_.rank, false).say("turned away: " + (remarked_ = why));
+            if (answer.why == wire::refusal::agreed) warn_once(why, "turned away: " + why);
             turned_away(why);
             if (is_of_configuration(answer.why) && peer < options_.size)
                 misconfigured_.insert(peer);
@@ -294,12 +388,17 @@ private:
             return !o.flush() && o.has_output();
         }
         o.peer = peer;
-        o.purpose = said->purpose;
-        return met(o, *said);
+        o.purpose = said.purpose;
+        return met(o, said);
     }
 
-    std::string remarked_;         // whom this rank turned away, and why
-    std::set<int> misconfigured_;  // ranks that were
+    static constexpr std::size_t warnings_max = 32;
+    static constexpr const char* how_to_join_of_users =
+        "give all ranks a secret (tcp_options::security), or set tcp_options::allow_other_users";
+
+    peer_users users_;
+    std::set<std::string> warned_;  // why, of all that was said on stderr
+    std::set<int> misconfigured_;   // ranks that were turned away for it
 };
 
 }  // namespace sotto::detail::net

@@ -51,8 +51,9 @@ class tcp_join : public tcp_greeter {
     using enum wire::connection_purpose;
 
 public:
-    tcp_join(tcp_context context, const tcp_options& options)
-        : tcp_greeter(std::move(context), options) {
+    /// `ask`: finds the addresses of names.
+    tcp_join(tcp_context context, const tcp_options& options, resolver ask = ask_system)
+        : tcp_greeter(std::move(context), options, std::move(ask)) {
         const auto count = static_cast<std::size_t>(options.size);
         made_.control.resize(count);
         made_.data.resize(count);
@@ -70,9 +71,7 @@ public:
             ready_[0] = true;
             if (!options_.security) listener_.warn_of_strangers();
         } else {
-            const auto address = find_leader(options_, deadline_);
-            require_private(options_, address, "address");
-            meeting_ = {address, options_.port};
+            meeting_ = leader_.begin(deadline_);
             greet(meeting_, 0, rendezvous);
         }
         while (!released_) {
@@ -141,6 +140,7 @@ private:
 
     bool unanswered(tcp_opening& o) override {
         if (o.purpose == rendezvous) tries_.unanswered("nobody answered there");
+        look_elsewhere(o);
         try_again(o);
         return true;
     }
@@ -151,6 +151,7 @@ private:
         require_welcome(said, o.peer, known, described(o.place()));
         known = said.incarnation;
         if (o.purpose == rendezvous) {
+            meeting_ = o.place();
             o.at = stage::parked;
             o.heard = now();
             if (!shortage_.empty()) {
@@ -180,7 +181,8 @@ private:
     /// A connection ended before its time: ranks may not.
     bool lost(tcp_opening& o, const std::string& how) override {
         if (o.at == stage::welcome_due) {
-            if (o.purpose == rendezvous) tries_.ended(how + why_not_greeted(options_));
+            if (o.purpose == rendezvous) note_ended(o, how);
+            look_elsewhere(o);
             try_again(o);
             return true;
         }
@@ -189,6 +191,13 @@ private:
             return false;
         }
         lose(o.peer, how);
+    }
+
+    /// Rank 0 did not answer where it was looked for.
+    void look_elsewhere(tcp_opening& o) {
+        if (o.purpose != rendezvous) return;
+        meeting_ = leader_.after(o.place(), now());
+        o.look_at(meeting_);
     }
 
     [[noreturn]] void be_refused(const wire::word& said) const {
@@ -205,7 +214,8 @@ private:
         if (!places) throw malformed("tcp: the table of ranks that rank 0 sent", places.why());
         greet(meeting_, 0, data);
         for (int lower = 1; lower < options_.rank; ++lower) {
-            const endpoint there = from_wire((*places)[index(lower)]);
+            const endpoint there =
+                on_link_of(from_wire((*places)[index(lower)]), o.socket()->local_address());
             require_private(options_, there.address(),
                             "the address of rank " + std::to_string(lower));
             for (const auto purpose : {control, data}) greet(there, lower, purpose);

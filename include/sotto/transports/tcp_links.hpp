@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -43,6 +44,7 @@ public:
     /// Another process is this rank now.
     void open(int peer, std::unique_ptr<tcp_socket> socket) {
         at(peer) = std::move(socket);
+        lost_.erase(peer);
         use(peer);
     }
     void forget(int peer) noexcept {
@@ -125,7 +127,7 @@ public:
         while (at(peer) && !link.halted()) {
             const auto room = link.input();
             const moved got = at(peer)->read(room);
-            if (got.closed) return lose(peer);
+            if (got.closed) return lose(peer, got);
             if (!take(peer, link.received(got.bytes, keeps))) return;
             if (got.bytes < room[0].size() + room[1].size()) return;
         }
@@ -159,8 +161,9 @@ public:
     /// once word of more would have come.
     std::optional<std::string> why_lost(int peer) const {
         if (now() - lost_at_ <= grace) return std::nullopt;
-        return cut_short_ == peer ? "the connection for messages broke inside of one"
-                                  : "the connection for messages broke";
+        const auto how = lost_.find(peer);
+        return "its connection for messages with rank " + std::to_string(exchange_->rank()) +
+               " ended" + (how == lost_.end() ? "" : how->second);
     }
 
 private:
@@ -194,15 +197,23 @@ private:
         control_->with([&](membership& m) {
             m.fail(peer, "it sent what is no frame: " + why->text(), errc::malformed);
         });
-        lose(peer);
+        lose(peer, {});
         return false;
     }
 
-    /// The connection is of no more use. Why, the control connection knows.
-    void lose(int peer) {
-        if (!exchange_->link_to(peer)->between_frames()) cut_short_ = peer;
+    /// The connection is of no more use. Why, the control connection knows better, except that
+    /// bytes were altered on this one.
+    void lose(int peer, const moved& end) {
+        const bool is_cut = !exchange_->link_to(peer)->between_frames();
+        lost_[peer] =
+            (is_cut ? " inside of a message" : "") + (end.why.empty() ? "" : ": " + end.why);
         forget(peer);
         lost_at_ = now();
+        if (end.altered)
+            control_->with([&](membership& m) {
+                if (m.of(peer) == membership::standing::alive)
+                    m.fail(peer, altered(end.why, exchange_->rank()));
+            });
     }
 
     message_exchange* exchange_;
@@ -210,8 +221,8 @@ private:
     std::vector<std::unique_ptr<tcp_socket>> sockets_;  // by rank
     time_point moved_at_{}, lost_at_{}, full_at_{};
     bool halted_ = false;
-    bool full_ = false;         // some connection took not all there was to write
-    int cut_short_ = any_rank;  // the rank whose connection ended inside a message
+    bool full_ = false;                // some connection took not all there was to write
+    std::map<int, std::string> lost_;  // by rank: how its connection ended
     std::vector<pollfd> waits_;
     std::vector<int> waiting_ranks_;  // whose they are
 };

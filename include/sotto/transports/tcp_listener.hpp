@@ -69,6 +69,10 @@ public:
     }
 
     bool is_open() const noexcept { return acceptor_.is_open(); }
+    void close() noexcept {
+        boost::system::error_code ignored;
+        acceptor_.close(ignored);
+    }
 
     asio::ip::tcp::endpoint place() const {
         boost::system::error_code ignored;

@@ -27,6 +27,20 @@
 
 namespace sotto::detail::net {
 
+/// Whether bytes may be the start of a hello.
+inline bool is_start_of_hello(byte_view first) noexcept {
+    std::array<std::byte, 4> magic;
+    wire::store_little_endian(magic.data(), wire::hello_magic);
+    const std::size_t known = (std::min)(first.size(), magic.size());
+    return std::equal(first.begin(), first.begin() + static_cast<std::ptrdiff_t>(known),
+                      magic.begin());
+}
+
+/// Whether bytes are the start of a handshake of TLS: a record of type 22 and of version 3.
+inline bool is_start_of_tls(byte_view first) noexcept {
+    return first.size() >= 2 && first[0] == std::byte{22} && first[1] == std::byte{3};
+}
+
 /// A connection on its way to being one: each side says a few things of known length, and reads no
 /// byte of what comes after them.
 class tcp_opening {
@@ -72,6 +86,8 @@ public:
     bool closes = false;    // once all is said
 
     const asio::ip::tcp::endpoint& place() const noexcept { return place_; }
+    /// Looks for the rank elsewhere, from the next attempt on.
+    void look_at(const asio::ip::tcp::endpoint& place) noexcept { place_ = place; }
     tcp_socket* socket() const noexcept { return socket_.get(); }
     /// Why the system gave none for the last attempt; empty if it did.
     const std::string& no_socket() const noexcept { return no_socket_; }
@@ -148,13 +164,9 @@ public:
     }
 
     /// Whether what was read so far may be the start of a hello.
-    bool may_become_hello() const noexcept {
-        std::array<std::byte, 4> magic;
-        wire::store_little_endian(magic.data(), wire::hello_magic);
-        const std::size_t known = (std::min)(in_.size(), magic.size());
-        return std::equal(in_.begin(), in_.begin() + static_cast<std::ptrdiff_t>(known),
-                          magic.begin());
-    }
+    bool may_become_hello() const noexcept { return is_start_of_hello(in_); }
+    /// What was read so far of what is due.
+    byte_view input() const noexcept { return in_; }
 
 private:
     tcp_opening() = default;
@@ -190,25 +202,31 @@ public:
         ++count_;
         last_ = address;
     }
+    /// Why one of them was turned away.
+    void note(const std::string& why) { why_ = why; }
 
     /// Empty if there were none.
     std::string described(const tcp_options& options) const {
         if (count_ == 0) return {};
         return "; " + std::to_string(count_) + (count_ == 1 ? " connection" : " connections") +
                ", the last from " + last_ + ", did not say of which rank" +
-               (options.security ? ", or had another secret or tcp_options::job" : "");
+               (options.security ? ", or had another secret or tcp_options::job" : "") +
+               (why_.empty() ? "" : "; one was turned away: " + why_);
     }
 
 private:
     std::int64_t count_ = 0;
-    std::string last_;
+    std::string last_, why_;
 };
 
 /// What it may mean that rank 0 ends a connection, or says nothing, before it has greeted.
 inline std::string why_not_greeted(const tcp_options& options) {
     const std::string secret =
         options.security ? "has another secret or tcp_options::job, or no secret"
-                         : "wants a secret, which this rank has none of (tcp_options::security)";
+        : must_be_of_one_user(options)
+            ? "wants a secret, which this rank has none of (tcp_options::security), or is a "
+              "process of another user"
+            : "wants a secret, which this rank has none of (tcp_options::security)";
     return "; perhaps rank 0 " + secret + ", or ended or hangs, or no rank listens there";
 }
 

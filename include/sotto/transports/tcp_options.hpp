@@ -1,6 +1,5 @@
 #pragma once
 
-#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -9,7 +8,9 @@
 #include "sotto/core/clock.hpp"
 #include "sotto/core/deadline.hpp"
 #include "sotto/core/errors.hpp"
+#include "sotto/core/host_port.hpp"
 #include "sotto/core/placement.hpp"
+#include "sotto/core/printable.hpp"
 #include "sotto/transports/tcp_security.hpp"
 
 namespace sotto {
@@ -19,7 +20,8 @@ namespace sotto {
 struct tcp_options {
     int rank = 0;  // of this process, 0 to size - 1
     int size = 1;  // ranks of the job
-    /// Where rank 0 listens and the others find it: a name or an address. One that this machine
+    /// Where rank 0 listens and the others find it: a name or an address, of IPv6 as `::1`, `[::1]`
+    /// or `fe80::1%eth0`. A name is looked up again while nobody answers. One that this machine
     /// knows for itself by loopback, as Debian's do by 127.0.1.1, needs `bind`.
     std::string address = "127.0.0.1";
     std::uint16_t port = 29500;  // of rank 0
@@ -32,9 +34,11 @@ struct tcp_options {
     std::string job = "sotto";    // jobs with other names refuse each other
     std::string configuration{};  // anything that must be alike on all ranks
     /// What keeps strangers out: `pre_shared_key` of sotto/transports/tcp_tls.hpp. Without it
-    /// nothing but loopback is used.
+    /// nothing but loopback is used, and only processes of one user join.
     std::shared_ptr<const tcp_security> security{};
     bool insecure_network = false;  // allows addresses other than loopback without `security`
+    /// Allows processes of all users of this machine to join a job on loopback without `security`.
+    bool allow_other_users = false;
 
     /// Ranks may fail, come late and come again while the others go on; see tolerant_transport.
     /// Then a job begins once all are there, or at the end of `join` with those that are, and its
@@ -80,6 +84,11 @@ struct tcp_options {
 
 namespace detail::net {
 
+/// Whether the users at both ends of a connection must be one.
+inline bool must_be_of_one_user(const tcp_options& options) noexcept {
+    return !options.security && !options.insecure_network && !options.allow_other_users;
+}
+
 /// Throws invalid_option, which names the option and what it may be.
 inline void require_possible(const tcp_options& options) {
     const auto refuse = [](const std::string& what) { throw invalid_option("tcp: " + what); };
@@ -88,10 +97,9 @@ inline void require_possible(const tcp_options& options) {
     if (options.rank < 0 || options.rank >= options.size)
         refuse("rank is " + std::to_string(options.rank) + "; ranks are 0 to " +
                std::to_string(options.size - 1));
-    const auto& address = options.address;
-    // One of IPv6 has several colons.
-    if (std::count(address.begin(), address.end(), ':') == 1)
-        refuse("address is '" + address +
+    const auto host = read_host_port(options.address);
+    if (!host || host->port)
+        refuse("address is '" + printable(options.address) +
                "'; a host alone is expected: its port is tcp_options::port, or SOTTO_PORT");
     const auto require_above_0 = [&](const char* name, duration value) {
         if (value <= duration::zero())

@@ -15,8 +15,9 @@ namespace detail::net {
 /// How an attempt to move bytes ended.
 struct moved {
     std::size_t bytes = 0;
-    bool closed = false;  // the peer has ended its side, or the connection is lost
-    std::string why{};    // closed: how
+    bool closed = false;   // the peer has ended its side, or the connection is lost
+    std::string why{};     // closed: how
+    bool altered = false;  // closed: what came is not what the peer sent
 };
 
 /// What keeps one connection secret. It never blocks; its first bytes are a handshake, which
@@ -30,6 +31,8 @@ public:
     virtual moved write(std::span<const byte_view> from) = 0;
     /// Whether what is to be written has to wait until something was read.
     virtual bool write_waits_for_input() const noexcept = 0;
+    /// Whether the other end was refused: it has not the secret.
+    virtual bool is_refused() const noexcept = 0;
     /// The rank that has shown that it is one, where the other end connected to this one.
     virtual std::optional<int> client() const noexcept = 0;
 };

@@ -119,10 +119,15 @@ public:
         ::setsockopt(handle(), IPPROTO_TCP, TCP_THIN_LINEAR_TIMEOUTS, &yes, sizeof yes);
     }
 
-    asio::ip::address local_address() const {
+    asio::ip::tcp::endpoint local_place() const {
         boost::system::error_code ignored;
-        return socket_.local_endpoint(ignored).address();
+        return socket_.local_endpoint(ignored);
     }
+    asio::ip::tcp::endpoint remote_place() const {
+        boost::system::error_code ignored;
+        return socket_.remote_endpoint(ignored);
+    }
+    asio::ip::address local_address() const { return local_place().address(); }
 
     /// From here on all bytes go through it.
     void secure(std::unique_ptr<secure_session> session) noexcept { secret_ = std::move(session); }

@@ -166,6 +166,7 @@ public:
         return SSL_want_read(ssl_.get()) && !SSL_is_init_finished(ssl_.get());
     }
 
+    bool is_refused() const noexcept override { return refused_; }
     std::optional<int> client() const noexcept override { return client_; }
 
     /// Records that are written by one key before the next: half of what RFC 8446, 5.5, allows.
@@ -263,6 +264,7 @@ private:
     void note_end(int done, moved& end) {
         end.closed = true;
         if (done == 1) {
+            refused_ = true;
             end.why = "it has not the secret of the job";
             return;
         }
@@ -278,11 +280,22 @@ private:
                                   ? "it closed the connection"
                                   : "it closed the connection while the secret was proven";
                 else if (SSL_is_init_finished(ssl_.get()))
-                    end.why = "the connection is not secret any more: " + tls_cause();
-                else
+                    note_alteration(end);
+                else {
+                    refused_ = true;
                     end.why = "no secret was proven: " + tls_cause();
+                }
         }
         ERR_clear_error();
+    }
+
+    /// A record that was proven is no longer: somebody, or something, changed bytes on their way.
+    void note_alteration(moved& end) {
+        const auto of_peer = ERR_GET_REASON(ERR_peek_last_error()) >= SSL_AD_REASON_OFFSET;
+        end.altered = !of_peer;  // else the peer has found it, and says so to all
+        end.why = std::string("authentication of the data that ") +
+                  (of_peer ? "it received" : "it sent") +
+                  " failed: bytes were changed on the way (TLS: " + tls_cause() + ")";
     }
 
     // Bytes that go to the system and come from it, without signals.
@@ -350,6 +363,7 @@ private:
     std::uint64_t keys_renewed_ = 0;
     bool asks_again_ = false;  // the last write did not go through
     bool ended_ = false;
+    bool refused_ = false;
     int broken_ = 0;
     std::unique_ptr<SSL, freed_by<SSL_free>> ssl_;
 };

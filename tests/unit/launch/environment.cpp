@@ -212,6 +212,46 @@ TEST_CASE("where all ranks are on this machine they meet on loopback, whatever i
     CHECK(chosen.address == chosen.bind);
 }
 
+TEST_CASE("detect: SOTTO_ADDRESS with brackets, zone or port -> host and port") {
+    const auto place_of = [](const char* address, const environment& more = {}) {
+        const placement place =
+            detect_in(together({{"SOTTO_ADDRESS", address}}, together(more, torchrun))).place;
+        return place.address + " port " + std::to_string(place.port);
+    };
+    CHECK(place_of("::1") == "::1 port 29400");
+    CHECK(place_of("[::1]") == "::1 port 29400");
+    CHECK(place_of("[::1]:29500") == "::1 port 29500");
+    CHECK(place_of("node7:29500") == "node7 port 29500");
+    CHECK(place_of("fe80::1%eth0") == "fe80::1%eth0 port 29400");
+    CHECK(place_of("[fe80::1%eth0]:7", {{"SOTTO_PORT", "7"}}) == "fe80::1%eth0 port 7");
+    CHECK_THROWS_WITH_AS((void)place_of("[::1]:29500", {{"SOTTO_PORT", "29501"}}),
+                         "launch: SOTTO_ADDRESS is '[::1]:29500', but SOTTO_PORT is '29501'; "
+                         "expected one port of rank 0",
+                         const invalid_option&);
+    CHECK_THROWS_WITH_AS((void)place_of("[::1\033"),
+                         "launch: SOTTO_ADDRESS is '[::1\\x1b'; expected a name or an address, as "
+                         "node0, 10.0.0.1 or ::1, perhaps with a port, as node0:29500 or "
+                         "[::1]:29500",
+                         const invalid_option&);
+}
+
+TEST_CASE("detect: MASTER_ADDR with brackets or port -> as SOTTO_ADDRESS") {
+    environment other = torchrun;
+    other["MASTER_ADDR"] = "[::1]:29400";
+    CHECK(detect_in(other).place.address == "::1");
+    CHECK(detect_in(other).place.port == 29400);
+    other["TORCHELASTIC_USE_AGENT_STORE"] = "True";  // whose port that is
+    CHECK(detect_in(other).place.port == 29401);
+    other["SOTTO_PORT"] = "7000";
+    CHECK(detect_in(other).place.port == 7000);
+    other["MASTER_PORT"] = "29401";
+    CHECK_THROWS_AS((void)detect_in(other), invalid_option);
+    other.erase("MASTER_PORT");
+    CHECK(detect_in(other).place.port == 7000);
+    other.erase("SOTTO_PORT");
+    CHECK(detect_in(other).place.port == 29400);
+}
+
 TEST_CASE("the innermost launcher counts") {
     CHECK(detect_in(together(open_mpi, slurm)).place.launcher == "Open MPI");
     const detection both = detect_in(together(torchrun, open_mpi));

@@ -31,6 +31,18 @@ TEST_CASE("an interface is chosen by name, address, network, or what names begin
     CHECK(address_of_interface("0.0.0.0/0", some) == "127.0.0.1");
 }
 
+TEST_CASE("address_of_interface: a link-local address -> with its interface") {
+    const std::vector<launch::network_interface> links{
+        {"lo", "::1"}, {"eth0", "fe80::1%eth0"}, {"eth1", "fe80::2%eth1"}};
+    CHECK(address_of_interface("eth1", links) == "fe80::2%eth1");
+    CHECK(address_of_interface("fe80::2", links) == "fe80::2%eth1");
+    CHECK(address_of_interface("[fe80::2%eth1]", links) == "fe80::2%eth1");
+    CHECK(address_of_interface("fe80::/10", links) == "fe80::1%eth0");
+    CHECK(address_of_interface("[::1]", links) == "::1");
+    for (const launch::network_interface& i : interfaces_of_this_machine())
+        CHECK(i.address.starts_with("fe80:") == i.address.ends_with("%" + i.name));
+}
+
 TEST_CASE("a choice that means nothing is refused with a list of what there is") {
     CHECK_THROWS_WITH_AS((void)address_of_interface("wlan", some),
                          "launch: no interface is 'wlan'; there are lo (127.0.0.1), eth0 "

@@ -68,3 +68,40 @@ TEST_CASE("an address, a name of loopback and a rank alone are taken as they are
     alone.size = 1;
     CHECK(leader(alone) == "127.0.1.1");
 }
+
+TEST_CASE("find_leader: IPv6 in brackets, mapped or of a link -> its address") {
+    CHECK(leader(rank_of_four(1, "[::1]")) == "::1");
+    CHECK(leader(rank_of_four(1, "::ffff:10.0.0.1")) == "10.0.0.1");
+    CHECK(leader(rank_of_four(0, "10.0.0.1", "[::1]")) == "::1");
+    const std::string loopback = "fe80::1%lo";  // every machine has that interface
+    CHECK(leader(rank_of_four(1, ("[" + loopback + "]").c_str())) == loopback);
+    CHECK_THROWS_WITH_AS(leader(rank_of_four(1, "fe80::1")),
+                         "tcp: the address 'fe80::1' is link-local and has no interface; expected "
+                         "one behind it, as in fe80::1%eth0",
+                         const invalid_option&);
+    CHECK_THROWS_WITH_AS(leader(rank_of_four(1, "[fe80::1%no such]")),
+                         "tcp: the address '[fe80::1%no such]' is link-local and this machine has "
+                         "no interface 'no such'; expected one that `ip address` lists",
+                         const invalid_option&);
+}
+
+TEST_CASE("on_link_of: a link-local place -> on the link of the own address") {
+    const auto place = [](const char* address) {
+        return asio::ip::tcp::endpoint(asio::ip::make_address(address), 7);
+    };
+    const auto own = asio::ip::make_address("fe80::2%lo");
+    CHECK(on_link_of(from_wire(to_wire(place("fe80::1%lo"))), own) == place("fe80::1%lo"));
+    CHECK(on_link_of(place("fd00::1"), own) == place("fd00::1"));
+    CHECK(on_link_of(place("10.0.0.1"), own) == place("10.0.0.1"));
+    CHECK(on_link_of(place("::1"), asio::ip::make_address("127.0.0.1")) == place("::1"));
+}
+
+TEST_CASE("is_private: loopback, also mapped into IPv6 -> without a secret") {
+    tcp_options options;
+    for (const char* const text : {"127.0.0.1", "127.3.2.1", "::1", "::ffff:127.0.0.1"})
+        CHECK(is_private(options, asio::ip::make_address(text)));
+    for (const char* const text : {"10.0.0.1", "0.0.0.0", "::", "::ffff:10.0.0.1", "fe80::1"})
+        CHECK_FALSE(is_private(options, asio::ip::make_address(text)));
+    options.insecure_network = true;
+    CHECK(is_private(options, asio::ip::make_address("10.0.0.1")));
+}

@@ -2,10 +2,12 @@
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <boost/asio/connect.hpp>
 #include <boost/asio/read.hpp>
 #include <boost/asio/write.hpp>
@@ -23,7 +25,11 @@
 #include <vector>
 
 #include "sotto/transports/tcp.hpp"
+#include "sotto/transports/tcp_context.hpp"
+#include "sotto/transports/tcp_gathering.hpp"
+#include "support/listener.hpp"
 #include "support/processes.hpp"
+#include "support/strangers.hpp"
 
 using namespace sotto;
 using namespace sotto::detail::net;
@@ -137,6 +143,26 @@ TEST_CASE("ranks that never come are listed by rank 0, and known to those that c
     CHECK(has(second.text, "2 ranks, the first of them rank 1, never came"));
 }
 
+TEST_CASE("listed: many ranks -> the first 8 and a count") {
+    std::vector<int> ranks;
+    CHECK(listed(ranks) == "");
+    for (int rank = 1; rank <= 8; ++rank) ranks.push_back(rank);
+    CHECK(listed(ranks) == "1, 2, 3, 4, 5, 6, 7, 8");
+    ranks.push_back(10);
+    CHECK(listed(ranks) == "1, 2, 3, 4, 5, 6, 7, 8 and 1 more");
+}
+
+TEST_CASE("join: nobody comes to a world of 65,536 -> the error lists few ranks") {
+    tcp_options options = quick(65536);
+    options.join = 1ms;
+    // The descriptors that such a job takes are more than most machines allow: a rank says that.
+    const std::string text = outcome_of([&] { tcp::join(options); }).text;
+    CAPTURE(text);
+    CHECK(text.size() < 300);
+    CHECK((has(text, "65535 of 65536 ranks did not come (1, 2, 3, 4, 5, 6, 7, 8 and 65527 more)") ||
+           has(text, "tcp: rank 0 of 65536 needs 131073 more descriptors and can open ")));
+}
+
 TEST_CASE("a follower without a leader says where it looked") {
     tcp_options options = quick(2);
     options.join = 100ms;
@@ -180,9 +206,10 @@ TEST_CASE("join: a rank has a descriptor too few -> it says so, all others are t
     for (const int rank : {1, 2})
         ranks.start([&, rank](auto say) {
             if (rank == 2) {
-                // Three of the context, four connections, and a port and a spare one: nine.
+                // Three of the context, four connections, a port, a spare one and one to look up
+                // users: ten.
                 int limit = 3;
-                for (int free = 0; free < 8; ++limit)
+                for (int free = 0; free < 9; ++limit)
                     if (::fcntl(limit, F_GETFD) < 0) ++free;
                 const rlimit few{static_cast<rlim_t>(limit), static_cast<rlim_t>(limit)};
                 ::setrlimit(RLIMIT_NOFILE, &few);
@@ -197,7 +224,7 @@ TEST_CASE("join: a rank has a descriptor too few -> it says so, all others are t
     REQUIRE(ranks.hear(1, third));
     CAPTURE(std::string(third.data()));
     CHECK(has(third.data(),
-              "tcp: rank 2 of 3 needs 6 more descriptors and can open 5: raise their "
+              "tcp: rank 2 of 3 needs 7 more descriptors and can open 6: raise their "
               "limit (ulimit -n) from "));
     CHECK(first.named == 2);
     CHECK(has(first.text, "it can open too few descriptors for the job"));
@@ -221,7 +248,7 @@ TEST_CASE("join: a rank has too few descriptors to meet rank 0 -> it ends at onc
     });
     line text{};
     REQUIRE(alone.hear(0, text));
-    CHECK(has(text.data(), "tcp: rank 1 of 3 needs 6 more descriptors and can open 1: "));
+    CHECK(has(text.data(), "tcp: rank 1 of 3 needs 7 more descriptors and can open 1: "));
 }
 
 TEST_CASE("whatever must be alike and is not is named at once, with both values") {
@@ -356,6 +383,10 @@ TEST_CASE("options that cannot work are refused at once, by their names") {
              {[](tcp_options& o) { o.size = 0; }, "size is 0"},
              {[](tcp_options& o) { o.rank = 2; }, "rank is 2; ranks are 0 to 1"},
              {[](tcp_options& o) { o.address = "127.0.0.1:29500"; }, "tcp_options::port"},
+             {[](tcp_options& o) { o.address = "[::1]:29500"; }, "tcp_options::port"},
+             {[](tcp_options& o) { o.address = "[::1"; }, "address is '[::1'"},
+             {[](tcp_options& o) { o.address = "no\nhost:1"; }, "address is 'no\\nhost:1'"},
+             {[](tcp_options& o) { o.address = ""; }, "address is ''"},
              {[](tcp_options& o) { o.timeout = 0s; }, "timeout is 0 ns"},
              {[](tcp_options& o) { o.join = -1s; }, "join is -1000000000 ns"},
              {[](tcp_options& o) { o.handshake = 0s; }, "handshake is 0 ns"},
@@ -393,6 +424,88 @@ TEST_CASE("what others could reach needs a secret, and the error says how to get
     CHECK(has(refused.text, "pre_shared_key"));
 }
 
+TEST_CASE("join: a process of another user comes -> it is turned away, unless that is allowed") {
+    if (::geteuid() != 0) return;  // who is not root is no other user
+    for (const bool allowed : {false, true}) {
+        CAPTURE(allowed);
+        tcp_options options = quick(2);
+        options.join = allowed ? 10s : 500ms;
+        options.allow_other_users = allowed;
+        const testing::listener heard;
+        leader first(options);
+        testing::processes others;
+        using line = std::array<char, 512>;
+        others.start([&](auto say) {
+            REQUIRE(::setuid(1234) == 0);
+            line text{};
+            const outcome end = join_as(1, options, first.port());
+            (end.joined ? "joined" : end.text).copy(text.data(), text.size() - 1);
+            say(text);
+        });
+        const outcome end = first.end();
+        line text{};
+        REQUIRE(others.hear(0, text));
+        if (allowed) {
+            CHECK(end.joined);
+            CHECK(std::string(text.data()) == "joined");
+            continue;
+        }
+        CHECK(end.code == errc::timed_out);
+        const std::string why =
+            "it is a process of user 1234, and this one is user 0's; give all "
+            "ranks a secret (tcp_options::security), or set "
+            "tcp_options::allow_other_users";
+        CHECK(has(end.text, ("; one was turned away: " + why).c_str()));
+        REQUIRE(heard.all().size() == 1);  // however often it came
+        CHECK(heard.all()[0].text == "turned away a connection from 127.0.0.1: " + why);
+        CHECK(has(text.data(), "or is a process of another user"));
+    }
+}
+
+TEST_CASE("join: another user listens where rank 0 is expected -> refused at once, by its number") {
+    if (::geteuid() != 0) return;
+    tcp_options options = quick(2);
+    options.join = 1min;
+    options.allow_other_users = true;
+    testing::processes others;
+    others.start([&](auto say) {
+        REQUIRE(::setuid(1234) == 0);
+        tcp::meeting meeting(options);
+        say(meeting.port());
+        outcome_of([&] { meeting.join(); });
+    });
+    std::uint16_t port = 0;
+    REQUIRE(others.hear(0, port));
+    options.allow_other_users = false;
+    const outcome refused = join_as(1, options, port);
+    CHECK(refused.code == errc::mismatch);
+    CHECK(has(refused.text,
+              ", where rank 0 is expected, is a port of user 1234, and this process "
+              "is user 0's; give all ranks a secret"));
+}
+
+TEST_CASE("join: it cannot be found out whose the others are -> refused, with the ways out") {
+    testing::processes without;
+    using line = std::array<char, 512>;
+    without.start([](auto say) {
+        // Nobody in a namespace of users without names is any of them.
+        line text{};
+        if (::geteuid() != 0 || ::setresuid(65534, 65534, 65534) != 0 ||
+            ::unshare(CLONE_NEWUSER) != 0)
+            return say(text);
+        const tcp_options options = quick(2);
+        leader first(options);
+        (void)join_as(1, options, first.port());
+        first.end().text.copy(text.data(), text.size() - 1);
+        say(text);
+    });
+    line text{};
+    REQUIRE(without.hear(0, text));
+    if (text[0] == '\0') return;  // such namespaces are not everybody's to make
+    CHECK(has(text.data(), "tcp: rank 0 cannot find out which user's processes connect to it: "));
+    CHECK(has(text.data(), "tcp_options::allow_other_users"));
+}
+
 TEST_CASE("a socket that a launcher opened is where rank 0 listens") {
     const int handle = ::socket(AF_INET, SOCK_STREAM, 0);
     REQUIRE(handle >= 0);
@@ -409,4 +522,41 @@ TEST_CASE("a socket that a launcher opened is where rank 0 listens") {
     CHECK(first.end().joined);
     options.listener = 0;  // whatever that is, it does not listen
     CHECK(outcome_of([&] { tcp::join(options); }).code == errc::invalid_option);
+}
+
+TEST_CASE("join: a name leads to a dead address at first -> ranks meet at the next one") {
+    for (const bool elastic : {false, true})
+        for (const bool answers : {true, false}) {  // that nobody is there, or nothing at all
+            CAPTURE(elastic);
+            CAPTURE(answers);
+            tcp_options options = quick(2);
+            options.elastic = elastic;
+            options.handshake = 1min;
+            options.join = 30s;
+            options.timeout = 20s;
+            leader first(options);
+            // Beside it, at the same port, one whose queue is full, so that connections wait.
+            const testing::full_queue dead(answers ? 0 : first.port());
+            std::atomic<int> asked = 0;
+            const resolver by = [&](const std::string&) {
+                resolved answer;
+                answer.addresses.push_back(
+                    asio::ip::make_address(++asked <= 1 ? "127.0.0.2" : "127.0.0.1"));
+                return answer;
+            };
+            tcp_options own = options;
+            own.rank = 1;
+            own.port = first.port();
+            own.address = "rank-0.localhost";
+            const outcome second = outcome_of([&] {
+                auto context = open_context(own);
+                const tcp_connections made = elastic ? tcp_gathering(context, own, by).run()
+                                                     : tcp_join(context, own, by).run();
+                CHECK(made.control[0]);
+                CHECK(made.data[0]);
+            });
+            CHECK(second.text == "");
+            CHECK(asked >= 2);
+            first.end();
+        }
 }

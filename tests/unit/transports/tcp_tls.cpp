@@ -23,8 +23,10 @@
 
 #include "sotto/core/random.hpp"
 #include "sotto/transports/tcp.hpp"
-#include "support/over_tcp.hpp"
 #include "support/folders.hpp"
+#include "support/listener.hpp"
+#include "support/over_tcp.hpp"
+#include "support/relay.hpp"
 
 using namespace sotto;
 using namespace sotto::detail::net;
@@ -358,6 +360,101 @@ TEST_CASE("a change on its way ends a connection, or was one that means nothing"
     CHECK(refused[3] * 10 >= of_kind[3] * 9);
 }
 
+TEST_CASE("tls: a byte of data is changed on the way -> authentication failed, at both ends") {
+    const auto key = secret_of(one_secret);
+    for (const std::size_t changed : {0u, 3u, 20u, 60u, 115u}) {  // header, content, tag
+        CAPTURE(changed);
+        const wired before, after;
+        const auto client = key->connect(before.client, "job", 1, 0);
+        const auto server = key->accept(after.server, "job", 0, {});
+        const bytes said(100, std::byte{42});
+        const byte_view out = said;
+        bytes heard(100), wire(8192);
+        const mutable_byte_view in = heard;
+        bool alters = false;
+        const auto relay = [&] {
+            if (const auto count = ::read(before.server, wire.data(), wire.size()); count > 0) {
+                if (alters) wire[changed] ^= std::byte{1};
+                REQUIRE(::write(after.client, wire.data(), static_cast<std::size_t>(count)) ==
+                        count);
+            }
+            if (const auto count = ::read(after.client, wire.data(), wire.size()); count > 0)
+                REQUIRE(::write(before.server, wire.data(), static_cast<std::size_t>(count)) ==
+                        count);
+        };
+        std::size_t sent = 0, got = 0;
+        for (int turns = 0; turns < 8; ++turns) {
+            if (sent == 0) sent = client->write(std::span(&out, 1)).bytes;
+            relay();
+            got += server->read(std::span(&in, 1)).bytes;
+        }
+        REQUIRE(got == said.size());
+        alters = true;
+        CHECK(client->write(std::span(&out, 1)).bytes == said.size());
+        relay();
+        const moved at_server = server->read(std::span(&in, 1));
+        CHECK(at_server.closed);
+        CHECK(at_server.altered);
+        CAPTURE(at_server.why);
+        CHECK(
+            at_server.why.starts_with("authentication of the data that it sent failed: bytes "
+                                      "were changed on the way (TLS: "));
+        alters = false;
+        relay();
+        const moved at_client = client->read(std::span(&in, 1));
+        CHECK(at_client.closed);
+        CHECK_FALSE(at_client.altered);  // the server has found it
+        CAPTURE(at_client.why);
+        CHECK(
+            at_client.why.starts_with("authentication of the data that it received failed: bytes "
+                                      "were changed on the way (TLS: "));
+    }
+}
+
+TEST_CASE("tls: a byte changed between two ranks -> both name it and the pair, none a break") {
+    tcp_options options;
+    options.size = 2;
+    options.port = 0;
+    options.security = secret_of(one_secret);
+    tcp::meeting first(options);
+    tcp_options other = options;
+    other.rank = 1;
+    // The second connection of rank 1 is for messages; a megabyte passes before the change.
+    testing::changing_relay relay(first.port(), 1, 1 << 20);
+    other.port = relay.port();
+    std::array<std::string, 2> ended;
+    const auto work = [&](tcp& transport) {
+        std::string& how = ended[static_cast<std::size_t>(transport.rank())];
+        try {
+            bytes out(300'000), in(out.size());
+            while (true) {
+                const request received = transport.receive(1 - transport.rank(), {}, in);
+                const request sent = transport.send(1 - transport.rank(), {}, out);
+                transport.wait(received);
+                transport.wait(sent);
+            }
+        } catch (const peer_failure& e) {
+            how = e.what();
+        }
+    };
+    std::jthread follower([&] {
+        tcp transport = tcp::join(other);
+        work(transport);
+    });
+    {
+        tcp transport = first.join();
+        work(transport);
+    }
+    follower.join();
+    for (const std::string& how : ended) {
+        CAPTURE(how);
+        CHECK(
+            how.starts_with("rank 1 failed: authentication of the data that it sent failed: bytes "
+                            "were changed on the way (TLS: "));
+        CHECK(how.find("; the network is between it and rank 0") != std::string::npos);
+    }
+}
+
 TEST_CASE("a secret that can be guessed or read by others is refused") {
     CHECK_THROWS_AS(secret_of(std::string(31, 'x')), invalid_option);
     ::unsetenv("SOTTO_SECRET_FILE");
@@ -422,6 +519,54 @@ TEST_CASE("ranks with different secrets never join, and both say what it may be"
               std::string::npos);
         CHECK((told_by_leader.find("or had another secret") != std::string::npos) ==
               (p.leaders != nullptr));
+    }
+}
+
+TEST_CASE("join: secrets differ -> both say so at the first refusal, once") {
+    struct pair {
+        std::shared_ptr<const tcp_security> leaders, followers;
+        const char *by_leader, *by_follower;
+    };
+    const pair pairs[] = {
+        {secret_of(one_secret), nullptr,
+         "turned away a connection from 127.0.0.1: it has no secret, and this rank has one "
+         "(tcp_options::security)",
+         "perhaps rank 0 wants a secret, which this rank has none of"},
+        {nullptr, secret_of(one_secret),
+         "turned away a connection from 127.0.0.1: it has a secret, and this rank has none",
+         "perhaps rank 0 has another secret or tcp_options::job, or no secret"},
+        {secret_of(one_secret), secret_of(another_secret),
+         "turned away a connection from 127.0.0.1: it has another secret or tcp_options::job (no "
+         "secret was proven: ",
+         "perhaps rank 0 has another secret or tcp_options::job, or no secret"}};
+    for (const pair& p : pairs) {
+        CAPTURE(std::string(p.by_follower));
+        tcp_options options;
+        options.size = 2;
+        options.port = 0;
+        options.join = 1s;
+        tcp_options other = options;
+        options.security = p.leaders;
+        other.security = p.followers;
+        const testing::listener heard;
+        tcp::meeting first(options);
+        other.port = first.port();
+        other.rank = 1;
+        // Rank 0 is not at work yet: nothing is refused, and nobody says anything.
+        CHECK(heard.all().empty());
+        std::jthread follower([&] { CHECK_THROWS_AS(tcp::join(other), error); });
+        CHECK_THROWS_AS(first.join(), error);
+        follower.join();
+        std::array<std::string, 2> said;
+        for (const remark& r : heard.all()) {
+            CAPTURE(r.text);
+            CHECK(said[static_cast<std::size_t>(r.rank)].empty());
+            said[static_cast<std::size_t>(r.rank)] = r.text;
+        }
+        CHECK(said[0].starts_with(p.by_leader));
+        CHECK(said[1].starts_with("rank 0 at 127.0.0.1 port "));
+        CHECK(said[1].find(p.by_follower) != std::string::npos);
+        CHECK(said[1].ends_with("; this rank tries on until tcp_options::join is over"));
     }
 }
 

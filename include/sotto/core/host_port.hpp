@@ -1,0 +1,53 @@
+#pragma once
+
+#include <algorithm>
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+namespace sotto::detail {
+
+/// A host, and the port that stands behind it, if any.
+struct host_port {
+    std::string host;  // a name or an address, without brackets
+    std::optional<std::uint16_t> port{};
+};
+
+/// Reads `host`, `host:port`, `::1`, `[::1]` or `[::1]:port`; nothing if a text is none of these.
+/// An IPv6 address may have a zone, as `fe80::1%eth0`.
+inline std::optional<host_port> read_host_port(std::string_view text) {
+    host_port read;
+    const bool in_brackets = text.starts_with('[');
+    const auto colons = std::count(text.begin(), text.end(), ':');
+    std::size_t end = text.size();
+    if (in_brackets)
+        end = text.find(']');
+    else if (colons == 1)
+        end = text.find(':');
+    if (end == std::string_view::npos) return std::nullopt;
+    read.host = text.substr(in_brackets ? 1 : 0, in_brackets ? end - 1 : end);
+    // Brackets are there to tell colons of an address from that before the port.
+    if (read.host.empty() || (in_brackets && read.host.find(':') == std::string::npos))
+        return std::nullopt;
+    if (read.host.find_first_of("[]") != std::string::npos) return std::nullopt;
+    text.remove_prefix(in_brackets ? end + 1 : end);
+    if (text.empty()) return read;
+    std::uint16_t port = 0;
+    const char* const last = text.data() + text.size();
+    const auto [rest, why] = std::from_chars(text.data() + 1, last, port);
+    if (text[0] != ':' || why != std::errc() || rest != last || port == 0) return std::nullopt;
+    read.port = port;
+    return read;
+}
+
+/// A host that may be in brackets; as it is if it is no such text.
+inline std::string without_brackets(const std::string& host) {
+    const auto read = read_host_port(host);
+    return read && !read->port ? read->host : host;
+}
+
+}  // namespace sotto::detail

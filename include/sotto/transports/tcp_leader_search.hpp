@@ -1,0 +1,140 @@
+#pragma once
+
+#include "sotto/transports/tcp_socket.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <iterator>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sotto/core/clock.hpp"
+#include "sotto/core/errors.hpp"
+#include "sotto/core/thread.hpp"
+#include "sotto/transports/tcp_address.hpp"
+#include "sotto/transports/tcp_options.hpp"
+
+namespace sotto::detail::net {
+
+/// A question to a resolver that is answered in the background, however long that takes.
+class pending_lookup {
+public:
+    /// Asks, unless the last question is not answered yet, or no thread is left to ask.
+    void ask(const resolver& by, const std::string& name) {
+        if (shared_) return;
+        auto shared = std::make_shared<answer>();
+        try {
+            // It may outlive this rank: a resolver that finds nobody answers after some seconds.
+            start_thread("tcp: the thread that looks up a name", [shared, by, name] {
+                resolved found;
+                try {
+                    found = by(name);
+                } catch (...) {  // as if the name were unknown
+                }
+                const std::lock_guard lock(shared->mutex);
+                shared->found = std::move(found);
+            }).detach();
+        } catch (const io_failure&) {
+            return;
+        }
+        shared_ = std::move(shared);
+    }
+
+    /// Whether a question is open.
+    bool waits() const noexcept { return shared_ != nullptr; }
+
+    /// The answer, once there is one.
+    std::optional<resolved> take() {
+        if (!shared_) return std::nullopt;
+        std::optional<resolved> found;
+        {
+            const std::lock_guard lock(shared_->mutex);
+            found = std::exchange(shared_->found, std::nullopt);
+        }
+        if (found) shared_.reset();
+        return found;
+    }
+
+private:
+    struct answer {
+        std::mutex mutex;
+        std::optional<resolved> found;
+    };
+    std::shared_ptr<answer> shared_;  // of the question that is open
+};
+
+/// Where a rank looks for rank 0. A name is looked up again while nobody answers: rank 0 may come
+/// to another address, or have several.
+class tcp_leader_search {
+public:
+    tcp_leader_search(const tcp_options& options, resolver ask)
+        : options_(&options), ask_(std::move(ask)) {}
+
+    /// The first address.
+    ///   errors  as find_leader
+    asio::ip::tcp::endpoint begin(time_point deadline) {
+        const auto found = find_leader(*options_, deadline, ask_);
+        require_private(*options_, found, "address");
+        asked_at_ = std::chrono::steady_clock::now();
+        is_name_ = !literal_address(options_->address);
+        addresses_ = {found};
+        return at(found);
+    }
+
+    /// Where to look, while nobody has answered at `tried`; the same place if it is still one.
+    asio::ip::tcp::endpoint look(const asio::ip::tcp::endpoint& tried, time_point now) {
+        if (!is_name_) return tried;
+        if (const auto found = lookup_.take()) learn(*found);
+        if (now - asked_at_ >= pause) {
+            asked_at_ = now;
+            lookup_.ask(ask_, options_->address);
+        }
+        return place_of(tried) == addresses_.end() ? at(addresses_.front()) : tried;
+    }
+
+    /// Where to look next, after nobody answered at `tried`.
+    asio::ip::tcp::endpoint after(const asio::ip::tcp::endpoint& tried, time_point now) {
+        const asio::ip::tcp::endpoint place = look(tried, now);
+        if (!is_name_ || place != tried) return place;
+        const auto next = std::next(place_of(tried));
+        return at(next == addresses_.end() ? addresses_.front() : *next);
+    }
+
+    /// Whether a question is open.
+    bool waits() const noexcept { return lookup_.waits(); }
+
+private:
+    static constexpr duration pause = std::chrono::seconds(1);  // between two questions
+
+    asio::ip::tcp::endpoint at(const asio::ip::address& address) const {
+        return {address, options_->port};
+    }
+    std::vector<asio::ip::address>::const_iterator place_of(
+        const asio::ip::tcp::endpoint& tried) const {
+        return std::find(addresses_.begin(), addresses_.end(), tried.address());
+    }
+
+    /// Takes over what may be used; an answer without any changes nothing.
+    void learn(const resolved& found) {
+        const bool on_this_machine = is_no_host_name(options_->address);
+        std::vector<asio::ip::address> usable;
+        for (const asio::ip::address& each : found.addresses)
+            if (const auto address = unmapped(each);
+                is_private(*options_, address) && (on_this_machine || !address.is_loopback()))
+                usable.push_back(address);
+        if (!usable.empty()) addresses_ = std::move(usable);
+    }
+
+    const tcp_options* options_;
+    resolver ask_;
+    bool is_name_ = false;
+    std::vector<asio::ip::address> addresses_;  // at least one, once it has begun
+    time_point asked_at_{};
+    pending_lookup lookup_;
+};
+
+}  // namespace sotto::detail::net
