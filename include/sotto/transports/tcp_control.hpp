@@ -212,7 +212,10 @@ private:
     }
 
     void serve_until_stopped() {
-        has_more_ = true;  // what came with the handshake
+        {
+            const std::lock_guard lock(mutex_);
+            has_more_ = true;  // what came with the handshake
+        }
         while (!stopping_.load()) {
             time_point until;
             {
