@@ -1,5 +1,6 @@
 #pragma once
 
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -8,12 +9,12 @@
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
 #include <mutex>
 #include <shared_mutex>
 #include <string>
 #include <vector>
 
+#include "sotto/core/descriptor.hpp"
 #include "sotto/core/errors.hpp"
 
 // OpenBLAS has these functions, other BLAS libraries have not: then their address is null.
@@ -97,9 +98,11 @@ inline bool is_address_space_limited() {
     if (blas_memory_alloc == nullptr || blas_memory_free == nullptr) return false;
     rlimit space{RLIM_INFINITY, RLIM_INFINITY};
     if (::getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY) return true;
-    int overcommits = 0;
-    std::ifstream("/proc/sys/vm/overcommit_memory") >> overcommits;
-    return overcommits == 2;
+    const sotto::detail::descriptor file =
+        sotto::detail::open_file("/proc/sys/vm/overcommit_memory", O_RDONLY);
+    char mode = '0';  // 2: what is promised is limited
+    (void)sotto::detail::uninterrupted([&] { return ::read(file.handle(), &mode, 1); });
+    return mode == '2';
 }
 
 inline bool has_address_space(std::size_t bytes) {
