@@ -537,6 +537,7 @@ set(sotto_models_headers
     include/sotto/nn/average_pool2d.hpp
     include/sotto/nn/batch_norm.hpp
     include/sotto/nn/blas.hpp
+    include/sotto/nn/blas_memory.hpp
     include/sotto/nn/blueprint.hpp
     include/sotto/nn/bordered.hpp
     include/sotto/nn/buffer.hpp

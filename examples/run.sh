@@ -81,7 +81,7 @@ fi
 mkdir -p "$build"
 : > "$log"
 say "configure" cmake --preset examples -S "$root"
-say "build $name (the first time takes a minute or two of two idle processors)" \
+say "build $name (the first time: about 200 s of processor time, most of them for one file)" \
     cmake --build "$build" --target "example_$name" ${ranks:+sotto_launch}
 
 # The workers are threads already: BLAS must not start more for each of them.

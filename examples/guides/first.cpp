@@ -5,7 +5,7 @@ int main() try {
     const auto digits = sotto::data::digits(10'000, sotto::random_stream{1});
     const auto unseen = sotto::data::digits(2'000, sotto::random_stream{2});
 
-    sotto::run_in_process(4, [&](auto& transport) {  // four workers, a thread each
+    sotto::run_in_process(4, [&](sotto::in_process& transport) {  // four workers, a thread each
         sotto::models::mlp model{784, 512, 10};
         sotto::trainer trainer{
             model,

@@ -57,7 +57,7 @@ int main() try {
     const auto digits = sotto::data::digits(2'000, sotto::random_stream{1});
     const auto unseen = sotto::data::digits(1'000, sotto::random_stream{2});
     bool good = true;
-    sotto::run_in_process(4, [&](auto& transport) {
+    sotto::run_in_process(4, [&](sotto::in_process& transport) {
         sotto::models::mlp model{784, 64, 10};
         const sotto::all_reduce strategy{sotto::scheduled{lion{}, sotto::cosine{.epochs = 5}},
                                          sotto::fp16{}};

@@ -9,7 +9,7 @@ int main() try {
     const auto unseen = sotto::data::digits(1'000, sotto::random_stream{2});
     const sotto::models::mlp model{784, 64, 10};
 
-    sotto::run_in_process(4, [&](auto& transport) {
+    sotto::run_in_process(4, [&](sotto::in_process& transport) {
         auto mine = model;
         sotto::trainer trainer{mine, sotto::all_reduce{sotto::sgd{.learning_rate = 0.1}},
                                transport};
@@ -25,7 +25,7 @@ int main() try {
 
     // On from there, by other workers and another strategy.
     double after = 0.0;
-    sotto::run_in_process(2, [&](auto& transport) {
+    sotto::run_in_process(2, [&](sotto::in_process& transport) {
         sotto::begun_from mine{model, learnt};
         sotto::trainer trainer{
             mine, sotto::all_reduce{sotto::sgd{.learning_rate = 0.05}, sotto::dgc{.density = 0.01}},

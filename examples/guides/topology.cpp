@@ -41,7 +41,7 @@ int main() try {
     std::printf("a round leaves at most %.3f of the differences between ranks\n",
                 sotto::topologies::summary_of(graph).second_singular_value);
     bool good = true;
-    sotto::run_in_process(8, [&](auto& transport) {
+    sotto::run_in_process(8, [&](sotto::in_process& transport) {
         sotto::models::mlp model{784, 64, 10};
         const sotto::gossip strategy{sotto::momentum_sgd{.learning_rate = 0.05}, sites{}};
         sotto::trainer trainer{model, strategy, transport};

@@ -220,7 +220,7 @@ int main() try {
             });
     }
     std::vector<float> expected;
-    sotto::run_in_process(ranks, [&](auto& transport) {
+    sotto::run_in_process(ranks, [&](sotto::in_process& transport) {
         const auto found = learn(transport);
         if (transport.rank() == 0) expected = found;
     });

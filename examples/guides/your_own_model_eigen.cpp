@@ -99,7 +99,7 @@ private:
 int main() try {
     const surface seen(4'000, sotto::random_stream{1}), unseen(1'000, sotto::random_stream{2});
     bool good = true;
-    sotto::run_in_process(4, [&](auto& transport) {
+    sotto::run_in_process(4, [&](sotto::in_process& transport) {
         two_layers model;
         sotto::trainer trainer{
             model, sotto::all_reduce{sotto::sgd{.learning_rate = 0.1}, sotto::dgc{.density = 0.05}},

@@ -86,7 +86,8 @@ public:
 private:
     static_assert(detail::torch_passes<implementation, Forward, batch_type>,
                   "torch_model: the module's forward must take one at::Tensor and return one; else "
-                  "the fourth argument must be a function (module&, const batch&) -> at::Tensor");
+                  "the fourth argument must be a function (module&, const batch&) -> at::Tensor "
+                  "that names both types: with auto& it takes a labelled_batch");
     static_assert(
         predicts ||
             std::is_invocable_r_v<at::Tensor, const Loss&, const at::Tensor&, const batch_type&>,

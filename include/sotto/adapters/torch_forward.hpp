@@ -28,7 +28,8 @@ concept holds_torch_module = requires(const M& module) {
     { *torch_pointer(module) } -> std::convertible_to<::torch::nn::Module&>;
 };
 
-/// The batch that a function of a module and a batch takes.
+/// The batch that a function of a module and a batch takes. A generic lambda names none: it takes a
+/// labelled batch.
 template <class Forward>
 struct torch_batch {
     using type = data::labelled_batch;
@@ -38,13 +39,13 @@ template <class Forward>
         &Forward::operator();
     }
 struct torch_batch<Forward> : torch_batch<decltype(&Forward::operator())> {};
-template <class Result, class Forward, class Module, class Batch>
-struct torch_batch<Result (Forward::*)(Module, const Batch&) const> {
-    using type = Batch;
+template <class Result, class Forward, class Module, class Batch, bool throws_nothing>
+struct torch_batch<Result (Forward::*)(Module, Batch) const noexcept(throws_nothing)> {
+    using type = std::remove_cvref_t<Batch>;
 };
-template <class Result, class Module, class Batch>
-struct torch_batch<Result (*)(Module, const Batch&)> {
-    using type = Batch;
+template <class Result, class Module, class Batch, bool throws_nothing>
+struct torch_batch<Result (*)(Module, Batch) noexcept(throws_nothing)> {
+    using type = std::remove_cvref_t<Batch>;
 };
 
 template <class Module, class Forward, class Batch>

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "sotto/core/errors.hpp"
+#include "sotto/nn/blas_memory.hpp"
 
 // OpenBLAS has this function, other BLAS libraries have not: then its address is null.
 extern "C" [[gnu::weak]] void openblas_set_num_threads(int count);
@@ -65,7 +66,8 @@ inline int blas_side(std::int64_t side) {
 ///   math    c = a b + keep c
 ///   shape   a: m x k;  b: k x n;  c: m x n, not transposed, overlapping neither;  sides may be 0
 ///   cost    2 m n k operations in one call of sgemm
-///   errors  invalid_option: a side above 2^31 - 1
+///   errors  invalid_option: a side above 2^31 - 1; io_failure: address space is limited (ulimit
+///           -v) and has no room for a buffer of OpenBLAS
 inline void multiply(matrix<const float> a, matrix<const float> b, matrix<float> c,
                      float keep = 0.0f) {
     const int m = detail::blas_side(c.rows), n = detail::blas_side(c.columns);
@@ -76,6 +78,7 @@ inline void multiply(matrix<const float> a, matrix<const float> b, matrix<float>
         std::for_each_n(c.values, size, [keep](float& x) { x = keep == 0.0f ? 0.0f : keep * x; });
         return;
     }
+    const auto memory = detail::require_blas_memory();
     cblas_sgemm(CblasRowMajor, a.transposed ? CblasTrans : CblasNoTrans,
                 b.transposed ? CblasTrans : CblasNoTrans, m, n, k, 1.0f, a.values,
                 a.transposed ? m : k, b.values, b.transposed ? k : n, keep, c.values, n);

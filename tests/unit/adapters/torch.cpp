@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -401,6 +402,24 @@ at::Tensor column(const std::vector<float>& values) {
 }
 
 }  // namespace
+
+TEST_CASE("torch_model: a forward function names its batch -> the model reads that") {
+    using net = torch::nn::LinearImpl;
+    const auto by_reference = [](net& linear, const pairs_batch& batch) {
+        return linear.forward(column(batch.x));
+    };
+    const auto by_value = [](net& linear, pairs_batch batch) noexcept {
+        return linear.forward(column(batch.x));
+    };
+    const auto generic = [](auto& linear, const auto& batch) -> at::Tensor {
+        return linear.forward(column(batch.x));
+    };
+    using sotto::detail::torch_batch;
+    static_assert(std::same_as<torch_batch<decltype(by_reference)>::type, pairs_batch>);
+    static_assert(std::same_as<torch_batch<decltype(by_value)>::type, pairs_batch>);
+    static_assert(std::same_as<torch_batch<decltype(+by_value)>::type, pairs_batch>);
+    static_assert(std::same_as<torch_batch<decltype(generic)>::type, data::labelled_batch>);
+}
 
 TEST_CASE("batches and losses may be of any kind, given by functions") {
     const auto net = std::make_shared<torch::nn::LinearImpl>(1, 1);
