@@ -17,6 +17,7 @@
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/descriptor.hpp"
 #include "sotto/core/file_kind.hpp"
+#include "sotto/core/input_file.hpp"
 
 namespace sotto::checkpoint {
 
@@ -27,7 +28,8 @@ namespace sotto::checkpoint {
 ///                                    of, whether it exists or not: links are followed. A device,
 ///                                    FIFO, socket or folder of that name is a failure
 ///   create(path) -> int              a file for writing, empty whether it was there or not
-///   open(path) -> int                a file for reading
+///   open(path) -> int                a regular file for reading; anything else is refused at once,
+///                                    as a FIFO, whose writer would be waited for
 ///   write(file, bytes) -> int64      appends; how many bytes were taken: fewer are no failure
 ///   read(file, offset, bytes) -> int64   how many were got: fewer are no failure, 0 is the end
 ///   size(file) -> int64
@@ -90,14 +92,16 @@ public:
         return why ? -1 : file.release();
     }
     int open(const std::filesystem::path& path, std::error_code& why) noexcept {
-        return checked(sotto::detail::open_file(path.c_str(), O_RDONLY).release(), why);
+        return sotto::detail::open_regular(path.c_str(), why).release();
     }
     std::int64_t write(int file, byte_view out, std::error_code& why) noexcept {
         return checked(again([&] { return ::write(file, out.data(), out.size()); }), why);
     }
     std::int64_t read(int file, std::int64_t offset, mutable_byte_view in,
                       std::error_code& why) noexcept {
-        return checked(again([&] { return ::pread(file, in.data(), in.size(), offset); }), why);
+        return checked(sotto::detail::uninterrupted(
+                           [&] { return ::pread(file, in.data(), in.size(), offset); }),
+                       why);
     }
     std::int64_t size(int file, std::error_code& why) noexcept {
         struct ::stat facts {};
@@ -122,7 +126,11 @@ public:
 
     /// A folder made here is in the folder above it after a loss of power, too.
     void make_folder(const std::filesystem::path& path, std::error_code& why) {
-        if (path.empty() || std::filesystem::is_directory(path, why)) return why.clear();
+        if (path.empty()) return why.clear();
+        const struct ::stat there = sotto::detail::facts_of_path(path.c_str(), why);
+        if (!why && S_ISDIR(there.st_mode)) return;
+        if (!why) why = std::make_error_code(std::errc::not_a_directory);
+        if (why != std::errc::no_such_file_or_directory) return;
         const std::filesystem::path above = path.parent_path();
         if (above != path) make_folder(above, why);
         if (why) return;

@@ -35,10 +35,17 @@ inline std::string file_name(std::int64_t step) {
         .append(file_suffix);
 }
 
+/// Why a checkpoint was not used.
+///   damaged     its bytes are not those that were written
+///   unreadable  the system would not open or read it: what is in it is not known
+///   too_new     others have none of its step
+enum class refusal : std::uint8_t { damaged, unreadable, too_new };
+
 /// A checkpoint that was not used, and why.
 struct refused_file {
     std::int64_t step = 0;  // of its name
     std::string why;        // what is wrong with it, in a sentence
+    refusal kind = refusal::too_new;
 };
 
 /// The step of a checkpoint's name; nothing for other names.

@@ -29,8 +29,9 @@ namespace sotto::checkpoint {
 ///   wire    a checkpoint's file with the one section "state", see sections.hpp; metadata: format,
 ///           step, configuration
 ///   errors  restore throws mismatch: it is of another configuration, or shows other names or
-///           sizes; malformed: no file of the folder is whole; io_failure. Nothing is changed then,
-///           unless the disk fails or the file changes while it is read
+///           sizes; malformed: no file of the folder is whole; io_failure: none can be used, and
+///           one cannot be read. Nothing is changed then, unless the disk fails or the file changes
+///           while it is read
 template <file_system Files = posix_files>
 class own_state {
 public:
@@ -53,10 +54,9 @@ public:
         std::vector<refused_file> refused;
         if (!open_newest(files_, folder_, file, refused)) {
             if (refused.empty()) return std::nullopt;
-            throw error(errc::malformed, what_ + ": no checkpoint in '" + folder_.string() +
-                                             "' is whole; the newest: " + refused.front().why);
+            refuse_all(what_, folder_, refused);
         }
-        for (const refused_file& r : refused) damaged_.push_back(r.step);
+        refused_ = std::move(refused);
         const std::int64_t step = require_ours(*file);
         const auto fields = fields_of(state);
         std::vector<std::size_t> places;
@@ -75,12 +75,15 @@ public:
         planned.note("configuration", configuration_);
         planned.add("state", fields, sotto::detail::digest_of(fields));
         const bytes header = format_header(planned.finish());
-        file_writer<Files> file(files_, folder_, step, keep_, damaged_);
+        file_writer<Files> file(files_, folder_, step, keep_, refused_);
         file.write_header(header);
         for (const auto& f : fields) file.write(f.memory);
         const bool done = file.finish();
         problem_ = done ? "" : what_ + ": " + file.problem();
-        if (done) damaged_.clear();
+        if (done)
+            std::erase_if(refused_, [&](const refused_file& one) {
+                return one.step == step || one.kind != refusal::unreadable;
+            });
         return done;
     }
 
@@ -149,7 +152,7 @@ private:
     std::filesystem::path folder_;
     std::string what_, configuration_;
     std::int64_t keep_;
-    std::vector<std::int64_t> damaged_;
+    std::vector<refused_file> refused_;
     std::string problem_;
 };
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "sotto/checkpoint/own_state.hpp"
+#include "sotto/core/absolute_path.hpp"
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/clock.hpp"
 #include "sotto/core/deadline.hpp"
@@ -70,7 +71,8 @@ public:
             description text;
             text.add("strategy", options);
             const std::string name = "server" + std::to_string(through.rank());
-            saves_.emplace().folder = (options.servers.checkpoints / name).string();
+            saves_.emplace().folder =
+                (detail::absolute_path(options.servers.checkpoints) / name).string();
             kept_.emplace(saves_->folder, "parameter_server: " + name, text.text());
             every_ = static_cast<std::uint64_t>(options.servers.every);
         }

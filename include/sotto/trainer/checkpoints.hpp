@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "sotto/checkpoint/file_system.hpp"
+#include "sotto/core/absolute_path.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/print_line.hpp"
 #include "sotto/trainer/reports.hpp"
@@ -61,17 +62,20 @@ struct checkpoint_options {
 template <checkpoint::file_system Files = checkpoint::posix_files>
 class checkpoints {
 public:
-    /// Into this folder, which is made if it is not there.
-    explicit checkpoints(std::filesystem::path folder, checkpoint_options options = {},
+    /// Into this folder, which is made if it is not there. A relative path is that of the working
+    /// directory now, whatever the program makes of it later.
+    explicit checkpoints(const std::filesystem::path& folder, checkpoint_options options = {},
                          Files files = {})
-        : folder_(std::move(folder)), options_(std::move(options)), files_(std::move(files)) {
+        : folder_(detail::absolute_path(folder)),
+          options_(std::move(options)),
+          files_(std::move(files)) {
         check("every_steps", options_.every_steps.value_or(1));
         check("every_epochs", options_.every_epochs.value_or(1));
         check("keep", options_.keep);
         if (folder_.empty()) throw invalid_option("checkpoints: the folder has no name");
     }
 
-    /// Where they are.
+    /// Where they are: an absolute path.
     const std::filesystem::path& folder() const noexcept { return folder_; }
     /// As they were given.
     const checkpoint_options& options() const noexcept { return options_; }

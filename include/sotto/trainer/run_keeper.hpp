@@ -7,12 +7,12 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <system_error>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "sotto/checkpoint/file_system.hpp"
+#include "sotto/core/absolute_path.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/strategies/strategy.hpp"
 #include "sotto/trainer/callback.hpp"
@@ -94,13 +94,17 @@ public:
             const auto name = full_name(folder);
             checkpoint_report report =
                 run_writer(through_, fields, place)
-                    .write(files, folder, extra.options().keep, configuration_, seed_,
-                           name == damaged_in_ ? damaged_ : std::vector<std::int64_t>());
+                    .write(
+                        files, folder, extra.options().keep, configuration_, seed_,
+                        name == refused_in_ ? refused_ : std::vector<checkpoint::refused_file>());
             report.seconds = seconds();
             if (report.failure.empty()) {
                 saved_step_ = place.step;
                 saved_in_ = name;
-                if (name == damaged_in_) std::erase(damaged_, place.step);
+                if (name == refused_in_)
+                    std::erase_if(refused_, [&](const checkpoint::refused_file& one) {
+                        return one.step == place.step;
+                    });
                 ++whole.checkpoints;
                 incomplete_.clear();
             } else {
@@ -118,18 +122,18 @@ public:
     template <checkpoint::file_system Files>
     resume_report restore(const std::filesystem::path& where, bool required,
                           const resume_options& options, Files& files, run_place& place) {
-        const auto folder = folder_in(where);
+        const auto folder = folder_in(absolute_path(where));
         through_.at({.round = place.step, .phase = "resuming"});
         const auto fields = fields_of(model_, state_, parameters_, Alike, learnt_);
         std::vector<int> senders;
         for (int rank = 0; rank < through_.size(); ++rank)
             senders.push_back(conducting::sender_for(state_, rank));
         resume_report report;
-        std::vector<std::int64_t> newer;
+        std::vector<checkpoint::refused_file> newer;
         for (std::int64_t at_most = (std::numeric_limits<std::int64_t>::max)();;) {
             run_reader reader(through_, fields, senders);
             report = reader.read(files, folder, required, configuration_, place, torn_, at_most);
-            newer = reader.damaged_steps();
+            newer = reader.refused();
             // A run may have ended between the checkpoints of two models.
             const auto [least, most] =
                 conducting::range_of_models(state_, report.found ? report.step : -1);
@@ -147,8 +151,8 @@ public:
                                 .stopped = place.fit_stopped != 0};
         world_size_before_ = report.world_size;
         saved_step_ = place.step;
-        saved_in_ = damaged_in_ = full_name(folder);
-        damaged_ = std::move(newer);
+        saved_in_ = refused_in_ = full_name(folder);
+        refused_ = std::move(newer);
         ours_.push_back(saved_in_);
         if (through_.rank() == 0 && !report.refused.empty() && options.on_damage)
             options.on_damage(report);
@@ -187,12 +191,9 @@ private:
         return name.empty() ? folder : folder / name;
     }
 
-    /// The same for all ways to write a folder's path.
+    /// The same for all ways to write a folder's absolute path.
     static std::filesystem::path full_name(const std::filesystem::path& folder) {
-        std::error_code ignored;
-        auto name = std::filesystem::absolute(folder, ignored);
-        if (ignored) name = folder;  // where the program runs is gone
-        name = name.lexically_normal();
+        const auto name = folder.lexically_normal();
         return name.has_filename() ? name : name.parent_path();
     }
 
@@ -216,8 +217,8 @@ private:
     std::int64_t saved_step_ = -1;             // of the last checkpoint written or resumed from
     std::filesystem::path saved_in_;
     std::string incomplete_;  // why the last checkpoint that was due is not there; or empty
-    std::vector<std::int64_t> damaged_;  // steps of checkpoints found so, on rank 0
-    std::filesystem::path damaged_in_;
+    std::vector<checkpoint::refused_file> refused_;  // newer ones when it was resumed, of rank 0
+    std::filesystem::path refused_in_;
 };
 
 }  // namespace sotto::detail

@@ -133,11 +133,11 @@ public:
           place_(place),
           parts_(static_cast<std::size_t>(through.size())) {}
 
-    /// `damaged` are the steps of checkpoints in the folder that are known to be; of rank 0.
+    /// `refused` are checkpoints in the folder that are known not to be usable; of rank 0.
     template <checkpoint::file_system Files>
     checkpoint_report write(Files& files, const std::filesystem::path& folder, std::int64_t keep,
                             const std::string& configuration, std::uint64_t seed,
-                            const std::vector<std::int64_t>& damaged) {
+                            const std::vector<checkpoint::refused_file>& refused) {
         const time_point start = through_.now();
         gather_parts();
         checkpoint_report report{.step = place_.step};
@@ -146,7 +146,7 @@ public:
         if (through_.rank() == 0) {
             const checkpoint::file_header planned = plan(configuration, seed);
             const bytes header = checkpoint::format_header(planned);
-            checkpoint::file_writer<Files> file(files, folder, place_.step, keep, damaged);
+            checkpoint::file_writer<Files> file(files, folder, place_.step, keep, refused);
             file.write_header(header);
             for (const auto* part :
                  {&fields_.parameters, &fields_.alike, &fields_.buffers, &fields_.apart})
