@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -39,14 +40,17 @@ public:
     /// Locks the folder, which is made if it is not there, and begins the file of this step. `keep`
     /// of the newest checkpoints stay in the end. Of those in `refused`, which are known not to be
     /// usable, none counts: damaged ones and newer ones are removed, unreadable ones stay.
+    /// `why_not`, if there is one, answers why nothing may be written into the folder, which is
+    /// then locked: before the file is begun, and again before it appears.
     file_writer(Files& files, std::filesystem::path folder, std::int64_t step, std::int64_t keep,
-                std::vector<refused_file> refused = {})
+                std::vector<refused_file> refused = {}, std::function<std::string()> why_not = {})
         : files_(files),
           folder_(std::move(folder)),
           path_(folder_ / file_name(step)),
           step_(step),
           keep_(keep),
-          refused_(std::move(refused)) {
+          refused_(std::move(refused)),
+          why_not_(std::move(why_not)) {
         std::error_code why;
         files_.make_folder(folder_, why);
         if (why) {
@@ -61,6 +65,7 @@ public:
             fail("lock", why);
         if (why) return;
         locked_ = true;
+        if (!may_write()) return;
         remove_unfinished();
         file_.emplace(files_, path_);
     }
@@ -90,7 +95,11 @@ public:
         const closing_digests closing{digest_.value(), header_digest_};
         if (file_) {
             file_->write(std::as_bytes(std::span(&closing, 1)));
-            if (file_->finish()) remove_old();
+            if (!file_->ok() || may_write()) {
+                if (file_->finish()) remove_old();
+            } else {
+                file_.reset();
+            }
         }
         unlock();
         return ok();
@@ -109,6 +118,12 @@ private:
     void fail(const char* what, std::error_code why) {
         problem_ = std::string("cannot ") + what + " the folder of '" + path_.string() +
                    "': " + why.message();
+    }
+
+    bool may_write() {
+        const std::string why = why_not_ ? why_not_() : std::string();
+        if (!why.empty()) problem_ = "cannot write '" + path_.string() + "': " + why;
+        return why.empty();
     }
 
     void unlock() noexcept {
@@ -138,6 +153,7 @@ private:
     std::filesystem::path folder_, path_;
     std::int64_t step_, keep_;
     std::vector<refused_file> refused_;
+    std::function<std::string()> why_not_;
     std::optional<whole_file<Files>> file_;  // once the folder is this writer's
     int lock_ = -1;
     bool locked_ = false;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -75,6 +76,16 @@ std::vector<std::int64_t> generations(Files& files, const std::filesystem::path&
     if (why == std::errc::no_such_file_or_directory) why.clear();
     std::sort(steps.rbegin(), steps.rend());
     return steps;
+}
+
+/// The newest checkpoint in a folder whose step is none of these; nothing if there is none.
+template <file_system Files>
+std::optional<std::int64_t> foreign_generation(Files& files, const std::filesystem::path& folder,
+                                               std::span<const std::int64_t> known,
+                                               std::error_code& why) {
+    for (const std::int64_t step : generations(files, folder, why))
+        if (std::ranges::find(known, step) == known.end()) return step;
+    return std::nullopt;
 }
 
 }  // namespace sotto::checkpoint

@@ -1,9 +1,12 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -16,6 +19,7 @@
 #include "sotto/checkpoint/file_reader.hpp"
 #include "sotto/checkpoint/file_system.hpp"
 #include "sotto/checkpoint/file_writer.hpp"
+#include "sotto/checkpoint/folder_owner.hpp"
 #include "sotto/checkpoint/format_header.hpp"
 #include "sotto/checkpoint/generations.hpp"
 #include "sotto/checkpoint/saved_fields.hpp"
@@ -46,18 +50,50 @@ public:
           configuration_(std::move(configuration)),
           keep_(keep) {}
 
+    /// Makes the folder this one's, as folder_owner does, until this ends. Waits while it is not
+    /// known whether another owner lives, a minute at most, and calls tell(why) once if it has to.
+    /// After `rest` another one of this process may have the folder, until this is called again.
+    ///   errors  invalid_option: another owner lives; io_failure: the folder cannot be made
+    void own(const std::string& job, auto&& tell) {
+        std::error_code problem;
+        files_.make_folder(folder_, problem);
+        if (problem)
+            throw io_failure(what_ + ": cannot make the folder '" + folder_.string() +
+                             "': " + problem.message());
+        if (!owner_) {
+            claimant who;
+            if (!job.empty()) who.job = job;
+            owner_ = std::make_unique<folder_owner<Files>>(files_, folder_, std::move(who));
+        }
+        std::string why;
+        for (int tries = 0;; ++tries) {
+            const ownership now = owner_->attempt(why);
+            if (now == ownership::refused) throw invalid_option(what_ + ": " + why);
+            if (now != ownership::waits) break;
+            if (tries == 0) tell(what_ + ": " + why);
+            files_.pause(std::chrono::seconds(1));
+        }
+        owner_->use(true);
+    }
+    void rest() {
+        if (owner_) owner_->use(false);
+    }
+
     /// Fills the state from the newest file that is whole; its step, or nothing where there is
     /// none.
     template <class State>
     std::optional<std::int64_t> restore(State& state) {
         std::optional<file_reader<Files>> file;
         std::vector<refused_file> refused;
+        std::error_code ignored;
+        known_ = generations(files_, folder_, ignored);
         if (!open_newest(files_, folder_, file, refused)) {
             if (refused.empty()) return std::nullopt;
             refuse_all(what_, folder_, refused);
         }
         refused_ = std::move(refused);
         const std::int64_t step = require_ours(*file);
+        known_.push_back(step);
         const auto fields = fields_of(state);
         std::vector<std::size_t> places;
         for (const auto& f : fields) places.push_back(place_of(*file, f));
@@ -75,10 +111,13 @@ public:
         planned.note("configuration", configuration_);
         planned.add("state", fields, sotto::detail::digest_of(fields));
         const bytes header = format_header(planned.finish());
-        file_writer<Files> file(files_, folder_, step, keep_, refused_);
+        std::function<std::string()> why_not;
+        if (owner_) why_not = [&] { return why_not_write(files_, folder_, *owner_, known_); };
+        file_writer<Files> file(files_, folder_, step, keep_, refused_, std::move(why_not));
         file.write_header(header);
         for (const auto& f : fields) file.write(f.memory);
         const bool done = file.finish();
+        note_written(files_, folder_, step, known_);
         problem_ = done ? "" : what_ + ": " + file.problem();
         if (done)
             std::erase_if(refused_, [&](const refused_file& one) {
@@ -153,6 +192,8 @@ private:
     std::string what_, configuration_;
     std::int64_t keep_;
     std::vector<refused_file> refused_;
+    std::vector<std::int64_t> known_;  // steps of all checkpoints that are its own
+    std::unique_ptr<folder_owner<Files>> owner_;
     std::string problem_;
 };
 

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "sotto/checkpoint/file_system.hpp"
+#include "sotto/checkpoint/job_name.hpp"
 #include "sotto/core/absolute_path.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/print_line.hpp"
@@ -26,6 +27,9 @@ inline void complain_of_checkpoint(const checkpoint_report& report) {
 struct checkpoint_options {
     std::optional<std::int64_t> every_steps{};   // whichever is due first;
     std::optional<std::int64_t> every_epochs{};  // with neither, after every epoch
+    /// Names the job that owns the folder: alike for all its ranks and restarts, at most 256 bytes.
+    /// Empty: what the launcher calls it, see job_of_launcher; without one, each process is a job.
+    std::string job{};
     std::int64_t keep = 2;  // generations: the newest may turn out damaged. While one is written,
                             // there must be room for one more
     /// Called on rank 0; null: nothing is. Callbacks with on_checkpoint are told everywhere.
@@ -72,6 +76,7 @@ public:
         check("every_steps", options_.every_steps.value_or(1));
         check("every_epochs", options_.every_epochs.value_or(1));
         check("keep", options_.keep);
+        checkpoint::require_job_name("checkpoints", options_.job);
         if (folder_.empty()) throw invalid_option("checkpoints: the folder has no name");
     }
 

@@ -284,6 +284,7 @@ private:
         data::sampler sampler(data.size(), share, options_.batch_size, chance_.of_order("order"),
                               options_.shuffle, own ? data::shard{} : conducting::shard(state_),
                               chance_.of_all("shards"));
+        const typename decltype(keeper_)::training training(keeper_);
         bool resumed = keeper_.resumes();
         fit_ = keeper_.next_fit();
         if constexpr (saveable)

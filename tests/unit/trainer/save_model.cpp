@@ -311,9 +311,12 @@ TEST_CASE("what is no saved model is refused in a sentence that says what it is"
         write(file, std::string(reinterpret_cast<const char*>(&length), sizeof length) + json);
     };
     with_header("{}");
-    CHECK(refusal(file) ==
-          name + " is no file of a model: its format is nothing; expected sotto.model_file");
+    const std::string none =
+        name + " is no file of a model: none of its tensors is of F32, F16, BF16 or F64";
+    CHECK(refusal(file) == none);
     with_header(R"({"__metadata__":{"format":"pt"}})");
+    CHECK(refusal(file) == none);
+    with_header(R"({"__metadata__":{"format":"pt","format.version":"1"}})");  // a bit has changed
     CHECK(refusal(file) ==
           name + " is no file of a model: its format is pt; expected sotto.model_file");
     with_header(R"({"__metadata__":{"format":"sotto.model_file","format.version":"2"}})");
