@@ -224,7 +224,7 @@ TEST_CASE("same job after a restart on another host -> it goes on at once") {
     const elsewhere other(files);
     const time_point begun = files.disk().steady;
     const ending end = train("/run", 3, 7, nullptr, files,
-                             {.every_steps = 2, .job = "other", .on_failure = nullptr});
+                             {.every_steps = 2, .on_failure = nullptr, .job = "other"});
     CHECK(end.refusal.empty());
     CHECK(files.disk().steady == begun);
 }

@@ -214,7 +214,7 @@ public:
 
     ownership attempt(std::string& why) override {
         const std::lock_guard lock(mutex_);
-        if (!lost_.empty()) is_owner_ = false;
+        is_owner_ = false;
         lost_.clear();
         return try_to_own(why, false);
     }
@@ -311,16 +311,17 @@ private:
         const std::string whose = "the folder '" + folder_.string() + "' belongs to " +
                                   (owner ? owner->text() : "a job that has only begun to claim it");
         const auto refuse = [&](const std::string& how) {
+            seen_.reset();
             why = whose + how +
                   "; give each job a folder of its own, or end that one before this one begins";
             return ownership::refused;
         };
-        process_state state = process_state::unknown;
-        if (owner && owner->process == who_.process) {
-            if (detail::claims_in_use::has(owner->claim))
-                return refuse(", which is this one, and trains with it in another trainer");
+        if (owner && owner->process.id == who_.process.id &&
+            detail::claims_in_use::has(owner->claim))
+            return refuse(", which is this one, and trains with it in another trainer");
+        if (owner && owner->process == who_.process && !who_.process.boot.empty())
             return ownership::held;
-        }
+        process_state state = process_state::unknown;
         if (owner) state = look_(owner->process);
         if (state == process_state::ended) return ownership::held;
         std::error_code problem;

@@ -111,13 +111,18 @@ public:
         planned.note("configuration", configuration_);
         planned.add("state", fields, sotto::detail::digest_of(fields));
         const bytes header = format_header(planned.finish());
-        std::function<std::string()> why_not;
-        if (owner_) why_not = [&] { return why_not_write(files_, folder_, *owner_, known_); };
-        file_writer<Files> file(files_, folder_, step, keep_, refused_, std::move(why_not));
+        bool may_write = true;
+        const auto why_not = [&] {
+            std::string why;
+            if (owner_) why = why_not_write(files_, folder_, *owner_, known_);
+            may_write = why.empty();
+            return why;
+        };
+        file_writer<Files> file(files_, folder_, step, keep_, refused_, why_not);
         file.write_header(header);
         for (const auto& f : fields) file.write(f.memory);
         const bool done = file.finish();
-        note_written(files_, folder_, step, known_);
+        if (may_write) note_written(files_, folder_, step, known_);
         problem_ = done ? "" : what_ + ": " + file.problem();
         if (done)
             std::erase_if(refused_, [&](const refused_file& one) {

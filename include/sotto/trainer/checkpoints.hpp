@@ -27,13 +27,13 @@ inline void complain_of_checkpoint(const checkpoint_report& report) {
 struct checkpoint_options {
     std::optional<std::int64_t> every_steps{};   // whichever is due first;
     std::optional<std::int64_t> every_epochs{};  // with neither, after every epoch
-    /// Names the job that owns the folder: alike for all its ranks and restarts, at most 256 bytes.
-    /// Empty: what the launcher calls it, see job_of_launcher; without one, each process is a job.
-    std::string job{};
     std::int64_t keep = 2;  // generations: the newest may turn out damaged. While one is written,
                             // there must be room for one more
     /// Called on rank 0; null: nothing is. Callbacks with on_checkpoint are told everywhere.
     void (*on_failure)(const checkpoint_report&) = complain_of_checkpoint;
+    /// Names the job that owns the folder: alike for all its ranks and restarts, at most 256 bytes.
+    /// Empty: what the launcher calls it, see job_of_launcher; without one, each process is a job.
+    std::string job{};
 
     void describe(auto&& field) const {
         field("every_steps", every_steps);
@@ -53,16 +53,21 @@ struct checkpoint_options {
 /// What callbacks remember is not in it, such as the epochs that early_stop has waited; that one of
 /// them ended `fit` is.
 ///
+/// From the first `fit` on the folder belongs to the job, until the trainer ends: see
+/// checkpoint::folder_owner. Where it is not known whether another job that owned it still lives,
+/// `fit` begins a minute later at most. A job that loses the folder, since it was halted for
+/// longer than a minute, trains on and writes nothing any more.
+///
 /// While rank 0 writes and syncs the file, the others wait, for no longer than the transport's
 /// timeout: a disk must take the whole file in less, or the job ends. For a slow one, give the
 /// transport a longer timeout.
 ///   cost    rank 0 needs room for one tensor more; on the wire go the other ranks' buffers,
 ///           residuals and velocities
-///   errors  invalid_option: a period or `keep` below 1; when `fit` begins, a folder with
-///           checkpoints that this trainer neither wrote nor resumed from (another run's: they
-///           would be lost), or more tensors than a file's header can name. io_failure, when `fit`
-///           begins: the folder cannot be made or read. mismatch: ranks that should hold the same
-///           parameters or optimizer state do not
+///   errors  invalid_option: a period or `keep` below 1; when `fit` begins, a folder that another
+///           job owns, or with checkpoints that this trainer neither wrote nor resumed from
+///           (another run's: they would be lost), or more tensors than a file's header can name.
+///           io_failure, when `fit` begins: the folder cannot be made or read. mismatch: ranks that
+///           should hold the same parameters or optimizer state do not
 template <checkpoint::file_system Files = checkpoint::posix_files>
 class checkpoints {
 public:

@@ -127,16 +127,16 @@ public:
             const auto fields = fields_of(model_, state_, parameters_, Alike, learnt_);
             auto files = extra.files();
             used_folder& used = used_at(folder);
-            std::function<std::string()> why_not;
-            if (used.owner)
-                why_not = [&] {
-                    return checkpoint::why_not_write(files, folder, *used.owner, used.known);
-                };
+            bool may_write = false;
+            const auto why_not = [&] {
+                std::string why = checkpoint::why_not_write(files, folder, *used.owner, used.known);
+                may_write = why.empty();
+                return why;
+            };
             checkpoint_report report = run_writer(through_, fields, place)
                                            .write(files, folder, extra.options().keep,
                                                   configuration_, seed_, used.refused, why_not);
-            if (through_.rank() == 0)
-                checkpoint::note_written(files, folder, place.step, used.known);
+            if (may_write) checkpoint::note_written(files, folder, place.step, used.known);
             report.seconds = seconds();
             if (report.failure.empty()) {
                 saved_step_ = place.step;
