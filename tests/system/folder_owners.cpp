@@ -50,7 +50,8 @@ struct ending {
 template <class Files = checkpoint::posix_files>
 ending train(const std::filesystem::path& folder, std::int64_t length, std::uint64_t seed = 7,
              const std::function<void(const step_report&)>& at = nullptr, Files files = {},
-             checkpoint_options options = {.every_steps = 2, .on_failure = nullptr}) {
+             checkpoint_options options = {.every_steps = 2, .on_failure = nullptr},
+             bool resumes = true) {
     ending end;
     std::array<std::string, 2> refusals;
     run_in_process(2, [&](in_process& transport) {
@@ -58,7 +59,8 @@ ending train(const std::filesystem::path& folder, std::int64_t length, std::uint
         trainer trainer{model, by_sgd, transport, {.batch_size = 4, .seed = seed}};
         const auto rank = static_cast<std::size_t>(transport.rank());
         try {
-            const auto found = trainer.resume_if_there(folder, {.on_damage = nullptr}, files);
+            resume_report found;
+            if (resumes) found = trainer.resume_if_there(folder, {.on_damage = nullptr}, files);
             struct listener {
                 ending* end;
                 const std::function<void(const step_report&)>& at;
@@ -77,6 +79,8 @@ ending train(const std::filesystem::path& folder, std::int64_t length, std::uint
             }
         } catch (const invalid_option& e) {
             refusals[rank] = e.what();
+        } catch (const mismatch& e) {
+            refusals[rank] = e.what();
         }
     });
     CHECK(refusals[0] == refusals[1]);
@@ -87,18 +91,17 @@ ending train(const std::filesystem::path& folder, std::int64_t length, std::uint
 /// Another job, which trains in a process of its own until it may go on.
 class other_job {
 public:
-    explicit other_job(const std::filesystem::path& folder) {
+    other_job(const std::filesystem::path& folder, std::int64_t waits_after) {
         REQUIRE(::pipe(ends_.data()) == 0);
         others_.start([&](auto&& say) {
             ::close(ends_[1]);
-            std::int64_t length = 6;
             const auto hold = [&](const step_report& step) {
                 char go = 0;
-                if (step.step != 5) return;
+                if (step.step != waits_after) return;
                 say(1);
                 if (::read(ends_[0], &go, 1) != 1) ::_exit(2);
             };
-            const ending end = train(folder, length, 1, hold);
+            const ending end = train(folder, 6, 1, hold);
             say(end.refusal.empty() && end.failures.empty() ? 1 : 0);
         });
         int said = 0;
@@ -160,29 +163,32 @@ struct elsewhere {
 TEST_CASE("two jobs, one empty folder: the second -> refused by name, the first is unharmed") {
     const testing::scratch_folder scratch("two_jobs");
     const auto folder = scratch.path() / "run";
-    other_job first(folder);
-    const auto before = names_in(folder);
-    CHECK(std::ranges::count(before, owner_file) == 1);
+    other_job first(folder, 1);
+    CHECK(names_in(folder) == std::vector<std::string>{owner_file});
     const ending second = train(folder, 20, 2);
     CHECK(second.refusal.starts_with("checkpoints: the folder '" + folder.string() +
                                      "' belongs to job 'without a launcher, "));
     CHECK(second.refusal.ends_with(
         "), which runs on this host; give each job a folder of its own, or end that one before "
         "this one begins"));
-    CHECK(names_in(folder) == before);
+    CHECK(names_in(folder) == std::vector<std::string>{owner_file});
     CHECK(first.goes_on());
     CHECK(names_in(folder) ==
           std::vector<std::string>{checkpoint::file_name(4), checkpoint::file_name(6)});
     // The folder is free then, but what is in it is another run's.
-    const std::string left = train(folder, 20, 2).refusal;
-    CHECK(left.find("it was written with") == left.npos);
-    CHECK_FALSE(left.empty());
+    CHECK(train(folder, 20, 2).refusal.find("it was written with 'trainer.seed = 1'") !=
+          std::string::npos);
+    const ending anew = train(folder, 20, 2, nullptr, {}, {.on_failure = nullptr}, false);
+    CHECK(anew.refusal == "checkpoints: '" + folder.string() +
+                              "' holds checkpoint-000000000006.safetensors of another run, and "
+                              "this one is at step 0: resume from it, or give a folder of its own");
+    CHECK(names_in(folder).size() == 2);
 }
 
 TEST_CASE("owner of a folder: killed -> the next job has it at once, and goes on") {
     const testing::scratch_folder scratch("killed_owner");
     const auto folder = scratch.path() / "run";
-    other_job first(folder);
+    other_job first(folder, 5);
     first.is_killed();
     CHECK(names_in(folder) ==
           std::vector<std::string>{checkpoint::file_name(2), checkpoint::file_name(4), owner_file});
@@ -306,7 +312,14 @@ TEST_CASE("two trainers of one process: while one trains -> refused; in between 
         });
         CHECK(std::ranges::count(names_on(files), owner_file) == 1);  // it keeps the folder
         const ending second = train("/run", 6, 7, nullptr, files);
-        CHECK(second.refusal.find("' is no checkpoint of this run") == second.refusal.npos);
+        CHECK(second.refusal.empty());
+        CHECK(second.failures.empty());
+        CHECK(second.resumed.step == 3);
+        CHECK_THROWS_WITH_AS(first.fit(numbered{200}, steps{3}, saving),
+                             "checkpoints: '/run' holds checkpoint-000000000006.safetensors of "
+                             "another run, and this one is at step 3: resume from it, or give a "
+                             "folder of its own",
+                             invalid_option);
     });
     CHECK(std::ranges::count(names_on(files), owner_file) == 0);
 }

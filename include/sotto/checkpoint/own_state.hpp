@@ -111,7 +111,7 @@ public:
         planned.note("configuration", configuration_);
         planned.add("state", fields, sotto::detail::digest_of(fields));
         const bytes header = format_header(planned.finish());
-        bool may_write = true;
+        bool may_write = !owner_;
         const auto why_not = [&] {
             std::string why;
             if (owner_) why = why_not_write(files_, folder_, *owner_, known_);
