@@ -125,6 +125,8 @@ void require_readable(const std::string& flag, const std::string& file) {
     std::error_code ignored;
     if (std::filesystem::is_directory(file, ignored))
         refuse(flag, file, "a file that can be read was expected: it is a folder");
+    if (std::filesystem::exists(file, ignored) && !std::filesystem::is_regular_file(file, ignored))
+        refuse(flag, file, "a file that can be read was expected: it is not a regular file");
     if (!sotto::detail::open_file(file.c_str(), O_RDONLY | O_NONBLOCK))
         refuse(flag, file,
                "a file that can be read was expected: " + sotto::detail::system_reason().message());

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -45,6 +46,12 @@ private:
     std::vector<float> seen_ = std::vector<float>(5);
     random_stream draws_{0};
 };
+
+/// The absolute path of the folder that tests call "run", or of a file in it.
+inline std::string in_run(const std::string& name = "") {
+    const auto folder = std::filesystem::current_path() / "run";
+    return (name.empty() ? folder : folder / name).string();
+}
 
 /// What a run with checkpoints left on one rank.
 struct checkpointed : trained {

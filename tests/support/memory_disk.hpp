@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -16,6 +17,7 @@
 
 #include "sotto/checkpoint/file_system.hpp"
 #include "sotto/core/bytes.hpp"
+#include "sotto/core/clock.hpp"
 
 namespace sotto::testing {
 
@@ -27,6 +29,7 @@ public:
     struct file {
         bytes now;   // as programs see it
         bytes safe;  // as it was when last synced
+        std::chrono::nanoseconds changed{};
     };
     using entries = std::map<std::string, std::shared_ptr<file>>;
 
@@ -42,6 +45,21 @@ public:
     std::int64_t look_fails_at = never;           // this one of them fails, counted from 0
     std::map<int, std::filesystem::path> locked;  // by which lock
     int locks = 0;                                // so far
+
+    std::chrono::nanoseconds clock = std::chrono::hours(1000);  // the disk's
+    time_point steady{std::chrono::hours(1)};                   // of the machine
+    std::map<int, std::function<void()>> tasks;                 // that are called now and then
+    std::function<void()> on_pause;                             // what others do meanwhile
+
+    /// Time passes.
+    void pass(duration length) {
+        clock += length;
+        steady += length;
+    }
+    /// Calls all tasks, as after their period.
+    void call_tasks() {
+        for (const auto& [number, task] : std::map(tasks)) task();
+    }
 
     entries names;
 
@@ -62,6 +80,7 @@ public:
     }
 
     void enter(std::string name, std::shared_ptr<file> to) {
+        if (to->changed.count() == 0) to->changed = clock;
         unsynced_.push_back({name, to});
         names[std::move(name)] = std::move(to);
     }
@@ -121,7 +140,10 @@ private:
         return left;
     }
 
+    friend class memory_files;
+
     entries safe_names_;
+    int next_task = 0;
     std::vector<std::pair<std::string, std::shared_ptr<file>>> unsynced_;  // null: left the folder
 };
 
@@ -153,6 +175,7 @@ public:
     std::int64_t write(int file, byte_view out, std::error_code& why) {
         if (disk_->refuses(why)) return -1;
         if (disk_->short_writes && out.size() > 1) out = out.first(out.size() / 2);
+        at(file).changed = disk_->clock;
         bytes& all = at(file).now;
         all.insert(all.end(), out.begin(), out.end());
         return static_cast<std::int64_t>(out.size());
@@ -206,6 +229,34 @@ public:
         return disk_->locks;
     }
     void unlock(int lock) noexcept { disk_->locked.erase(lock); }
+    int create_new(const std::filesystem::path& path, std::error_code& why) {
+        if (!disk_->names.contains(name(path))) return create(path, why);
+        why = std::make_error_code(std::errc::file_exists);
+        return -1;
+    }
+    void touch(const std::filesystem::path& path, std::error_code& why) {
+        if (!disk_->refuses(why)) disk_->names.at(name(path))->changed = disk_->clock;
+    }
+    std::chrono::nanoseconds changed(const std::filesystem::path& path, std::error_code& why) {
+        if (disk_->hides(why)) return {};
+        const auto found = disk_->names.find(name(path));
+        if (found != disk_->names.end()) return found->second->changed;
+        why = std::make_error_code(std::errc::no_such_file_or_directory);
+        return {};
+    }
+    std::chrono::nanoseconds disk_now(const std::filesystem::path&, std::error_code& why) {
+        return disk_->refuses(why) ? std::chrono::nanoseconds() : disk_->clock;
+    }
+    time_point now() const { return disk_->steady; }
+    void pause(duration length) {
+        disk_->pass(length);
+        if (disk_->on_pause) disk_->on_pause();
+    }
+    std::shared_ptr<void> every(duration, std::function<void()> task) {
+        const int number = disk_->next_task++;
+        disk_->tasks.emplace(number, std::move(task));
+        return {nullptr, [disk = disk_, number](void*) { disk->tasks.erase(number); }};
+    }
 
 private:
     static std::string name(const std::filesystem::path& path) { return path.filename().string(); }

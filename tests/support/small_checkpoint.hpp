@@ -48,8 +48,9 @@ public:
     /// Why it could not be written; empty: it was.
     template <checkpoint::file_system Files>
     std::string write(Files& files, const std::filesystem::path& folder = "run",
-                      std::int64_t keep = 2, std::vector<std::int64_t> damaged = {}) const {
-        checkpoint::file_writer<Files> out(files, folder, step_, keep, std::move(damaged));
+                      std::int64_t keep = 2,
+                      std::vector<checkpoint::refused_file> refused = {}) const {
+        checkpoint::file_writer<Files> out(files, folder, step_, keep, std::move(refused));
         out.write_header(header());
         for (const auto* part :
              {&fields_.parameters, &fields_.alike, &fields_.buffers, &fields_.apart})

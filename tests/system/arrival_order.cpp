@@ -1,6 +1,7 @@
 #include "sotto/strategies/arrival_order.hpp"
 
 #include <doctest/doctest.h>
+#include <sys/stat.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -208,6 +209,9 @@ TEST_CASE("an order of another configuration, world or run is refused by what wa
     CHECK(goes_on.find(" is done; there is worker ") != goes_on.npos);
     const std::string none = refusal(4, served_by(to_file({}, folder.path() / "none")));
     CHECK(none.find("none' cannot be opened: No such file or directory") != none.npos);
+    REQUIRE(::mkfifo((folder.path() / "fifo").c_str(), 0600) == 0);  // nobody writes it
+    const std::string fifo = refusal(4, served_by(to_file({}, folder.path() / "fifo")));
+    CHECK(fifo.find("cannot be opened: it is a FIFO; expected a regular file") != fifo.npos);
     const std::string nowhere = refusal(4, served_by(to_file("/dev/null/order")));
     CHECK(nowhere.find("cannot be opened for the order of arrivals") != nowhere.npos);
 }

@@ -149,19 +149,37 @@ TEST_CASE("a folder that cannot be made is told before training begins, on all r
     CHECK(testing::text_of(thrown) == "nothing");
 }
 
+TEST_CASE("checkpoint folder: a dangling link -> io_failure that says so, on all ranks") {
+    const testing::scratch_folder scratch("dangling_folder");
+    const auto folder = scratch.path() / "run";
+    std::filesystem::create_symlink("nowhere", folder);
+    const auto thrown = testing::thrown_by(2, [&](in_process& transport) {
+        testing::number_model model;
+        trainer trainer{model, all_reduce{}, transport};
+        CHECK_THROWS_WITH_AS(trainer.fit(testing::numbered{30}, epochs{1}, checkpoints{folder}),
+                             ("checkpoints: cannot use the folder '" + folder.string() +
+                              "': it is a symbolic link to a path that does not exist")
+                                 .c_str(),
+                             io_failure);
+    });
+    CHECK(testing::text_of(thrown) == "nothing");
+}
+
 TEST_CASE("what no checkpoint can hold is told before training begins, on all ranks") {
     const auto refused = [](layout tensors) {
         memory_files files;
         std::string text;
         const auto thrown = testing::thrown_by(3, [&](in_process& transport) {
             testing::number_model model(tensors);
-            trainer trainer{model, all_reduce{}, transport};
+            std::int64_t steps_done = 0;
             try {
-                trainer.fit(testing::numbered{30}, steps{1}, checkpoints{"run", {}, files});
+                trainer trainer{model, all_reduce{}, transport};
+                trainer.fit(testing::numbered{30}, steps{1}, checkpoints{"run", {}, files},
+                            [&](const step_report&) { ++steps_done; });
             } catch (const invalid_option& e) {
                 if (transport.rank() == 2) text = e.what();
             }
-            CHECK(trainer.step() == 0);
+            CHECK(steps_done == 0);
         });
         CHECK(testing::text_of(thrown) == "nothing");
         CHECK(files.disk().names.empty());
@@ -170,8 +188,12 @@ TEST_CASE("what no checkpoint can hold is told before training begins, on all ra
     CHECK(refused(layout().add("deep", std::vector<std::int64_t>(17, 1))) ==
           "checkpoint: there would be 17 extents of tensor 'parameters/deep'; at most 16 are "
           "possible");
-    CHECK(refused(layout().add("\xFF", {1})) ==
-          "checkpoint: '\\xff = 1' is not UTF-8, and can be no name or text of a checkpoint");
+    CHECK(refused(layout().add("w", {1}).add("gr\xF6\xDF"
+                                             "e",
+                                             {1})) ==
+          "trainer: the model has a tensor named 'gr\\xf6\\xdfe', which is not UTF-8; files of "
+          "models "
+          "and checkpoints need names in UTF-8");
 }
 
 TEST_CASE("ranks that should hold the same and do not are found when a checkpoint is written") {

@@ -186,10 +186,11 @@ TEST_CASE(
     const auto resumed = run_with_checkpoints(3, strategy, files);
     for (const checkpointed& rank : resumed) {
         CHECK(rank.resumed.step == 7);
-        CHECK(rank.resumed.file == "run/checkpoint-000000000007.safetensors");
+        CHECK(rank.resumed.file == testing::in_run("checkpoint-000000000007.safetensors"));
         CHECK(rank.resumed.world_size == 3);
-        CHECK(rank.resumed.refused.find("'run/checkpoint-000000000008.safetensors' is damaged: "
-                                        "section '") == 0);
+        CHECK(rank.resumed.refused.find("'" +
+                                        testing::in_run("checkpoint-000000000008.safetensors") +
+                                        "' is damaged: section '") == 0);
     }
     CHECK(same_runs(whole, resumed));
     CHECK(files.disk().names.size() == 2);
@@ -226,8 +227,9 @@ TEST_CASE("without a checkpoint, resume says so and resume_if_there does nothing
         trainer trainer{model, all_reduce{}, transport};
         CHECK_FALSE(trainer.resume_if_there("run", {}, files).found);
         CHECK(trainer.step() == 0);
-        CHECK_THROWS_WITH_AS(trainer.resume("run", {}, files),
-                             "resume: there is no checkpoint in 'run'", io_failure);
+        CHECK_THROWS_WITH_AS(
+            trainer.resume("run", {}, files),
+            ("resume: there is no checkpoint in '" + testing::in_run() + "'").c_str(), io_failure);
         CHECK(trainer.fit(testing::numbered{30}, epochs{1}).epochs == 1);
     });
     CHECK(testing::text_of(thrown) == "nothing");
@@ -248,7 +250,8 @@ TEST_CASE("where no checkpoint is whole, all ranks say what is wrong with each")
             } catch (const error& e) {
                 CHECK(e.code() == make_error_code(errc::malformed));
                 const std::string text = e.what();
-                CHECK(text.find("resume: no checkpoint in 'run' is whole; ") == 0);
+                CHECK(text.find("resume: no checkpoint in '" + testing::in_run() +
+                                "' is whole; ") == 0);
                 CHECK(text.find("checkpoint-000000000002") < text.find("checkpoint-000000000001"));
                 CHECK(text.find("checkpoint-000000000001") != text.npos);
             }
@@ -274,9 +277,8 @@ TEST_CASE("a checkpoint of another configuration is refused by the first option 
         });
         return text;
     };
-    const std::string file =
-        "'run/checkpoint-000000000002.safetensors' is no checkpoint of this "
-        "run: it was written with ";
+    const std::string file = "'" + testing::in_run("checkpoint-000000000002.safetensors") +
+                             "' is no checkpoint of this run: it was written with ";
     CHECK(why(all_reduce{sgd{.learning_rate = 0.0625}, dgc{}}) == "");
     CHECK(why(all_reduce{sgd{.learning_rate = 0.125}, dgc{}}) ==
           file +
@@ -304,8 +306,10 @@ TEST_CASE("another run's folder is refused before anything in it is lost") {
         trainer trainer{model, strategy, transport, {.batch_size = 4, .seed = 7}};
         CHECK_THROWS_WITH_AS(
             trainer.fit(testing::numbered{70}, steps{2}, checkpoints{"run", {}, files}),
-            "checkpoints: 'run' holds checkpoint-000000000008.safetensors of another run, and this "
-            "one is at step 0: resume from it, or give a folder of its own",
+            ("checkpoints: '" + testing::in_run() +
+             "' holds checkpoint-000000000008.safetensors of "
+             "another run, and this one is at step 0: resume from it, or give a folder of its own")
+                .c_str(),
             invalid_option);
         CHECK(trainer.step() == 0);
     });

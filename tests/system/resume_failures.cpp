@@ -1,17 +1,21 @@
-// What may go wrong when a run is resumed: a disk that cannot be read says nothing of what is on
-// it, damage is told and never counted as a checkpoint, and a state that was filled half-way is not
-// trained on.
+// What may go wrong when a run is resumed: a checkpoint that is damaged or unreadable is named and
+// the one before it is used, and a state that was filled half-way is not trained on.
 
 #include <doctest/doctest.h>
+#include <sys/stat.h>
 
 #include <atomic>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <optional>
 #include <string>
 #include <system_error>
 #include <vector>
 
+#include "sotto/checkpoint/file_reader.hpp"
 #include "sotto/core/errors.hpp"
 #include "support/checkpointed.hpp"
 #include "support/endings.hpp"
@@ -44,7 +48,7 @@ std::vector<float> held_by(const Trainer& trainer) {
 
 }  // namespace
 
-TEST_CASE("a checkpoint that the system will not read is neither passed over nor removed") {
+TEST_CASE("resume: descriptors or memory are lacking -> no checkpoint is passed over or removed") {
     memory_files files;
     run_with_checkpoints(3, by_dgc, files, {.length = steps{4}});
     const auto before = names_on(files);
@@ -77,6 +81,60 @@ TEST_CASE("a checkpoint that the system will not read is neither passed over nor
     CHECK(resumed[1].same_run(whole[1]));
 }
 
+TEST_CASE("resume: the newest checkpoint cannot be read -> the one before, named on all ranks") {
+    const auto whole = run_with_checkpoints(3, by_dgc, memory_files{});
+    for (const int failure : {EIO, EACCES, ENOENT}) {
+        CAPTURE(failure);
+        memory_files files;
+        run_with_checkpoints(3, by_dgc, files, {.length = steps{4}});
+        files.disk().looks = 0;
+        files.disk().look_fails_at = 1;  // the newest one is opened
+        files.disk().failure = failure;
+        const auto resumed = run_with_checkpoints(3, by_dgc, files);
+        for (std::size_t rank = 0; rank < resumed.size(); ++rank) {
+            CHECK(resumed[rank].resumed.step == 3);
+            CHECK(resumed[rank].resumed.refused ==
+                  "cannot open '" + testing::in_run("checkpoint-000000000004.safetensors") +
+                      "': " + std::generic_category().message(failure) + "\n");
+            CHECK(resumed[rank].same_run(whole[rank]));
+        }
+        CHECK(names_on(files).size() == 2);
+    }
+}
+
+TEST_CASE("resume: no checkpoint can be read -> io_failure that names each, nothing is changed") {
+    const testing::scratch_folder scratch("none_readable");
+    const auto folder = scratch.path() / "run";
+    std::filesystem::create_directories(folder / checkpoint::file_name(30));
+    REQUIRE(::mkfifo((folder / checkpoint::file_name(20)).c_str(), 0600) == 0);
+    const auto resume = [&](bool has_damaged) {
+        if (has_damaged) std::ofstream(folder / checkpoint::file_name(10)) << "torn";
+        std::vector<std::string> texts(2);
+        run_in_process(2, [&](in_process& transport) {
+            testing::remembering_model model;
+            trainer trainer{model, by_dgc, transport, {.batch_size = 4, .seed = 7}};
+            const auto fresh = held_by(trainer);
+            try {
+                trainer.resume_if_there(folder);
+            } catch (const io_failure& e) {
+                texts[static_cast<std::size_t>(transport.rank())] = e.what();
+            }
+            CHECK(held_by(trainer) == fresh);
+        });
+        CHECK(texts[0] == texts[1]);
+        return texts[0];
+    };
+    const auto path = [&](std::int64_t step) {
+        return "'" + (folder / checkpoint::file_name(step)).string() + "'";
+    };
+    const std::string unreadable = "resume: no checkpoint in '" + folder.string() +
+                                   "' can be read; cannot open " + path(30) +
+                                   ": it is a folder; expected a regular file; cannot open " +
+                                   path(20) + ": it is a FIFO; expected a regular file";
+    CHECK(resume(false) == unreadable);
+    CHECK(resume(true).starts_with(unreadable + "; " + path(10) + " is damaged: "));
+}
+
 TEST_CASE("damage is told on rank 0, with the checkpoint that is used instead") {
     memory_files files;
     run_with_checkpoints(3, by_dgc, files, {.length = steps{4}});
@@ -91,9 +149,9 @@ TEST_CASE("damage is told on rank 0, with the checkpoint that is used instead") 
         CHECK(report.step == 3);
     });
     REQUIRE(told.size() == 1);
-    CHECK(told[0].file == "run/checkpoint-000000000003.safetensors");
-    CHECK(told[0].refused.find("'run/checkpoint-000000000004.safetensors' is damaged: section '") ==
-          0);
+    CHECK(told[0].file == testing::in_run("checkpoint-000000000003.safetensors"));
+    CHECK(told[0].refused.find("'" + testing::in_run("checkpoint-000000000004.safetensors") +
+                               "' is damaged: section '") == 0);
 }
 
 TEST_CASE("a checkpoint that was found damaged pushes no whole one out") {
@@ -126,6 +184,13 @@ TEST_CASE("a state that was filled half-way is not trained on, until it is fille
     files.disk().looks = 0;
     run_with_checkpoints(1, by_dgc, files, {.length = steps{0}});
     const std::int64_t looks = files.disk().looks;
+    const std::int64_t checking = [&] {
+        files.disk().looks = 0;
+        std::optional<checkpoint::file_reader<memory_files>> file;
+        std::vector<checkpoint::refused_file> refused;
+        CHECK(checkpoint::open_newest(files, "run", file, refused));
+        return files.disk().looks;
+    }();
     std::int64_t torn = 0;
     for (std::int64_t look = 0; look < looks - 1; ++look) {  // the last one is of fit
         CAPTURE(look);
@@ -136,6 +201,10 @@ TEST_CASE("a state that was filled half-way is not trained on, until it is fille
             files.disk().looks = 0;
             files.disk().look_fails_at = look;
             files.disk().failure = EIO;
+            if (look > 0 && look < checking) {
+                CHECK(trainer.resume("run", {.on_damage = nullptr}, files).step == 6);
+                return;
+            }
             CHECK_THROWS_AS(trainer.resume("run", {}, files), io_failure);
             files.disk().look_fails_at = memory_disk::never;
             std::string why;
@@ -149,8 +218,9 @@ TEST_CASE("a state that was filled half-way is not trained on, until it is fille
             } else {
                 ++torn;
                 CHECK(why.find("trainer: resuming ended after it had begun to change parameters "
-                               "and state, which are now partly the checkpoint's: cannot read "
-                               "'run/checkpoint-000000000007.safetensors': ") == 0);
+                               "and state, which are now partly the checkpoint's: cannot read '" +
+                               testing::in_run("checkpoint-000000000007.safetensors") + "': ") ==
+                      0);
             }
             CHECK(trainer.resume("run", {}, files).step == 7);
             // Where the first call of fit was not refused, this is the second one.
@@ -181,7 +251,8 @@ TEST_CASE("ranks whose state was filled half-way all end") {
         files.disk().looks = 0;
         files.disk().look_fails_at = looks - before_the_end;
         const std::string why = testing::text_of(testing::thrown_by(3, program));
-        CHECK(why == "cannot read 'run/checkpoint-000000000004.safetensors': Input/output error");
+        CHECK(why == "cannot read '" + testing::in_run("checkpoint-000000000004.safetensors") +
+                         "': Input/output error");
     }
     CHECK(finished == 3);
 }

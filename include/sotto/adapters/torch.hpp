@@ -139,12 +139,12 @@ public:
     /// or `draw` would give it: `model.begin_with(load_model("model.safetensors"))`. Parameters
     /// that do not learn are in no such file: the module must have them. Ranks that begin with
     /// other values are refused. It comes before the trainer is made: one that is there already
-    /// keeps its own parameters, and gets these buffers.
-    ///   errors  mismatch: what was learnt is of another model, as saved_model::require says;
+    /// keeps its own parameters, and gets these buffers. Of a file that another program wrote, as
+    /// by PyTorch, tensors are taken by their names, and others are left out.
+    ///   errors  mismatch: what was learnt is of another model, as saved_model::selected says;
     ///           invalid_option: the module was given other memory. Then nothing has changed
-    void begin_with(const saved_model& learnt) {
-        learnt.require(layout());
-        learnt.require_buffers(buffer_layout());
+    void begin_with(const saved_model& file) {
+        const saved_model learnt = file.selected(layout(), buffer_layout());
         check_memory();
         begins_with_ = learnt.identity();
         options_.draw = nullptr;

@@ -44,12 +44,28 @@ private:
     std::string section_;
 };
 
+/// A file that cannot be opened or read for a reason of its own: its disk fails, its permissions
+/// forbid it, or it is no regular file. Another file may be readable.
+class unreadable : public io_failure {
+public:
+    using io_failure::io_failure;
+};
+
+/// Whether a call failed because the process or the machine lacks descriptors or memory. That says
+/// nothing about the file.
+inline bool is_shortage(std::error_code why) noexcept {
+    return why == std::errc::too_many_files_open ||
+           why == std::errc::too_many_files_open_in_system || why == std::errc::not_enough_memory ||
+           why == std::errc::no_buffer_space;
+}
+
 /// Reads a checkpoint that is whole: the constructor has seen every byte of it and found the
 /// digests right before anything is handed out.
 ///   cost    the file is read once to be checked, in pieces of 1 MiB, and each tensor again when it
 ///           is asked for
 ///   errors  damaged: any bit flipped, any length cut or added, also where a tensor has changed
-///           since it was checked; io_failure: the system would not open or read it
+///           since it was checked; unreadable: the system would not open or read it; io_failure: it
+///           lacks descriptors or memory
 template <file_system Files>
 class file_reader {
 public:
@@ -211,8 +227,10 @@ private:
     }
 
     [[noreturn]] void fail(const char* what, std::error_code why) const {
-        throw io_failure(std::string("cannot ") + what + " '" + path_.string() +
-                         "': " + why.message());
+        const std::string text =
+            std::string("cannot ") + what + " '" + path_.string() + "': " + why.message();
+        if (is_shortage(why)) throw io_failure(text);
+        throw unreadable(text);
     }
 
     Files& files_;
@@ -226,32 +244,70 @@ private:
     std::vector<digest> tensor_digests_;
 };
 
+/// Calls use(step) for the checkpoints of a folder, the newest first, until it returns true.
+/// Returns whether it did. A checkpoint that is damaged or unreadable is added to `refused`, and
+/// the one before it is tried. If it was removed meanwhile, a newer one is there: the folder is
+/// listed again.
+///   errors  io_failure: the folder cannot be listed; the process lacks descriptors or memory
+template <file_system Files, class Use>
+bool for_newest(Files& files, const std::filesystem::path& folder,
+                std::vector<refused_file>& refused, Use use) {
+    constexpr int tries_max = 8;
+    const auto list = [&] {
+        std::error_code why;
+        auto steps = generations(files, folder, why);
+        if (why) throw io_failure("cannot list '" + folder.string() + "': " + why.message());
+        return steps;
+    };
+    for (int tries = 1; true; ++tries) {
+        bool is_outrun = false;
+        refused.clear();
+        for (const std::int64_t step : list()) {
+            try {
+                if (use(step)) return true;
+            } catch (const damaged& e) {
+                refused.push_back({step, e.what(), refusal::damaged});
+            } catch (const unreadable& e) {
+                is_outrun = tries < tries_max && std::ranges::count(list(), step) == 0;
+                if (is_outrun) break;
+                refused.push_back({step, e.what(), refusal::unreadable});
+            }
+        }
+        if (!is_outrun) return false;
+    }
+}
+
+/// Where none of a folder's checkpoints can be used: names each and says why.
+///   errors  io_failure: one of them could not be read; else malformed
+[[noreturn]] inline void refuse_all(const std::string& what, const std::filesystem::path& folder,
+                                    const std::vector<refused_file>& refused) {
+    const bool is_unreadable =
+        std::ranges::find(refused, refusal::unreadable, &refused_file::kind) != refused.end();
+    std::string text = what + ": no checkpoint in '" + folder.string() + "' " +
+                       (is_unreadable ? "can be read" : "is whole");
+    for (const refused_file& one : refused) text.append("; ").append(one.why);
+    if (is_unreadable) throw io_failure(text);
+    throw error(errc::malformed, text);
+}
+
 /// Opens the newest checkpoint of a folder that is whole, of step `at_most` or before; newer ones,
-/// which are damaged or of a later step, are added to `refused`. False where there is none.
-///   errors  io_failure: the folder cannot be listed, or a file in it not be opened or read: that
-///           says nothing of what is in it, and an older one would take its place for ever
+/// which are damaged, unreadable or of a later step, are in `refused` then. False where there is
+/// none.
+///   errors  as for_newest
 template <file_system Files>
 bool open_newest(Files& files, const std::filesystem::path& folder,
                  std::optional<file_reader<Files>>& opened, std::vector<refused_file>& refused,
                  std::int64_t at_most = (std::numeric_limits<std::int64_t>::max)()) {
-    std::error_code why;
-    const auto steps = generations(files, folder, why);
-    if (why) throw io_failure("cannot list '" + folder.string() + "': " + why.message());
-    for (const std::int64_t step : steps) {
+    return for_newest(files, folder, refused, [&](std::int64_t step) {
         if (step > at_most) {
             refused.push_back({step, "'" + (folder / file_name(step)).string() +
                                          "' is newer than what others have, of step " +
                                          std::to_string(at_most)});
-            continue;
+            return false;
         }
-        try {
-            opened.emplace(files, folder / file_name(step));
-            return true;
-        } catch (const damaged& e) {
-            refused.push_back({step, e.what()});
-        }
-    }
-    return false;
+        opened.emplace(files, folder / file_name(step));
+        return true;
+    });
 }
 
 }  // namespace sotto::checkpoint

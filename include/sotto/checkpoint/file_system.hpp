@@ -5,18 +5,28 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
+#include <memory>
+#include <random>
 #include <string>
 #include <system_error>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "sotto/core/bytes.hpp"
+#include "sotto/core/clock.hpp"
 #include "sotto/core/descriptor.hpp"
 #include "sotto/core/file_kind.hpp"
+#include "sotto/core/input_file.hpp"
+#include "sotto/core/periodic_task.hpp"
 
 namespace sotto::checkpoint {
 
@@ -27,7 +37,9 @@ namespace sotto::checkpoint {
 ///                                    of, whether it exists or not: links are followed. A device,
 ///                                    FIFO, socket or folder of that name is a failure
 ///   create(path) -> int              a file for writing, empty whether it was there or not
-///   open(path) -> int                a file for reading
+///   create_new(path) -> int          the same, but errc::file_exists if there is one of this name
+///   open(path) -> int                a regular file for reading; anything else is refused at once,
+///                                    as a FIFO, whose writer would be waited for
 ///   write(file, bytes) -> int64      appends; how many bytes were taken: fewer are no failure
 ///   read(file, offset, bytes) -> int64   how many were got: fewer are no failure, 0 is the end
 ///   size(file) -> int64
@@ -42,6 +54,14 @@ namespace sotto::checkpoint {
 ///                                    errc::resource_unavailable_try_again, at once, if it is
 ///                                    another's
 ///   unlock(lock)
+///   touch(path)                      makes the present the time at which the file was changed
+///   changed(path) -> nanoseconds     that time, by the clock of the disk
+///   disk_now(folder) -> nanoseconds  the present by that clock, which other machines share
+///   now() -> time_point              the present by a clock of this machine that only moves
+///                                    forward
+///   pause(duration)                  returns after so long
+///   every(period, task) -> shared_ptr<void>  calls the task once a period, beside what the caller
+///                                    does, while the pointer lives
 template <class F>
 concept file_system = requires(F& files, const std::filesystem::path& path, int file, byte_view out,
                                mutable_byte_view in, std::int64_t offset, std::error_code& why) {
@@ -60,6 +80,13 @@ concept file_system = requires(F& files, const std::filesystem::path& path, int 
     { files.list(path, why) } -> std::same_as<std::vector<std::string>>;
     { files.lock(path, why) } -> std::same_as<int>;
     files.unlock(file);
+    { files.create_new(path, why) } -> std::same_as<int>;
+    files.touch(path, why);
+    { files.changed(path, why) } -> std::same_as<std::chrono::nanoseconds>;
+    { files.disk_now(path, why) } -> std::same_as<std::chrono::nanoseconds>;
+    { files.now() } -> std::same_as<time_point>;
+    files.pause(duration());
+    { files.every(duration(), std::function<void()>()) } -> std::same_as<std::shared_ptr<void>>;
 };
 
 /// The system's own files.
@@ -90,14 +117,16 @@ public:
         return why ? -1 : file.release();
     }
     int open(const std::filesystem::path& path, std::error_code& why) noexcept {
-        return checked(sotto::detail::open_file(path.c_str(), O_RDONLY).release(), why);
+        return sotto::detail::open_regular(path.c_str(), why).release();
     }
     std::int64_t write(int file, byte_view out, std::error_code& why) noexcept {
         return checked(again([&] { return ::write(file, out.data(), out.size()); }), why);
     }
     std::int64_t read(int file, std::int64_t offset, mutable_byte_view in,
                       std::error_code& why) noexcept {
-        return checked(again([&] { return ::pread(file, in.data(), in.size(), offset); }), why);
+        return checked(sotto::detail::uninterrupted(
+                           [&] { return ::pread(file, in.data(), in.size(), offset); }),
+                       why);
     }
     std::int64_t size(int file, std::error_code& why) noexcept {
         struct ::stat facts {};
@@ -122,7 +151,11 @@ public:
 
     /// A folder made here is in the folder above it after a loss of power, too.
     void make_folder(const std::filesystem::path& path, std::error_code& why) {
-        if (path.empty() || std::filesystem::is_directory(path, why)) return why.clear();
+        if (path.empty()) return why.clear();
+        const struct ::stat there = sotto::detail::facts_of_path(path.c_str(), why);
+        if (!why && S_ISDIR(there.st_mode)) return;
+        if (!why) why = std::make_error_code(std::errc::not_a_directory);
+        if (why != std::errc::no_such_file_or_directory) return;
         const std::filesystem::path above = path.parent_path();
         if (above != path) make_folder(above, why);
         if (why) return;
@@ -154,6 +187,39 @@ public:
     }
     void unlock(int folder) noexcept { ::close(folder); }
 
+    int create_new(const std::filesystem::path& path, std::error_code& why) noexcept {
+        return checked(
+            sotto::detail::open_file(path.c_str(), O_WRONLY | O_CREAT | O_EXCL).release(), why);
+    }
+    void touch(const std::filesystem::path& path, std::error_code& why) noexcept {
+        checked(::utimensat(AT_FDCWD, path.c_str(), nullptr, 0), why);
+    }
+    /// The file is opened: NFS asks the server then, and believes what it remembers otherwise.
+    std::chrono::nanoseconds changed(const std::filesystem::path& path,
+                                     std::error_code& why) noexcept {
+        return changed_at(sotto::detail::open_regular(path.c_str(), why), why);
+    }
+    /// That of a new file, which is removed at once.
+    std::chrono::nanoseconds disk_now(const std::filesystem::path& folder, std::error_code& why) {
+        static std::atomic<std::uint64_t> count = 0;
+        const std::filesystem::path probe =
+            folder / (".time-" + std::to_string(::getpid()) + "-" +
+                      std::to_string(std::random_device()()) + "-" + std::to_string(++count));
+        sotto::detail::descriptor file =
+            sotto::detail::open_file(probe.c_str(), O_WRONLY | O_CREAT | O_EXCL);
+        checked(file.handle(), why);
+        const auto present = changed_at(std::move(file), why);
+        std::error_code ignored;
+        if (!why) std::filesystem::remove(probe, ignored);
+        return present;
+    }
+    time_point now() const noexcept { return std::chrono::steady_clock::now(); }
+    void pause(duration length) const { std::this_thread::sleep_for(length); }
+    std::shared_ptr<void> every(duration period, std::function<void()> task) const {
+        return std::make_shared<sotto::detail::periodic_task>(
+            "checkpoints: a thread that shows that this process lives", period, std::move(task));
+    }
+
     std::vector<std::string> list(const std::filesystem::path& path, std::error_code& why) {
         std::vector<std::string> names;
         auto entry = std::filesystem::directory_iterator(path, why);
@@ -165,6 +231,13 @@ public:
     }
 
 private:
+    static std::chrono::nanoseconds changed_at(const sotto::detail::descriptor& file,
+                                               std::error_code& why) noexcept {
+        struct ::stat facts {};
+        if (!why) checked(::fstat(file.handle(), &facts), why);
+        return std::chrono::seconds(facts.st_mtim.tv_sec) +
+               std::chrono::nanoseconds(facts.st_mtim.tv_nsec);
+    }
     static int open_folder(const std::filesystem::path& path, std::error_code& why) noexcept {
         return checked(sotto::detail::open_file(path.c_str(), O_RDONLY | O_DIRECTORY).release(),
                        why);

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -37,15 +38,19 @@ template <file_system Files>
 class file_writer {
 public:
     /// Locks the folder, which is made if it is not there, and begins the file of this step. `keep`
-    /// of the newest checkpoints stay in the end; those of the steps in `damaged` do not.
+    /// of the newest checkpoints stay in the end. Of those in `refused`, which are known not to be
+    /// usable, none counts: damaged ones and newer ones are removed, unreadable ones stay.
+    /// `why_not`, if there is one, answers why nothing may be written into the folder, which is
+    /// then locked: before the file is begun, and again before it appears.
     file_writer(Files& files, std::filesystem::path folder, std::int64_t step, std::int64_t keep,
-                std::vector<std::int64_t> damaged = {})
+                std::vector<refused_file> refused = {}, std::function<std::string()> why_not = {})
         : files_(files),
           folder_(std::move(folder)),
           path_(folder_ / file_name(step)),
           step_(step),
           keep_(keep),
-          damaged_(std::move(damaged)) {
+          refused_(std::move(refused)),
+          why_not_(std::move(why_not)) {
         std::error_code why;
         files_.make_folder(folder_, why);
         if (why) {
@@ -60,6 +65,7 @@ public:
             fail("lock", why);
         if (why) return;
         locked_ = true;
+        if (!may_write()) return;
         remove_unfinished();
         file_.emplace(files_, path_);
     }
@@ -89,7 +95,11 @@ public:
         const closing_digests closing{digest_.value(), header_digest_};
         if (file_) {
             file_->write(std::as_bytes(std::span(&closing, 1)));
-            if (file_->finish()) remove_old();
+            if (!file_->ok() || may_write()) {
+                if (file_->finish()) remove_old();
+            } else {
+                file_.reset();
+            }
         }
         unlock();
         return ok();
@@ -110,6 +120,12 @@ private:
                    "': " + why.message();
     }
 
+    bool may_write() {
+        const std::string why = why_not_ ? why_not_() : std::string();
+        if (!why.empty()) problem_ = "cannot write '" + path_.string() + "': " + why;
+        return why.empty();
+    }
+
     void unlock() noexcept {
         if (std::exchange(locked_, false)) files_.unlock(lock_);
     }
@@ -123,26 +139,21 @@ private:
     /// A generation too many does no harm: the next attempt removes it.
     void remove_old() {
         std::error_code ignored;
-        const auto remove = [&](std::int64_t step) {
-            files_.remove(folder_ / file_name(step), ignored);
-        };
-        std::vector<std::int64_t> whole;
-        for (const std::int64_t step : generations(files_, folder_, ignored)) {
-            const bool damaged = step != step_ && std::ranges::count(damaged_, step) != 0;
-            if (damaged)
-                remove(step);
-            else
-                whole.push_back(step);
-        }
         std::int64_t kept = 0;
-        for (const std::int64_t step : whole)
-            if (step > step_ || ++kept > keep_) remove(step);
+        for (const std::int64_t step : generations(files_, folder_, ignored)) {
+            const auto why = std::ranges::find(refused_, step, &refused_file::step);
+            const bool is_refused = step != step_ && why != refused_.end();
+            if (is_refused && why->kind == refusal::unreadable) continue;
+            if (is_refused || step > step_ || ++kept > keep_)
+                files_.remove(folder_ / file_name(step), ignored);
+        }
     }
 
     Files& files_;
     std::filesystem::path folder_, path_;
     std::int64_t step_, keep_;
-    std::vector<std::int64_t> damaged_;
+    std::vector<refused_file> refused_;
+    std::function<std::string()> why_not_;
     std::optional<whole_file<Files>> file_;  // once the folder is this writer's
     int lock_ = -1;
     bool locked_ = false;

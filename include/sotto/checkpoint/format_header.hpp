@@ -12,14 +12,24 @@
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/describe.hpp"
 #include "sotto/core/errors.hpp"
+#include "sotto/core/printable.hpp"
 #include "sotto/wire/little_endian.hpp"
 
 namespace sotto::checkpoint {
 
 namespace detail {
 
+/// The line of a text that holds this byte.
+inline std::string_view line_at(std::string_view text, std::size_t byte) noexcept {
+    const std::size_t end = text.find('\n', byte);
+    text = text.substr(0, end);
+    const std::size_t before = text.substr(0, byte).rfind('\n');
+    return text.substr(before == text.npos ? 0 : before + 1);
+}
+
 inline void append_json(std::string& text, std::string_view value) {
     constexpr char digits[] = "0123456789abcdef";
+    const std::string_view whole = value;
     text += '"';
     while (true) {
         const std::size_t plain = plain_sequence(value);
@@ -28,7 +38,8 @@ inline void append_json(std::string& text, std::string_view value) {
         if (value.empty()) break;
         const std::size_t length = utf8_sequence(value);
         if (length == 0)
-            throw invalid_option("checkpoint: '" + std::string(value.substr(0, value.find('\n'))) +
+            throw invalid_option("checkpoint: '" +
+                                 printable(line_at(whole, whole.size() - value.size())) +
                                  "' is not UTF-8, and can be no name or text of a checkpoint");
         const char c = value[0];
         if (c == '"' || c == '\\') {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -35,10 +36,17 @@ inline std::string file_name(std::int64_t step) {
         .append(file_suffix);
 }
 
+/// Why a checkpoint was not used.
+///   damaged     its bytes are not those that were written
+///   unreadable  the system would not open or read it: what is in it is not known
+///   too_new     others have none of its step
+enum class refusal : std::uint8_t { damaged, unreadable, too_new };
+
 /// A checkpoint that was not used, and why.
 struct refused_file {
     std::int64_t step = 0;  // of its name
     std::string why;        // what is wrong with it, in a sentence
+    refusal kind = refusal::too_new;
 };
 
 /// The step of a checkpoint's name; nothing for other names.
@@ -68,6 +76,16 @@ std::vector<std::int64_t> generations(Files& files, const std::filesystem::path&
     if (why == std::errc::no_such_file_or_directory) why.clear();
     std::sort(steps.rbegin(), steps.rend());
     return steps;
+}
+
+/// The newest checkpoint in a folder whose step is none of these; nothing if there is none.
+template <file_system Files>
+std::optional<std::int64_t> foreign_generation(Files& files, const std::filesystem::path& folder,
+                                               std::span<const std::int64_t> known,
+                                               std::error_code& why) {
+    for (const std::int64_t step : generations(files, folder, why))
+        if (std::ranges::find(known, step) == known.end()) return step;
+    return std::nullopt;
 }
 
 }  // namespace sotto::checkpoint

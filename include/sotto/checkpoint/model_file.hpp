@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "sotto/checkpoint/digest.hpp"
@@ -28,6 +29,10 @@ struct model_values {
     architecture kind{};              // names and shapes
     std::vector<float> parameters{};  // as kind.parameters names them
     std::vector<float> buffers{};     // as kind.buffers names them; none of a model without
+    /// Of a file that another program wrote: all tensors are among the parameters, buffers too, in
+    /// the order of the file.
+    bool by_name = false;
+    std::vector<std::pair<std::string, dtype>> other_types{};  // tensors of the file that are none
 };
 
 /// The digest of names and shapes, then of all values.
@@ -39,6 +44,14 @@ inline digest digest_of_model(const architecture& kind, std::span<const float> p
     return all.value();
 }
 
+/// For messages: "[2, 3]".
+inline std::string shown_shape(std::span<const std::int64_t> shape) {
+    std::string text;
+    for (const std::int64_t extent : shape)
+        text += (text.empty() ? "" : ", ") + std::to_string(extent);
+    return "[" + text + "]";
+}
+
 /// Refuses what a file has, tensors or buffers as `what` says, if they are not those expected.
 ///   errors  mismatch, which names the first that is missing, of another shape, in another place or
 ///           too many, what was expected and what was found
@@ -47,10 +60,7 @@ inline void require_alike(const std::filesystem::path& file, const std::string& 
                           const layout& expected) {
     const auto place_of = [](const tensor* t) {
         if (!t) return std::string("none");
-        std::string shape;
-        for (const std::int64_t extent : t->shape)
-            shape += (shape.empty() ? "" : ", ") + std::to_string(extent);
-        return "number " + std::to_string(t->index + 1) + " of shape [" + shape + "]";
+        return "number " + std::to_string(t->index + 1) + " of shape " + shown_shape(t->shape);
     };
     const auto require = [&](const std::string& name) {
         const tensor *const is = found.find(name), *const wanted = expected.find(name);

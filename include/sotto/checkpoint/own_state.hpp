@@ -1,9 +1,12 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -16,6 +19,7 @@
 #include "sotto/checkpoint/file_reader.hpp"
 #include "sotto/checkpoint/file_system.hpp"
 #include "sotto/checkpoint/file_writer.hpp"
+#include "sotto/checkpoint/folder_owner.hpp"
 #include "sotto/checkpoint/format_header.hpp"
 #include "sotto/checkpoint/generations.hpp"
 #include "sotto/checkpoint/saved_fields.hpp"
@@ -29,8 +33,9 @@ namespace sotto::checkpoint {
 ///   wire    a checkpoint's file with the one section "state", see sections.hpp; metadata: format,
 ///           step, configuration
 ///   errors  restore throws mismatch: it is of another configuration, or shows other names or
-///           sizes; malformed: no file of the folder is whole; io_failure. Nothing is changed then,
-///           unless the disk fails or the file changes while it is read
+///           sizes; malformed: no file of the folder is whole; io_failure: none can be used, and
+///           one cannot be read. Nothing is changed then, unless the disk fails or the file changes
+///           while it is read
 template <file_system Files = posix_files>
 class own_state {
 public:
@@ -45,19 +50,50 @@ public:
           configuration_(std::move(configuration)),
           keep_(keep) {}
 
+    /// Makes the folder this one's, as folder_owner does, until this ends. Waits while it is not
+    /// known whether another owner lives, a minute at most, and calls tell(why) once if it has to.
+    /// After `rest` another one of this process may have the folder, until this is called again.
+    ///   errors  invalid_option: another owner lives; io_failure: the folder cannot be made
+    void own(const std::string& job, auto&& tell) {
+        std::error_code problem;
+        files_.make_folder(folder_, problem);
+        if (problem)
+            throw io_failure(what_ + ": cannot make the folder '" + folder_.string() +
+                             "': " + problem.message());
+        if (!owner_) {
+            claimant who;
+            if (!job.empty()) who.job = job;
+            owner_ = std::make_unique<folder_owner<Files>>(files_, folder_, std::move(who));
+        }
+        std::string why;
+        for (int tries = 0;; ++tries) {
+            const ownership now = owner_->attempt(why);
+            if (now == ownership::refused) throw invalid_option(what_ + ": " + why);
+            if (now != ownership::waits) break;
+            if (tries == 0) tell(what_ + ": " + why);
+            files_.pause(std::chrono::seconds(1));
+        }
+        owner_->use(true);
+    }
+    void rest() {
+        if (owner_) owner_->use(false);
+    }
+
     /// Fills the state from the newest file that is whole; its step, or nothing where there is
     /// none.
     template <class State>
     std::optional<std::int64_t> restore(State& state) {
         std::optional<file_reader<Files>> file;
         std::vector<refused_file> refused;
+        std::error_code ignored;
+        known_ = generations(files_, folder_, ignored);
         if (!open_newest(files_, folder_, file, refused)) {
             if (refused.empty()) return std::nullopt;
-            throw error(errc::malformed, what_ + ": no checkpoint in '" + folder_.string() +
-                                             "' is whole; the newest: " + refused.front().why);
+            refuse_all(what_, folder_, refused);
         }
-        for (const refused_file& r : refused) damaged_.push_back(r.step);
+        refused_ = std::move(refused);
         const std::int64_t step = require_ours(*file);
+        known_.push_back(step);
         const auto fields = fields_of(state);
         std::vector<std::size_t> places;
         for (const auto& f : fields) places.push_back(place_of(*file, f));
@@ -75,12 +111,23 @@ public:
         planned.note("configuration", configuration_);
         planned.add("state", fields, sotto::detail::digest_of(fields));
         const bytes header = format_header(planned.finish());
-        file_writer<Files> file(files_, folder_, step, keep_, damaged_);
+        bool may_write = !owner_;
+        const auto why_not = [&] {
+            std::string why;
+            if (owner_) why = why_not_write(files_, folder_, *owner_, known_);
+            may_write = why.empty();
+            return why;
+        };
+        file_writer<Files> file(files_, folder_, step, keep_, refused_, why_not);
         file.write_header(header);
         for (const auto& f : fields) file.write(f.memory);
         const bool done = file.finish();
+        if (may_write) note_written(files_, folder_, step, known_);
         problem_ = done ? "" : what_ + ": " + file.problem();
-        if (done) damaged_.clear();
+        if (done)
+            std::erase_if(refused_, [&](const refused_file& one) {
+                return one.step == step || one.kind != refusal::unreadable;
+            });
         return done;
     }
 
@@ -149,7 +196,9 @@ private:
     std::filesystem::path folder_;
     std::string what_, configuration_;
     std::int64_t keep_;
-    std::vector<std::int64_t> damaged_;
+    std::vector<refused_file> refused_;
+    std::vector<std::int64_t> known_;  // steps of all checkpoints that are its own
+    std::unique_ptr<folder_owner<Files>> owner_;
     std::string problem_;
 };
 

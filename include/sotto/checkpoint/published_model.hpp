@@ -197,52 +197,37 @@ bool is_finite(file_reader<Files>& file) {
     return true;
 }
 
-/// What use(file) makes of the newest file of a folder that is whole and newer than step `after`;
-/// nothing where there is none. Newer ones that are not whole are added to `torn`; one that is
-/// removed meanwhile has a newer one beside it.
+/// What use(file) returns for the newest file of a folder that is whole and newer than step
+/// `after`; nothing where there is none. Newer ones that are damaged or unreadable are in `refused`
+/// then.
 template <file_system Files, class Use>
 auto use_newest(Files& files, const std::filesystem::path& folder, std::int64_t after,
-                std::vector<refused_file>& torn, Use use)
+                std::vector<refused_file>& refused, Use use)
     -> std::optional<std::invoke_result_t<Use&, file_reader<Files>&>> {
-    constexpr int tries_max = 8;
-    for (int tries = 1; true; ++tries) {
-        bool is_outrun = false;  // by who removes old ones
-        torn.clear();
-        std::error_code why;
-        const auto steps = generations(files, folder, why);
-        if (why) throw io_failure("cannot list '" + folder.string() + "': " + why.message());
-        for (const std::int64_t step : steps) {
-            if (step == after) return std::nullopt;
-            try {
-                file_reader<Files> file(files, folder / file_name(step));
-                return use(file);
-            } catch (const damaged& e) {
-                torn.push_back({step, e.what()});  // an older one is better than none
-            } catch (const io_failure&) {
-                const auto now = generations(files, folder, why);
-                is_outrun = !why && std::ranges::count(now, step) == 0;
-                if (!is_outrun || tries == tries_max) throw;
-                break;
-            }
-        }
-        if (!is_outrun) return std::nullopt;
-    }
+    std::optional<std::invoke_result_t<Use&, file_reader<Files>&>> found;
+    for_newest(files, folder, refused, [&](std::int64_t step) {
+        if (step == after) return true;
+        file_reader<Files> file(files, folder / file_name(step));
+        found.emplace(use(file));
+        return true;
+    });
+    return found;
 }
 
 }  // namespace detail
 
 /// Reads the newest whole model of a folder; nothing where there is none, or where that of step
 /// `after` is the newest. One that is older than it counts, too: who writes there has begun anew.
-/// Never waits for who writes there: of files that are not whole the one before is taken, and one
-/// that is removed meanwhile has a newer one beside it.
+/// Never waits for who writes there: instead of a file that is damaged or unreadable the one before
+/// is taken, and one that is removed meanwhile has a newer one beside it.
 ///   cost    the file is read twice, once to be checked
 ///   errors  mismatch: it is no published model, or of another architecture, naming both;
-///           io_failure: the system would not list, open or read, or no file is whole
+///           io_failure: the folder cannot be listed, or no file is whole and can be read
 template <file_system Files>
 std::optional<published_model> read_published(Files& files, const std::filesystem::path& folder,
                                               const architecture& kind, std::int64_t after = -1) {
-    std::vector<refused_file> torn;
-    auto newest = detail::use_newest(files, folder, after, torn, [&](file_reader<Files>& file) {
+    std::vector<refused_file> refused;
+    auto newest = detail::use_newest(files, folder, after, refused, [&](file_reader<Files>& file) {
         published_model found;
         found.facts = detail::facts_of(file);
         if (const digest own = kind.identity(); found.facts.architecture != own)
@@ -264,9 +249,9 @@ std::optional<published_model> read_published(Files& files, const std::filesyste
         take(buffers_section(0), kind.buffers, found.buffers);
         return found;
     });
-    if (!newest && !torn.empty())
+    if (!newest && !refused.empty())
         throw io_failure("of the models in '" + folder.string() +
-                         "' none is whole: " + torn.front().why);
+                         "' none is whole: " + refused.front().why);
     return newest;
 }
 
@@ -276,14 +261,13 @@ struct published_survey {
     bool is_finite = true;                    // all that it consists of
     std::int64_t bytes = 0;                   // of its file
     std::int64_t kept = 0;                    // models, whole or not
-    std::vector<refused_file> torn{};         // those newer than it, which are not whole
+    std::vector<refused_file> torn{};         // those newer than it, damaged or unreadable
 };
 
 /// Looks at a folder of published models, of whatever architecture.
 ///   cost    the newest whole file is read twice, once to be checked, and those that are torn once;
 ///           memory for the largest tensor
-///   errors  mismatch: it is no published model; io_failure: the system would not list, open or
-///           read
+///   errors  mismatch: it is no published model; io_failure: the folder cannot be listed
 template <file_system Files>
 published_survey survey_published(Files& files, const std::filesystem::path& folder) {
     std::vector<refused_file> torn;

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <filesystem>
 #include <functional>
 #include <span>
@@ -24,8 +26,12 @@
 #include "sotto/core/errors.hpp"
 #include "sotto/core/layout.hpp"
 #include "sotto/core/result.hpp"
+#include "sotto/kernels/half.hpp"
 
 namespace sotto::checkpoint {
+
+static_assert(std::endian::native == std::endian::little,
+              "tensors of files are little endian, and are copied into memory as they are");
 
 namespace detail {
 
@@ -97,6 +103,8 @@ public:
 
     std::int64_t size() const noexcept { return size_; }
 
+    void skip(std::int64_t bytes) noexcept { at_ += bytes; }
+
     void read(mutable_byte_view into) {
         const std::size_t wanted = into.size();
         while (!into.empty()) {
@@ -137,13 +145,106 @@ private:
     std::int64_t size_ = 0, at_ = 0;
 };
 
+/// Whether a model's values can be of this type: as floats, or converted to them.
+inline bool is_of_values(dtype type) noexcept {
+    return type == dtype::f32 || type == dtype::f16 || type == dtype::bf16 || type == dtype::f64;
+}
+
+/// Values of a type as floats; the place of the first that a float cannot hold, below 0 if none.
+template <class Stored, class Convert>
+std::ptrdiff_t convert_values(byte_view from, std::span<float> to, Convert convert) {
+    for (std::size_t i = 0; i < to.size(); ++i) {
+        Stored stored;
+        std::memcpy(&stored, from.data() + i * sizeof stored, sizeof stored);
+        if (!convert(stored, to[i])) return static_cast<std::ptrdiff_t>(i);
+    }
+    return -1;
+}
+
+/// A double rounded to a float; false if it is finite and the float is not.
+inline bool round_to_float(double value, float& rounded) noexcept {
+    constexpr auto of_double = std::uint64_t{0x7FF} << 52;
+    constexpr auto of_float = std::uint32_t{0xFF} << 23;
+    rounded = static_cast<float>(value);
+    const bool was_finite = (std::bit_cast<std::uint64_t>(value) & of_double) != of_double;
+    return !was_finite || (std::bit_cast<std::uint32_t>(rounded) & of_float) != of_float;
+}
+
+inline std::ptrdiff_t convert_values(dtype type, byte_view from, std::span<float> to) {
+    if (type == dtype::f16)
+        return convert_values<std::uint16_t>(from, to, [](std::uint16_t stored, float& value) {
+            return value = kernels::from_fp16(stored), true;
+        });
+    if (type == dtype::bf16)
+        return convert_values<std::uint16_t>(from, to, [](std::uint16_t stored, float& value) {
+            return value = kernels::from_bf16(stored), true;
+        });
+    return convert_values<double>(from, to, round_to_float);
+}
+
+/// Out of a file that another program wrote. Its tensors are named, and nothing else is known.
+inline model_values read_tensors(model_input& in, const std::filesystem::path& path,
+                                 const file_header& header) {
+    model_values found{.by_name = true};
+    layout& names = found.kind.parameters;
+    for (const tensor_entry& entry : header.tensors)
+        if (is_of_values(entry.type))
+            add_tensor(names, path, entry.name, entry.shape);
+        else
+            found.other_types.emplace_back(entry.name, entry.type);
+    if (names.tensors().empty())
+        throw mismatch("'" + path.string() +
+                       "' is no file of a model: none of its tensors is of F32, F16, BF16 or F64");
+    found.parameters.resize(static_cast<std::size_t>(names.size()));
+    constexpr std::size_t piece_bytes = std::size_t{1} << 20;
+    bytes piece;
+    std::span<float> rest(found.parameters);
+    for (const tensor_entry& entry : header.tensors) {
+        if (!is_of_values(entry.type)) {
+            in.skip(entry.size_bytes());
+            continue;
+        }
+        const auto each = static_cast<std::size_t>(bytes_of_element(entry.type));
+        const std::size_t size = static_cast<std::size_t>(entry.size_bytes()) / each;
+        std::span<float> values = rest.first(size);
+        rest = rest.subspan(size);
+        if (entry.type == dtype::f32) {
+            in.read(std::as_writable_bytes(values));
+            continue;
+        }
+        for (std::size_t done = 0; done < size;) {
+            const auto part = values.subspan(done, (std::min)(size - done, piece_bytes / each));
+            piece.resize(part.size() * each);
+            in.read(piece);
+            if (const auto at = convert_values(entry.type, piece, part); at >= 0)
+                in.refuse("tensor '" + entry.name + "' of " + std::string(name_of(entry.type)) +
+                          ", element " + std::to_string(done + static_cast<std::size_t>(at)) +
+                          ", is beyond the largest float");
+            done += part.size();
+        }
+    }
+    return found;
+}
+
+/// Whether a file says that sotto wrote it, even if a bit of that has changed.
+inline bool is_ours(const file_header& header) noexcept {
+    return std::ranges::any_of(header.metadata, [](const auto& entry) {
+        return entry.first == "format.version" || entry.first.starts_with("sotto.") ||
+               (entry.first == "format" && entry.second.starts_with("sotto."));
+    });
+}
+
 }  // namespace detail
 
 /// Reads what write_model_file wrote; also checkpoints of a training whose ranks have the same
-/// parameters, and published models.
+/// parameters, published models, and any safetensors file of another program: its metadata then
+/// name no format of sotto.
+///   math    of another program F32 values are taken as they are, F16 and BF16 exactly, and F64 is
+///           rounded to the nearest float. Tensors of other types are no values of a model
 ///   cost    the file is read once, a checkpoint twice
 ///   errors  io_failure: the system would not open or read it; malformed: it is not whole, a bit of
-///           it has changed, or it is no safetensors file; mismatch: it is one of something else
+///           it has changed (where sotto wrote it), a value is beyond the largest float, or it is
+///           no safetensors file; mismatch: it is one of something else
 inline model_values read_model_file(const std::filesystem::path& path) {
     detail::model_input in(path);
     bytes start(file_header::length_bytes);
@@ -165,11 +266,15 @@ inline model_values read_model_file(const std::filesystem::path& path) {
         require("format.version", "1");
         return detail::read_sections(path);
     }
-    require("format", "sotto.model_file");
-    require("format.version", "1");
+    const bool is_ours = detail::is_ours(header);
+    if (is_ours) {
+        require("format", "sotto.model_file");
+        require("format.version", "1");
+    }
     if (in.size() != header.file_bytes())
         in.refuse("expected " + std::to_string(header.file_bytes()) + " bytes, found " +
                   std::to_string(in.size()));
+    if (!is_ours) return detail::read_tensors(in, path, header);
     std::size_t buffers = 0;
     if (!detail::read_number(header.metadata_named("buffers"), buffers) ||
         buffers > header.tensors.size())

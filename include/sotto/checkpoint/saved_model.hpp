@@ -1,12 +1,17 @@
 #pragma once
 
+#include <algorithm>
 #include <filesystem>
+#include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "sotto/checkpoint/digest.hpp"
+#include "sotto/checkpoint/file_header.hpp"
 #include "sotto/checkpoint/model_file.hpp"
 #include "sotto/checkpoint/read_model_file.hpp"
+#include "sotto/core/errors.hpp"
 #include "sotto/core/layout.hpp"
 
 namespace sotto {
@@ -15,7 +20,8 @@ namespace sotto {
 struct saved_model : checkpoint::model_values {
     std::filesystem::path file{};  // where it was
 
-    /// Names, shapes and places of the parameters.
+    /// Names, shapes and places of the parameters. If another program wrote the file, all its
+    /// tensors, buffers too.
     const layout& tensors() const noexcept { return kind.parameters; }
 
     /// Of names, shapes and values, in hexadecimal: by it ranks that begin with it know each other.
@@ -24,28 +30,105 @@ struct saved_model : checkpoint::model_values {
         return checkpoint::hex(checkpoint::digest_of_model(kind, parameters, buffers));
     }
 
-    /// Refuses parameters that are not those of a model with this layout.
-    ///   errors  mismatch, which names the first tensor that is missing, of another shape, in
-    ///           another place or too many, what was expected and what was found
+    /// Refuses parameters that are not those of a model with this layout. If another program wrote
+    /// the file, names and shapes count alone: the order may differ, and the file may have more.
+    ///   errors  mismatch, which names the first tensor that is missing, of another shape or type,
+    ///           in another place or too many, what was expected and what was found
     void require(const layout& expected) const {
+        if (by_name) return require_by_name("tensor", expected);
         checkpoint::require_alike(file, "tensor", tensors(), parameters, expected);
     }
     /// The same of buffers.
     void require_buffers(const layout& expected) const {
+        if (by_name) return require_by_name("buffer", expected);
         checkpoint::require_alike(file, "buffer", kind.buffers, buffers, expected);
+    }
+
+    /// The tensors of a model with these parameters and buffers, as the model keeps them. If
+    /// another program wrote the file, tensors are taken by their names, and others are left out.
+    ///   errors  as require and require_buffers
+    saved_model selected(const layout& expected, const layout& expected_buffers) && {
+        require(expected);
+        require_buffers(expected_buffers);
+        return by_name ? taken(expected, expected_buffers) : std::move(*this);
+    }
+    saved_model selected(const layout& expected, const layout& expected_buffers) const& {
+        return saved_model(*this).selected(expected, expected_buffers);
+    }
+
+    /// The same where the file must have no others.
+    ///   errors  mismatch, also: a tensor of the file is neither a parameter nor a buffer
+    saved_model fitted_to(const layout& expected, const layout& expected_buffers = {}) && {
+        require(expected);
+        require_buffers(expected_buffers);
+        if (by_name)
+            for (const tensor& t : tensors())
+                if (!expected.find(t.name) && !expected_buffers.find(t.name))
+                    throw mismatch("'" + file.string() + "' is of another model: tensor '" +
+                                   t.name + "' of shape " + checkpoint::shown_shape(t.shape) +
+                                   " is in the file and not in the model; load_model with the "
+                                   "model's layout leaves out such tensors");
+        return std::move(*this).selected(expected, expected_buffers);
+    }
+    saved_model fitted_to(const layout& expected, const layout& expected_buffers = {}) const& {
+        return saved_model(*this).fitted_to(expected, expected_buffers);
+    }
+
+private:
+    /// The tensors of these names, out of a file that another program wrote and that has them.
+    saved_model taken(const layout& expected, const layout& expected_buffers) const {
+        saved_model fitted;
+        fitted.file = file;
+        const auto take = [&](const layout& from, layout& names, std::vector<float>& values) {
+            values.reserve(static_cast<std::size_t>(from.size()));
+            for (const tensor& t : from) {
+                names.add(t.name, t.shape);
+                const auto part = tensors().find(t.name)->of(std::span<const float>(parameters));
+                values.insert(values.end(), part.begin(), part.end());
+            }
+        };
+        take(expected, fitted.kind.parameters, fitted.parameters);
+        take(expected_buffers, fitted.kind.buffers, fitted.buffers);
+        return fitted;
+    }
+
+    void require_by_name(const std::string& what, const layout& expected) const {
+        for (const tensor& t : expected) {
+            const tensor* const is = tensors().find(t.name);
+            if (is && is->shape == t.shape) continue;
+            const auto other = std::ranges::find(other_types, t.name,
+                                                 &std::pair<std::string, checkpoint::dtype>::first);
+            const std::string found = is ? "shape " + checkpoint::shown_shape(is->shape)
+                                      : other != other_types.end()
+                                          ? "values of " +
+                                                std::string(checkpoint::name_of(other->second)) +
+                                                ", which are none of F32, F16, BF16 and F64"
+                                          : "none";
+            throw mismatch("'" + file.string() + "' is of another model: " + what + " '" + t.name +
+                           "': expected shape " + checkpoint::shown_shape(t.shape) + ", found " +
+                           found);
+        }
     }
 };
 
-/// Reads what save_model wrote; also a checkpoint of ranks that have the same parameters, and a
-/// published model.
+/// Reads what save_model wrote; also a checkpoint of ranks that have the same parameters, a
+/// published model, and any safetensors file that another program wrote.
 ///   errors  as checkpoint::read_model_file
 inline saved_model load_model(const std::filesystem::path& path) {
     return {checkpoint::read_model_file(path), path};
 }
-/// The same for a model with this layout.
+/// The same for a model with these parameters and buffers. Of a file that another program wrote,
+/// tensors that the model does not have are left out.
+///   errors  as saved_model::selected, too
+inline saved_model load_model(const std::filesystem::path& path, const layout& expected,
+                              const layout& expected_buffers) {
+    return load_model(path).selected(expected, expected_buffers);
+}
+/// The same for a model with these parameters; nothing is required of buffers.
 ///   errors  as saved_model::require, too
 inline saved_model load_model(const std::filesystem::path& path, const layout& expected) {
     saved_model learnt = load_model(path);
+    if (learnt.by_name) return std::move(learnt).selected(expected, {});
     learnt.require(expected);
     return learnt;
 }

@@ -84,14 +84,19 @@ struct stream_closer {
 /// A file that is read through a buffer.
 using input_stream = std::unique_ptr<std::FILE, stream_closer>;
 
-/// Opens a file for reading, above the standard streams.
-///   errors  none, with errno set
-inline input_stream open_input(const char* path) noexcept {
-    descriptor opened = open_file(path, O_RDONLY);
+/// An open file as a stream for reading.
+///   errors  none, with errno set: `opened` is none, or no memory is left
+inline input_stream stream_of(descriptor opened) noexcept {
     if (!opened) return nullptr;
     input_stream stream(::fdopen(opened.handle(), "rb"));
     if (stream) opened.release();
     return stream;
+}
+
+/// Opens a file for reading, above the standard streams.
+///   errors  none, with errno set
+inline input_stream open_input(const char* path) noexcept {
+    return stream_of(open_file(path, O_RDONLY));
 }
 
 /// Opens a socket as socket(2) does, above the standard streams, not inherited by programs.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "sotto/core/errors.hpp"
+#include "sotto/core/printable.hpp"
 
 namespace sotto {
 
@@ -41,22 +42,29 @@ struct tensor {
 
 /// The names, shapes and places of a model's tensors, one after another without gaps.
 ///   shape   size() floats in all; a tensor may have no elements
-///   errors  add throws invalid_option: a name used twice or empty, a negative extent, more than
-///           2^40 floats in all
+///   errors  add throws invalid_option: a name used twice, empty or `__metadata__`, a negative
+///           extent, more than 2^40 floats in all
 class layout {
 public:
-    static constexpr std::int64_t size_max = std::int64_t{1} << 40;  // floats in a layout at most
+    static constexpr std::int64_t size_max = std::int64_t{1} << 40;    // floats in a layout at most
+    static constexpr std::string_view reserved_name = "__metadata__";  // of no tensor
 
     /// Appends a tensor.
     layout& add(std::string name, std::vector<std::int64_t> shape,
                 tensor_kind kind = tensor_kind::weight) {
         if (name.empty()) throw invalid_option("layout: a tensor needs a name");
-        if (find(name)) throw invalid_option("layout: two tensors are named '" + name + "'");
+        if (name == reserved_name)
+            throw invalid_option(
+                "layout: a tensor is named '__metadata__', which safetensors files "
+                "use for another purpose; give it another name");
+        if (find(name))
+            throw invalid_option("layout: two tensors are named '" + printable(name) + "'");
         std::int64_t size = 1;
         for (const std::int64_t extent : shape) {
             if (extent < 0 || (extent > 0 && size > (size_max - size_) / extent))
                 throw invalid_option(
-                    "layout: tensor '" + name + "' has extent " + std::to_string(extent) +
+                    "layout: tensor '" + printable(name) + "' has extent " +
+                    std::to_string(extent) +
                     "; extents are at least 0 and a layout holds at most 2^40 floats");
             size *= extent;
         }

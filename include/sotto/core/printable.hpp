@@ -39,6 +39,16 @@ inline bool acts_on_terminals(std::uint32_t code) noexcept {
            (code >= 0x2066 && code <= 0x2069) || code == 0xfeff;
 }
 
+/// Whether a text is valid UTF-8 as a whole.
+inline bool is_utf8(std::string_view text) noexcept {
+    while (!text.empty()) {
+        const std::size_t length = first_character(text).length;
+        if (length == 0) return false;
+        text.remove_prefix(length);
+    }
+    return true;
+}
+
 }  // namespace sotto::detail
 
 namespace sotto {

@@ -19,6 +19,7 @@
 #include "sotto/core/clock.hpp"
 #include "sotto/core/descriptor.hpp"
 #include "sotto/core/errors.hpp"
+#include "sotto/core/input_file.hpp"
 #include "sotto/core/line_file.hpp"
 #include "sotto/strategies/arrival.hpp"
 #include "sotto/transports/remarks.hpp"
@@ -167,15 +168,14 @@ private:
 ///           a worker that went, arrivals after the order's end
 class arrival_order {
 public:
-    /// Reads the head of the file; throws io_failure if it cannot be opened.
+    /// Opens the file; throws io_failure if it cannot be opened, or is no regular file.
     explicit arrival_order(std::filesystem::path path, int workers)
-        : path_(std::move(path)),
-          file_(detail::open_input(path_.c_str())),
-          held_(static_cast<std::size_t>(workers)),
-          waits_(held_.size()) {
-        if (!file_)
+        : path_(std::move(path)), held_(static_cast<std::size_t>(workers)), waits_(held_.size()) {
+        std::error_code why;
+        file_ = detail::open_regular_stream(path_.c_str(), why);
+        if (why)
             throw io_failure("parameter_server: the order of arrivals '" + path_.string() +
-                             "' cannot be opened: " + std::generic_category().message(errno));
+                             "' cannot be opened: " + why.message());
     }
 
     /// Before the first: whether the order is of what is to follow it.

@@ -17,6 +17,7 @@
 #include "sotto/checkpoint/generations.hpp"
 #include "sotto/checkpoint/group_folders.hpp"
 #include "sotto/checkpoint/published_model.hpp"
+#include "sotto/core/absolute_path.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/owner_process.hpp"
 #include "sotto/strategies/meeting_place.hpp"
@@ -78,6 +79,7 @@ private:
                 throw invalid_option("checkpoint_exchange: keep is " +
                                      std::to_string(options.keep) +
                                      "; expected at least 2: readers may still be at the last one");
+            options_.folder = detail::absolute_path(options.folder);
         }
 
         /// This rank writes for its group, until it ends, a model that has been trained for so many

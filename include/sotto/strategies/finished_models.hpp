@@ -13,6 +13,7 @@
 #include "sotto/checkpoint/file_system.hpp"
 #include "sotto/checkpoint/group_folders.hpp"
 #include "sotto/checkpoint/published_model.hpp"
+#include "sotto/core/absolute_path.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/strategies/model_groups.hpp"
 
@@ -68,6 +69,7 @@ private:
     public:
         explicit state(const finished_models& options) : options_(options) {
             options.check();
+            options_.folder = detail::absolute_path(options.folder);
             are_read_.resize(static_cast<std::size_t>(options.count));
             for (int group = 0; group < options.count; ++group) require_whole(group);
         }

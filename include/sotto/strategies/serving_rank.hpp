@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "sotto/checkpoint/own_state.hpp"
+#include "sotto/core/absolute_path.hpp"
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/clock.hpp"
 #include "sotto/core/deadline.hpp"
@@ -71,9 +72,12 @@ public:
             description text;
             text.add("strategy", options);
             const std::string name = "server" + std::to_string(through.rank());
-            saves_.emplace().folder = (options.servers.checkpoints / name).string();
+            saves_.emplace().folder =
+                (detail::absolute_path(options.servers.checkpoints) / name).string();
             kept_.emplace(saves_->folder, "parameter_server: " + name, text.text());
             every_ = static_cast<std::uint64_t>(options.servers.every);
+            job_ = options.servers.job;
+            checkpoint::require_job_name("parameter_server", job_);
         }
         answered_.reserve(static_cast<std::size_t>(roles.workers()));
         prepare_order(options, tensors);
@@ -91,6 +95,9 @@ public:
 
     /// What training begins with; only the first time counts.
     void begin(std::span<const float> parameters) {
+        if (kept_)
+            kept_->own(job_,
+                       [&](const std::string& why) { remarks::of_files(*through_).say(why); });
         if (!server_.has_begun()) {
             server_.begin(parameters);
             if (kept_ && kept_->restore(*this)) server_.restored();
@@ -380,6 +387,7 @@ private:
         all_done_ = true;
         std::fill(rounds_.begin(), rounds_.end(), 0);
         if (kept_ && server_.version() != saved_at_) save();
+        if (kept_) kept_->rest();
         const byte_view own = std::as_bytes(server_.own());
         for (int to = 0; to < through_->size(); ++to)
             if (of(to).is_here) answer(to, {.version = server_.version(), .size = own.size()}, own);
@@ -463,6 +471,7 @@ private:
     std::optional<arrival_recorder> recorder_;
     std::optional<arrival_order> order_;  // that is followed
     std::optional<checkpoint::own_state<>> kept_;
+    std::string job_;                                        // that owns its folder
     std::optional<server_saves> saves_;                      // by it
     std::uint64_t every_ = 0, saved_at_ = 0, began_at_ = 0;  // versions
 };

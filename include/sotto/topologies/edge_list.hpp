@@ -12,9 +12,10 @@
 #include <utility>
 #include <vector>
 
+#include "sotto/core/bytes.hpp"
 #include "sotto/core/describe.hpp"
 #include "sotto/core/errors.hpp"
-#include "sotto/core/read_text.hpp"
+#include "sotto/core/input_file.hpp"
 #include "sotto/topologies/mixing_matrix.hpp"
 #include "sotto/topologies/topology.hpp"
 
@@ -130,18 +131,17 @@ bool read_number(std::string_view word, Number& to) {
 
 /// Reads a graph: a line for each link, two ranks and perhaps its weight, blanks or commas between;
 /// what follows a '#' is not read.
-///   errors  io_failure: the file cannot be read; malformed, naming the line
+///   errors  io_failure: it is no regular file or cannot be read; malformed, naming the line
 inline edge_list read_edge_list(const std::filesystem::path& file, bool directed = false) {
     std::error_code why;
-    const std::string text = sotto::detail::read_text(file.c_str(), why);
+    const bytes content = sotto::detail::read_regular(file, why);
     if (why)
         throw io_failure("cannot read '" + file.string() + "', a list of links: " + why.message());
     edge_list read{.directed = directed, .file = file.string()};
-    std::int64_t number = 0;
-    for (std::string_view line, rest = text; !rest.empty();) {
-        line = rest.substr(0, rest.find('\n'));
+    std::string_view rest(reinterpret_cast<const char*>(content.data()), content.size());
+    for (std::int64_t number = 1; !rest.empty(); ++number) {
+        const std::string_view line = rest.substr(0, rest.find('\n'));
         rest.remove_prefix((std::min)(line.size() + 1, rest.size()));
-        ++number;
         const auto words = detail::words_of(line);
         if (words.empty()) continue;
         edge e{.line = number};

@@ -16,7 +16,7 @@ namespace sotto {
 /// A model that begins with what was learnt before: `begun_from model{models::mlp{784, 10},
 /// load_model("model.safetensors")}`. It is that model in all else, for any strategy. Every rank
 /// reads the file; ranks that read another one are refused with the trainer's other options.
-///   errors  mismatch: what was learnt is of another model, as saved_model::require says
+///   errors  mismatch: what was learnt is of another model, as saved_model::fitted_to says
 template <class Model>
 class begun_from : public Model {
     static_assert(gradient_source<Model> && std::is_move_constructible_v<Model>,
@@ -26,14 +26,8 @@ class begun_from : public Model {
 public:
     /// Takes a copy of the model.
     begun_from(Model model, saved_model learnt)
-        : Model(std::move(model)), learnt_(std::move(learnt)) {
-        learnt_.require(this->layout());
-        if constexpr (with_buffers<Model>) {
-            learnt_.require_buffers(this->buffer_layout());
-            reset_buffers();
-        } else {
-            learnt_.require_buffers({});
-        }
+        : Model(std::move(model)), learnt_(fitted(std::move(learnt), *this)) {
+        if constexpr (with_buffers<Model>) reset_buffers();
     }
 
     /// Starts from what was learnt; nothing is drawn.
@@ -54,6 +48,13 @@ public:
     const Model& original() const noexcept { return *this; }
 
 private:
+    static saved_model fitted(saved_model learnt, const Model& model) {
+        if constexpr (with_buffers<Model>)
+            return std::move(learnt).fitted_to(model.layout(), model.buffer_layout());
+        else
+            return std::move(learnt).fitted_to(model.layout());
+    }
+
     saved_model learnt_;
 };
 

@@ -9,6 +9,8 @@
 #include <utility>
 
 #include "sotto/checkpoint/file_system.hpp"
+#include "sotto/checkpoint/job_name.hpp"
+#include "sotto/core/absolute_path.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/print_line.hpp"
 #include "sotto/trainer/reports.hpp"
@@ -29,6 +31,9 @@ struct checkpoint_options {
                             // there must be room for one more
     /// Called on rank 0; null: nothing is. Callbacks with on_checkpoint are told everywhere.
     void (*on_failure)(const checkpoint_report&) = complain_of_checkpoint;
+    /// Names the job that owns the folder: alike for all its ranks and restarts, at most 256 bytes.
+    /// Empty: what the launcher calls it, see job_of_launcher; without one, each process is a job.
+    std::string job{};
 
     void describe(auto&& field) const {
         field("every_steps", every_steps);
@@ -48,30 +53,39 @@ struct checkpoint_options {
 /// What callbacks remember is not in it, such as the epochs that early_stop has waited; that one of
 /// them ended `fit` is.
 ///
+/// From the first `fit` on the folder belongs to the job, until the trainer ends: see
+/// checkpoint::folder_owner. Where it is not known whether another job that owned it still lives,
+/// `fit` begins a minute later at most. A job that loses the folder, since it was halted for
+/// longer than a minute, trains on and writes nothing any more.
+///
 /// While rank 0 writes and syncs the file, the others wait, for no longer than the transport's
 /// timeout: a disk must take the whole file in less, or the job ends. For a slow one, give the
 /// transport a longer timeout.
 ///   cost    rank 0 needs room for one tensor more; on the wire go the other ranks' buffers,
 ///           residuals and velocities
-///   errors  invalid_option: a period or `keep` below 1; when `fit` begins, a folder with
-///           checkpoints that this trainer neither wrote nor resumed from (another run's: they
-///           would be lost), or more tensors than a file's header can name. io_failure, when `fit`
-///           begins: the folder cannot be made or read. mismatch: ranks that should hold the same
-///           parameters or optimizer state do not
+///   errors  invalid_option: a period or `keep` below 1; when `fit` begins, a folder that another
+///           job owns, or with checkpoints that this trainer neither wrote nor resumed from
+///           (another run's: they would be lost), or more tensors than a file's header can name.
+///           io_failure, when `fit` begins: the folder cannot be made or read. mismatch: ranks that
+///           should hold the same parameters or optimizer state do not
 template <checkpoint::file_system Files = checkpoint::posix_files>
 class checkpoints {
 public:
-    /// Into this folder, which is made if it is not there.
-    explicit checkpoints(std::filesystem::path folder, checkpoint_options options = {},
+    /// Into this folder, which is made if it is not there. A relative path is that of the working
+    /// directory now, whatever the program makes of it later.
+    explicit checkpoints(const std::filesystem::path& folder, checkpoint_options options = {},
                          Files files = {})
-        : folder_(std::move(folder)), options_(std::move(options)), files_(std::move(files)) {
+        : folder_(detail::absolute_path(folder)),
+          options_(std::move(options)),
+          files_(std::move(files)) {
         check("every_steps", options_.every_steps.value_or(1));
         check("every_epochs", options_.every_epochs.value_or(1));
         check("keep", options_.keep);
+        checkpoint::require_job_name("checkpoints", options_.job);
         if (folder_.empty()) throw invalid_option("checkpoints: the folder has no name");
     }
 
-    /// Where they are.
+    /// Where they are: an absolute path.
     const std::filesystem::path& folder() const noexcept { return folder_; }
     /// As they were given.
     const checkpoint_options& options() const noexcept { return options_; }

@@ -11,6 +11,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "sotto/core/absolute_path.hpp"
 #include "sotto/core/clock.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/file_kind.hpp"
@@ -60,8 +61,8 @@ struct chrome_trace_options {
 class chrome_trace {
 public:
     /// Into this file; throws invalid_option unless there is a step to draw, from 1 on.
-    explicit chrome_trace(std::filesystem::path path, chrome_trace_options options = {})
-        : file_(std::move(path)), options_(options), complaint_(options.on_failure) {
+    explicit chrome_trace(const std::filesystem::path& path, chrome_trace_options options = {})
+        : file_(detail::absolute_path(path)), options_(options), complaint_(options.on_failure) {
         if (options.first_step < 1 || options.steps < 1)
             throw invalid_option("chrome_trace: " + std::to_string(options.steps) +
                                  " steps from step " + std::to_string(options.first_step) +

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "sotto/core/absolute_path.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/trainer/model_path.hpp"
 #include "sotto/trainer/report.hpp"
@@ -44,8 +45,8 @@ struct html_report_options {
 class html_report {
 public:
     /// Into this file.
-    explicit html_report(std::filesystem::path path, html_report_options options = {})
-        : path_(std::move(path)),
+    explicit html_report(const std::filesystem::path& path, html_report_options options = {})
+        : path_(detail::absolute_path(path)),
           options_(std::move(options)),
           recorder_(options_.name),
           complaint_(options_.on_failure),

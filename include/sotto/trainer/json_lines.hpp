@@ -12,6 +12,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "sotto/core/absolute_path.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/file_kind.hpp"
 #include "sotto/core/line_file.hpp"
@@ -123,8 +124,8 @@ struct json_lines_options {
 class json_lines {
 public:
     /// Into this file; throws invalid_option: every_steps below 1.
-    explicit json_lines(std::filesystem::path path, json_lines_options options = {})
-        : file_(std::move(path)), options_(options), complaint_(options.on_failure) {
+    explicit json_lines(const std::filesystem::path& path, json_lines_options options = {})
+        : file_(detail::absolute_path(path)), options_(options), complaint_(options.on_failure) {
         if (options.every_steps < 1)
             throw invalid_option("json_lines: every_steps is " +
                                  std::to_string(options.every_steps) + "; it must be at least 1");

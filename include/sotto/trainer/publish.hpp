@@ -10,6 +10,7 @@
 #include "sotto/checkpoint/generations.hpp"
 #include "sotto/checkpoint/group_folders.hpp"
 #include "sotto/checkpoint/published_model.hpp"
+#include "sotto/core/absolute_path.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/models/gradient_source.hpp"
 #include "sotto/strategies/architecture_of.hpp"
@@ -36,7 +37,7 @@ struct publish_options {
 ///   cost    the others wait while the first one writes, for no longer than the transport's timeout
 ///   errors  the same on all ranks: io_failure, the file could not be written: what was there still
 ///           is; invalid_option: a group below 0, a keep below 1, names that cannot be written
-/// Returns the file.
+/// Returns the file, by its absolute path.
 template <class Model, class Strategy, class Transport,
           checkpoint::file_system Files = checkpoint::posix_files>
 std::filesystem::path publish(trainer<Model, Strategy, Transport>& from,
@@ -48,7 +49,8 @@ std::filesystem::path publish(trainer<Model, Strategy, Transport>& from,
     if (options.keep < 1)
         throw invalid_option("publish: keep is " + std::to_string(options.keep) +
                              "; expected at least 1");
-    const std::filesystem::path place = checkpoint::models_folder(folder, group);
+    const std::filesystem::path place =
+        checkpoint::models_folder(detail::absolute_path(folder), group);
     const std::int64_t step = from.step();
     from.with_evaluated([&](auto& model, std::span<const float> parameters, auto& ranks) {
         const auto write = [&] {

@@ -14,6 +14,7 @@
 
 #include "sotto/core/descriptor.hpp"
 #include "sotto/core/errors.hpp"
+#include "sotto/core/input_file.hpp"
 #include "sotto/trainer/json_lines_reader.hpp"
 #include "sotto/trainer/run_log.hpp"
 
@@ -49,31 +50,37 @@ inline std::optional<run_log> read_lines(const std::filesystem::path& path, std:
 }  // namespace detail
 
 /// A run from the log that json_lines wrote of it, or nothing where there is no file, or no whole
-/// line in it: for a program that goes on where an earlier one ended, if there was one.
+/// line in it: for a program that goes on where an earlier one ended, if there was one. It never
+/// blocks: a FIFO or a device keeps nothing of an earlier run.
 ///   errors  see read_json_lines
 inline std::optional<run_log> read_json_lines_if_there(const std::filesystem::path& path) {
-    const detail::input_stream file = detail::open_input(path.c_str());
-    if (!file && errno == ENOENT) return std::nullopt;
-    if (!file)
+    using detail::input_fault;
+    std::error_code why;
+    const detail::input_stream file = detail::open_regular_stream(path.c_str(), why);
+    if (why == std::errc::no_such_file_or_directory || why == input_fault::dangling_link ||
+        why == input_fault::is_fifo || why == input_fault::is_device)
+        return std::nullopt;
+    if (why)
         throw io_failure("read_json_lines: '" + path.string() +
-                         "' cannot be opened: " + std::generic_category().message(errno));
+                         "' cannot be opened: " + why.message());
     return detail::read_lines(path, file.get());
 }
 
 /// A run from the log that json_lines wrote of it, named as the file is without its folder and
 /// extension. A log that goes on in the same file, with another run line, is one run. Where the
 /// last line is cut off, as by a crash, the run is what came before, and its remarks say so; a log
-/// of a run that still goes on can be read too.
+/// of a run that still goes on can be read too, and a FIFO or a pipe up to its end.
 ///   errors  throws io_failure, naming the file and the system's reason; malformed_log, naming
 ///           file, line, what was expected and what found, also for a file without one whole
 ///           line
 inline run_log read_json_lines(const std::filesystem::path& path) {
-    std::optional<run_log> log = read_json_lines_if_there(path);
+    const detail::input_stream file = detail::open_input(path.c_str());
+    if (!file)
+        throw io_failure("read_json_lines: '" + path.string() +
+                         "' cannot be opened: " + std::generic_category().message(errno));
+    std::optional<run_log> log = detail::read_lines(path, file.get());
     if (log) return *std::move(log);
     std::error_code reason;
-    if (!std::filesystem::exists(path, reason))
-        throw io_failure("read_json_lines: '" + path.string() + "' cannot be opened: " +
-                         std::generic_category().message(reason ? reason.value() : ENOENT));
     throw malformed_log(
         path.string(), 1, "an event \"run\"",
         std::filesystem::file_size(path, reason) == 0 ? "nothing" : "a part of a line");

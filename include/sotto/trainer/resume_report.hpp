@@ -15,10 +15,10 @@ struct resume_report {
     std::int64_t step = 0;   // rounds completed in it
     std::int64_t epoch = 0;  // epochs completed
     int world_size = 0;      // ranks that wrote it
-    std::string refused{};   // newer ones that were damaged: a line each, which says how
+    std::string refused{};   // newer ones that are damaged or unreadable: a line each says why
 };
 
-/// Says on standard error that newer checkpoints were damaged, how, and which one is used instead.
+/// Names on standard error newer checkpoints that cannot be used, why, and which is used instead.
 inline void complain_of_damage(const resume_report& report) {
     detail::print_lines(stderr, report.refused);
     detail::print_line(stderr, "resumed from '" + report.file + "' instead, after step " +
@@ -27,8 +27,8 @@ inline void complain_of_damage(const resume_report& report) {
 
 /// Who is told of what was found.
 struct resume_options {
-    /// Called on rank 0 where a newer checkpoint than the one that was read is damaged; null:
-    /// nothing is. The report says so on every rank, anyway.
+    /// Called on rank 0 if a newer checkpoint than the one that was read is damaged or unreadable;
+    /// null: nothing is. The report has the same on every rank.
     void (*on_damage)(const resume_report&) = complain_of_damage;
 };
 

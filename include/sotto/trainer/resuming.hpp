@@ -34,8 +34,8 @@
 
 namespace sotto::detail {
 
-/// Reads a run from the newest checkpoint of a folder that is whole, or the newest of some step or
-/// before, where other ranks have none that is newer. Rank 0 reads, and gives every
+/// Reads a run from the newest checkpoint of a folder that is whole and can be read, or the newest
+/// of some step or before, where other ranks have none that is newer. Rank 0 reads, and gives every
 /// rank its part.
 ///
 /// Another number of ranks than wrote it: what they held apart, parts of a sum, goes from old rank
@@ -47,9 +47,10 @@ namespace sotto::detail {
 /// ranks' rounds, fewer than a round of them are read again. Data that each rank had for its own
 /// begin a new epoch.
 /// What each rank had for its own, as by gossip, is not given to another number of them.
-///   errors  the same on all ranks: io_failure, no checkpoint, or a folder or file that cannot be
-///           read; malformed, none that is whole; mismatch, another configuration, naming the first
-///           line that differs, or another number of ranks than can go on with it. What then goes
+///   errors  the same on all ranks: io_failure, no checkpoint, a folder that cannot be listed, or
+///           none that is whole and one that cannot be read; malformed, none that is whole;
+///           mismatch, another configuration, naming the first line that differs, or another number
+///           of ranks than can go on with it. What then goes
 ///           wrong while the state is filled ends the job: a disk that fails, a file that changes
 ///           meanwhile, a rank that fails
 template <transport Transport>
@@ -85,12 +86,8 @@ public:
         return report;
     }
 
-    /// The steps of newer checkpoints, which are damaged or too new; of rank 0.
-    std::vector<std::int64_t> damaged_steps() const {
-        std::vector<std::int64_t> steps;
-        for (const checkpoint::refused_file& one : damaged_) steps.push_back(one.step);
-        return steps;
-    }
+    /// Newer checkpoints, which are damaged, unreadable or too new; of rank 0.
+    const std::vector<checkpoint::refused_file>& refused() const noexcept { return refused_; }
 
 private:
     tag label(std::uint32_t item) const noexcept { return {channels::checkpoint, item, 0}; }
@@ -120,7 +117,7 @@ private:
             } catch (const error& e) {
                 path.fail(e.code(), e.what());
             }
-            for (const auto& one : damaged_) report.refused.append(printable(one.why)).append("\n");
+            for (const auto& one : refused_) report.refused.append(printable(one.why)).append("\n");
             refused.say(report.refused);
             path.number = file ? 1 : 0;
             if (path.code == 0 && file) path.say(file->path().string());
@@ -147,13 +144,11 @@ private:
     void open(Files& files, const std::filesystem::path& folder, bool required,
               const std::string& configuration,
               std::optional<checkpoint::file_reader<Files>>& file) {
-        if (!checkpoint::open_newest(files, folder, file, damaged_, at_most_)) {
-            if (damaged_.empty() && !required) return;
-            if (damaged_.empty())
+        if (!checkpoint::open_newest(files, folder, file, refused_, at_most_)) {
+            if (refused_.empty() && !required) return;
+            if (refused_.empty())
                 throw io_failure("resume: there is no checkpoint in '" + folder.string() + "'");
-            std::string text = "resume: no checkpoint in '" + folder.string() + "' is whole";
-            for (const auto& one : damaged_) text.append("; ").append(one.why);
-            throw error(errc::malformed, text);
+            checkpoint::refuse_all("resume", folder, refused_);
         }
         try {
             check_format(*file);
@@ -361,7 +356,7 @@ private:
     std::vector<int> senders_;
     found_place found_;
     std::vector<std::int64_t> shares_;  // examples of the data, then of each rank
-    std::vector<checkpoint::refused_file> damaged_;
+    std::vector<checkpoint::refused_file> refused_;
     std::int64_t at_most_ = 0;  // the step
     bytes room_;
 };

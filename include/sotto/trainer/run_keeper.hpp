@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <limits>
+#include <list>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -13,6 +16,9 @@
 #include <vector>
 
 #include "sotto/checkpoint/file_system.hpp"
+#include "sotto/checkpoint/folder_owner.hpp"
+#include "sotto/checkpoint/generations.hpp"
+#include "sotto/core/absolute_path.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/strategies/strategy.hpp"
 #include "sotto/trainer/callback.hpp"
@@ -64,7 +70,8 @@ public:
     }
     void end_fit() noexcept { ++fits_; }
 
-    /// Before anything is trained: can checkpoints be written where they are to go?
+    /// Before anything is trained: can checkpoints be written where they are to go? From then on
+    /// the folder is this trainer's, until that ends.
     template <class Extra>
     void require_folder(Extra& extra, const run_place& place) {
         if constexpr (saves<Extra>) {
@@ -72,13 +79,41 @@ public:
             const auto fields = fields_of(model_, state_, parameters_, Alike, learnt_);
             auto files = extra.files();
             const auto folder = folder_in(extra.folder());
-            const auto name = full_name(folder);
-            const bool is_ours = std::ranges::count(ours_, name) != 0;
-            run_writer(through_, fields, place)
-                .require_place_for_it(files, folder, is_ours, configuration_, seed_);
-            if (!is_ours) ours_.push_back(name);
+            used_folder& used = used_at(folder);
+            const bool is_new = !used.owner;
+            if (is_new && through_.rank() == 0) {
+                checkpoint::claimant who;
+                if (!extra.options().job.empty()) who.job = extra.options().job;
+                used.owner = std::make_unique<checkpoint::folder_owner<decltype(files)>>(
+                    files, folder, std::move(who));
+            }
+            try {
+                run_writer(through_, fields, place)
+                    .require_place_for_it(files, folder, used.owner.get(), used.known,
+                                          configuration_, seed_);
+            } catch (...) {
+                if (is_new) used.owner.reset();
+                throw;
+            }
+            if (used.owner) used.owner->use(true);
         }
     }
+
+    /// While it lives this process trains: until then another trainer of it may take over the
+    /// folder of this one.
+    class training {
+    public:
+        explicit training(run_keeper& keeper) noexcept : keeper_(&keeper) {}
+        training(const training&) = delete;
+        training& operator=(const training&) = delete;
+        ~training() {
+            for (used_folder& used : keeper_->used_)
+                if (used.owner) used.owner->use(false);
+        }
+
+    private:
+        run_keeper* keeper_;
+    };
 
     /// `completed`: whole epochs, where one just ended. The last one of a `fit` is due unless it
     /// was written.
@@ -91,16 +126,24 @@ public:
             through_.at({.round = place.step, .phase = "saving a checkpoint"});
             const auto fields = fields_of(model_, state_, parameters_, Alike, learnt_);
             auto files = extra.files();
-            const auto name = full_name(folder);
-            checkpoint_report report =
-                run_writer(through_, fields, place)
-                    .write(files, folder, extra.options().keep, configuration_, seed_,
-                           name == damaged_in_ ? damaged_ : std::vector<std::int64_t>());
+            used_folder& used = used_at(folder);
+            bool may_write = false;
+            const auto why_not = [&] {
+                std::string why = checkpoint::why_not_write(files, folder, *used.owner, used.known);
+                may_write = why.empty();
+                return why;
+            };
+            checkpoint_report report = run_writer(through_, fields, place)
+                                           .write(files, folder, extra.options().keep,
+                                                  configuration_, seed_, used.refused, why_not);
+            if (may_write) checkpoint::note_written(files, folder, place.step, used.known);
             report.seconds = seconds();
             if (report.failure.empty()) {
                 saved_step_ = place.step;
-                saved_in_ = name;
-                if (name == damaged_in_) std::erase(damaged_, place.step);
+                saved_in_ = used.name;
+                std::erase_if(used.refused, [&](const checkpoint::refused_file& one) {
+                    return one.step == place.step;
+                });
                 ++whole.checkpoints;
                 incomplete_.clear();
             } else {
@@ -118,18 +161,21 @@ public:
     template <checkpoint::file_system Files>
     resume_report restore(const std::filesystem::path& where, bool required,
                           const resume_options& options, Files& files, run_place& place) {
-        const auto folder = folder_in(where);
+        const auto folder = folder_in(absolute_path(where));
         through_.at({.round = place.step, .phase = "resuming"});
         const auto fields = fields_of(model_, state_, parameters_, Alike, learnt_);
         std::vector<int> senders;
         for (int rank = 0; rank < through_.size(); ++rank)
             senders.push_back(conducting::sender_for(state_, rank));
         resume_report report;
-        std::vector<std::int64_t> newer;
+        std::vector<checkpoint::refused_file> newer;
+        std::vector<std::int64_t> known;
+        std::error_code ignored;  // reading the folder says it
+        if (through_.rank() == 0) known = checkpoint::generations(files, folder, ignored);
         for (std::int64_t at_most = (std::numeric_limits<std::int64_t>::max)();;) {
             run_reader reader(through_, fields, senders);
             report = reader.read(files, folder, required, configuration_, place, torn_, at_most);
-            newer = reader.damaged_steps();
+            newer = reader.refused();
             // A run may have ended between the checkpoints of two models.
             const auto [least, most] =
                 conducting::range_of_models(state_, report.found ? report.step : -1);
@@ -146,10 +192,12 @@ public:
                                 .steps = place.fit_steps,
                                 .stopped = place.fit_stopped != 0};
         world_size_before_ = report.world_size;
+        used_folder& used = used_at(folder);
         saved_step_ = place.step;
-        saved_in_ = damaged_in_ = full_name(folder);
-        damaged_ = std::move(newer);
-        ours_.push_back(saved_in_);
+        saved_in_ = used.name;
+        used.refused = std::move(newer);
+        used.known = std::move(known);
+        used.known.push_back(report.step);
         if (through_.rank() == 0 && !report.refused.empty() && options.on_damage)
             options.on_damage(report);
         return report;
@@ -181,18 +229,30 @@ private:
     template <class Extra>
     static constexpr bool saves = is_checkpoints<std::remove_cvref_t<Extra>>;
 
+    /// A folder that checkpoints were read from or are written to.
+    struct used_folder {
+        std::filesystem::path name;
+        std::vector<checkpoint::refused_file> refused{};  // when it was resumed from, of rank 0
+        std::vector<std::int64_t>
+            known{};  // steps of its checkpoints that are this run's, of rank 0
+        std::unique_ptr<checkpoint::folder_claim> owner{};  // once it was written to, of rank 0
+    };
+
+    used_folder& used_at(const std::filesystem::path& folder) {
+        const auto name = full_name(folder);
+        const auto found = std::ranges::find(used_, name, &used_folder::name);
+        return found != used_.end() ? *found : used_.emplace_back(used_folder{name});
+    }
+
     /// Where several models are trained each has a folder of its own.
     std::filesystem::path folder_in(const std::filesystem::path& folder) const {
         const std::string name = conducting::model_name(state_);
         return name.empty() ? folder : folder / name;
     }
 
-    /// The same for all ways to write a folder's path.
+    /// The same for all ways to write a folder's absolute path.
     static std::filesystem::path full_name(const std::filesystem::path& folder) {
-        std::error_code ignored;
-        auto name = std::filesystem::absolute(folder, ignored);
-        if (ignored) name = folder;  // where the program runs is gone
-        name = name.lexically_normal();
+        const auto name = folder.lexically_normal();
         return name.has_filename() ? name : name.parent_path();
     }
 
@@ -212,12 +272,10 @@ private:
     int world_size_before_ = 0;            // of what was resumed last
     std::string torn_;                     // how the last resume ended, if half-way
 
-    std::vector<std::filesystem::path> ours_;  // folders that were written to or resumed from
-    std::int64_t saved_step_ = -1;             // of the last checkpoint written or resumed from
+    std::list<used_folder> used_;
+    std::int64_t saved_step_ = -1;  // of the last checkpoint written or resumed from
     std::filesystem::path saved_in_;
     std::string incomplete_;  // why the last checkpoint that was due is not there; or empty
-    std::vector<std::int64_t> damaged_;  // steps of checkpoints found so, on rank 0
-    std::filesystem::path damaged_in_;
 };
 
 }  // namespace sotto::detail

@@ -8,6 +8,7 @@
 #include "sotto/checkpoint/file_system.hpp"
 #include "sotto/checkpoint/model_file.hpp"
 #include "sotto/checkpoint/published_model.hpp"
+#include "sotto/core/absolute_path.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/data/sampler.hpp"
 #include "sotto/models/gradient_source.hpp"
@@ -30,13 +31,14 @@ namespace sotto {
 ///   cost    in step the others wait while the first writes, no longer than the transport's timeout
 ///   errors  io_failure: the file could not be written, what was there still is; invalid_option:
 ///           names that cannot be written. The same on all ranks, where they learn in step
-/// Returns the file.
+/// Returns the file, by its absolute path.
 template <class Model, class Strategy, class Transport,
           checkpoint::file_system Files = checkpoint::posix_files>
 std::filesystem::path save_model(trainer<Model, Strategy, Transport>& from,
                                  const std::filesystem::path& path, Files files = {}) {
     constexpr bool in_step = conducting::in_step<Strategy>;
-    const std::filesystem::path file = path_of_model(path, conducting::model_name(from.state()));
+    const std::filesystem::path file =
+        path_of_model(detail::absolute_path(path), conducting::model_name(from.state()));
     const data::share share = from.state().share();
     if (!in_step && (share.empty() || share.index != 0)) return file;
     from.with_evaluated([&](auto& model, std::span<const float> parameters, auto& ranks) {

@@ -2,21 +2,26 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <system_error>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "sotto/checkpoint/digest.hpp"
 #include "sotto/checkpoint/file_system.hpp"
 #include "sotto/checkpoint/file_writer.hpp"
+#include "sotto/checkpoint/folder_owner.hpp"
 #include "sotto/checkpoint/format_header.hpp"
 #include "sotto/checkpoint/generations.hpp"
 #include "sotto/checkpoint/sections.hpp"
@@ -26,6 +31,7 @@
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/clock.hpp"
 #include "sotto/core/errors.hpp"
+#include "sotto/core/print_line.hpp"
 #include "sotto/trainer/reports.hpp"
 #include "sotto/trainer/run_place.hpp"
 #include "sotto/trainer/saved_state.hpp"
@@ -80,17 +86,24 @@ void give_to_all(Transport& through, tidings& told, tag label) {
     give_to_all(through, std::as_writable_bytes(std::span(&told, 1)), label);
 }
 
-/// Rank 0 acts. What it throws is the same error on every rank.
+/// Rank 0 acts. What it throws is the same error on every rank; so is the number that it may
+/// return.
 template <transport Transport, class Act>
-void by_the_first(Transport& through, tag label, Act act) {
+std::int64_t by_the_first(Transport& through, tag label, Act act) {
     tidings told;
     try {
-        if (through.rank() == 0) act();
+        if (through.rank() == 0) {
+            if constexpr (std::is_void_v<decltype(act())>)
+                act();
+            else
+                told.number = act();
+        }
     } catch (const error& e) {
         told.fail(e.code(), e.what());
     }
     give_to_all(through, told, label);
     told.raise_if_failed(through);
+    return told.number;
 }
 
 /// Blocks until a message of just this length went from one rank to another.
@@ -133,11 +146,13 @@ public:
           place_(place),
           parts_(static_cast<std::size_t>(through.size())) {}
 
-    /// `damaged` are the steps of checkpoints in the folder that are known to be; of rank 0.
+    /// `refused` are checkpoints in the folder that are known not to be usable, and `why_not`
+    /// answers why nothing may be written there; both of rank 0.
     template <checkpoint::file_system Files>
     checkpoint_report write(Files& files, const std::filesystem::path& folder, std::int64_t keep,
                             const std::string& configuration, std::uint64_t seed,
-                            const std::vector<std::int64_t>& damaged) {
+                            const std::vector<checkpoint::refused_file>& refused,
+                            const std::function<std::string()>& why_not) {
         const time_point start = through_.now();
         gather_parts();
         checkpoint_report report{.step = place_.step};
@@ -146,7 +161,7 @@ public:
         if (through_.rank() == 0) {
             const checkpoint::file_header planned = plan(configuration, seed);
             const bytes header = checkpoint::format_header(planned);
-            checkpoint::file_writer<Files> file(files, folder, place_.step, keep, damaged);
+            checkpoint::file_writer<Files> file(files, folder, place_.step, keep, refused, why_not);
             file.write_header(header);
             for (const auto* part :
                  {&fields_.parameters, &fields_.alike, &fields_.buffers, &fields_.apart})
@@ -171,15 +186,24 @@ public:
     }
 
     /// Before training, refuses on all ranks what no checkpoint could be written of or to: state
-    /// that does not fit into a header, a folder that cannot be used, another run's folder, whose
-    /// checkpoints would be taken for this one's, and removed.
+    /// that does not fit into a header, a folder that cannot be used or that another job owns, and
+    /// another run's checkpoints, which would be taken for this one's, and removed. While it is not
+    /// known whether the folder's owner lives, it waits: a minute at most. `owner` and `known`, the
+    /// steps of checkpoints in the folder that are this run's, are rank 0's.
     template <checkpoint::file_system Files>
-    void require_place_for_it(Files& files, const std::filesystem::path& folder, bool is_ours,
+    void require_place_for_it(Files& files, const std::filesystem::path& folder,
+                              checkpoint::folder_claim* owner, std::span<const std::int64_t> known,
                               const std::string& configuration, std::uint64_t seed) {
-        by_the_first(through_, label(3), [&] {
+        bool has_told = false;
+        const auto try_it = [&] {
             require_header(configuration, seed);
-            require_folder(files, folder, is_ours);
-        });
+            std::string why;
+            const bool waits = !require_folder(files, folder, *owner, known, why);
+            if (waits && !std::exchange(has_told, true)) print_line(stderr, "checkpoints: " + why);
+            return std::int64_t{waits};
+        };
+        while (by_the_first(through_, label(3), try_it) != 0)
+            if (through_.rank() == 0) files.pause(std::chrono::seconds(1));
     }
 
 private:
@@ -192,20 +216,31 @@ private:
         (void)checkpoint::format_header(longest.plan(configuration, seed));
     }
 
+    /// False, and why, if it is not known yet. A disk that cannot keep a claim is as one that
+    /// cannot keep a checkpoint: training goes on without.
     template <checkpoint::file_system Files>
-    void require_folder(Files& files, const std::filesystem::path& folder, bool is_ours) const {
-        std::error_code why;
-        files.make_folder(folder, why);
-        std::vector<std::int64_t> found;
-        if (!why) found = checkpoint::generations(files, folder, why);
-        if (why)
-            throw io_failure("checkpoints: cannot use the folder '" + folder.string() +
-                             "': " + why.message());
-        if (is_ours || found.empty()) return;
+    bool require_folder(Files& files, const std::filesystem::path& folder,
+                        checkpoint::folder_claim& owner, std::span<const std::int64_t> known,
+                        std::string& why) const {
+        std::error_code problem;
+        const auto require_use = [&] {
+            if (problem)
+                throw io_failure("checkpoints: cannot use the folder '" + folder.string() +
+                                 "': " + problem.message());
+        };
+        files.make_folder(folder, problem);
+        require_use();
+        const checkpoint::ownership now = owner.attempt(why);
+        if (now == checkpoint::ownership::waits) return false;
+        if (now == checkpoint::ownership::refused) throw invalid_option("checkpoints: " + why);
+        const auto other = checkpoint::foreign_generation(files, folder, known, problem);
+        require_use();
+        if (!other) return true;
         throw invalid_option(
-            "checkpoints: '" + folder.string() + "' holds " + checkpoint::file_name(found.front()) +
-            " of another run, and this one is at step " + std::to_string(place_.step) +
-            ": resume from it, or give a folder of its own");
+            "checkpoints: '" + folder.string() + "' holds " + checkpoint::file_name(*other) +
+            " of another run, and this one is at "
+            "step " +
+            std::to_string(place_.step) + ": resume from it, or give a folder of its own");
     }
 
     tag label(std::uint32_t item) const noexcept {

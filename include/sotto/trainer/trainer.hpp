@@ -38,6 +38,7 @@
 #include "sotto/trainer/run_place.hpp"
 #include "sotto/trainer/saved_state.hpp"
 #include "sotto/trainer/strategy_info.hpp"
+#include "sotto/trainer/tensor_names.hpp"
 #include "sotto/transports/transport.hpp"
 
 namespace sotto {
@@ -46,7 +47,8 @@ namespace sotto {
 /// what they cost and tells callbacks. One trainer on each rank, made and used alike on all of
 /// them; it refers to the model and the transport, and owns the parameters.
 ///   errors  the constructor and fit throw mismatch, the same on all ranks, when ranks were given
-///           different options; fit throws peer_failure when another rank fails, and whatever the
+///           different options; the constructor throws invalid_option if no file could name the
+///           model's tensors; fit throws peer_failure when another rank fails, and whatever the
 ///           model or a callback throws. Parameters and all state then stand as after the last
 ///           completed round
 template <class Model, class Strategy, class Transport>
@@ -69,7 +71,7 @@ public:
     /// Blocks until all ranks made theirs and agree; not where ranks may come at any time.
     trainer(Model& model, const Strategy& strategy, Transport& transport,
             training_options options = {})
-        : model_(model),
+        : model_(detail::require_names(model)),
           transport_(transport),
           options_(options),
           parameters_(static_cast<std::size_t>(model.layout().size())),
@@ -153,11 +155,11 @@ public:
         return {};
     }
 
-    /// Goes on from the newest checkpoint in a folder that is whole: parameters, the model's
-    /// buffers, what optimizer and compressor remember, chance and the place in the data. Training
-    /// then continues bit for bit as if it had not ended, if there are as many ranks as then;
-    /// another number of them keeps the sums of what ranks hold apart, see detail::run_reader, and
-    /// is refused where each has parameters of its own. All ranks call it.
+    /// Goes on from the newest checkpoint in a folder that is whole and can be read: with its
+    /// parameters, the model's buffers, what optimizer and compressor remember, chance and the
+    /// place in the data. Training then continues bit for bit as if it had not ended, if there are
+    /// as many ranks as then. Another number of them keeps the sums of what ranks hold apart, see
+    /// detail::run_reader, and is refused where each has parameters of its own. All ranks call it.
     ///
     /// A program that ends too early is simply started again: calls of `fit` are counted, those
     /// that were over when the checkpoint was written do nothing but evaluate, if asked to, and the
@@ -166,12 +168,12 @@ public:
     ///
     /// While rank 0 reads the file once to check it, the others wait, for no longer than the
     /// transport's timeout: a disk must give the whole file in less.
-    ///   errors  the same on all ranks: io_failure, there is no checkpoint, or the folder or a
-    ///           checkpoint cannot be read; malformed, none is whole; mismatch, the newest was
-    ///           written with another configuration, naming the first option that differs. Nothing
-    ///           was changed then. What goes wrong later, while the state is filled (the disk fails
-    ///           or the file changes, a rank fails), leaves it partly the checkpoint's: `fit` and
-    ///           `evaluate` then throw io_failure until a resume succeeds
+    ///   errors  the same on all ranks: io_failure, there is no checkpoint, the folder cannot be
+    ///           listed, or no checkpoint can be read; malformed, none is whole; mismatch, the
+    ///           newest was written with another configuration, naming the first option that
+    ///           differs. Nothing was changed then. What goes wrong later, while the state is
+    ///           filled (the disk fails or the file changes, a rank fails), leaves it partly the
+    ///           checkpoint's: `fit` and `evaluate` then throw io_failure until a resume succeeds
     template <checkpoint::file_system Files = checkpoint::posix_files>
     resume_report resume(const std::filesystem::path& folder, resume_options options = {},
                          Files files = {}) {
@@ -289,6 +291,7 @@ private:
         data::sampler sampler(data.size(), share, options_.batch_size, chance_.of_order("order"),
                               options_.shuffle, own ? data::shard{} : conducting::shard(state_),
                               chance_.of_all("shards"));
+        const typename decltype(keeper_)::training training(keeper_);
         bool resumed = keeper_.resumes();
         fit_ = keeper_.next_fit();
         if constexpr (saveable)

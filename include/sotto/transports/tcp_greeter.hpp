@@ -111,9 +111,11 @@ protected:
     /// a moment, so that the others are told.
     void begin_meeting() {
         deadline_ = now() + options_.join;
-        if (shortage_.empty()) return;
-        if (options_.rank == 0) require_descriptors();
-        deadline_ = std::min<time_point>(deadline_, now() + std::chrono::seconds(1));
+        if (!shortage_.empty()) {
+            if (options_.rank == 0) require_descriptors();
+            deadline_ = std::min<time_point>(deadline_, now() + std::chrono::seconds(1));
+        }
+        if (options_.size > 1 && options_.security) options_.security->prepare(deadline_);
     }
 
     /// Throws io_failure if this rank cannot open the descriptors that its job takes.

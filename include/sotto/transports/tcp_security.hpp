@@ -7,6 +7,7 @@
 #include <string>
 
 #include "sotto/core/bytes.hpp"
+#include "sotto/core/clock.hpp"
 
 namespace sotto {
 
@@ -44,6 +45,10 @@ public:
 class tcp_security {
 public:
     virtual ~tcp_security() = default;
+
+    /// Called when a rank begins to join, before any connection. May block until `deadline`, the
+    /// end of tcp_options::join.
+    virtual void prepare(time_point /*deadline*/) const {}
 
     /// Over a connection that is open, which the session does not own, from rank `own` to rank
     /// `peer`.

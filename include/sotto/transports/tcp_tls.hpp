@@ -3,6 +3,7 @@
 #include "sotto/transports/tcp_security.hpp"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -11,12 +12,14 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -33,8 +36,10 @@
 #include <openssl/ssl.h>
 
 #include "sotto/core/bytes.hpp"
+#include "sotto/core/clock.hpp"
 #include "sotto/core/descriptor.hpp"
 #include "sotto/core/errors.hpp"
+#include "sotto/core/input_file.hpp"
 
 namespace sotto {
 
@@ -387,24 +392,45 @@ public:
 
     /// The content of a file that its owner alone may read, whole. A new one of 32 random bytes:
     ///   (umask 077; head -c 32 /dev/urandom > job.secret)
+    /// A FIFO is read when the rank joins, within tcp_options::join, until its writer closes it.
     static std::shared_ptr<const tcp_security> from_file(const std::filesystem::path& path) {
+        const std::string where = path.string();
         const auto refuse = [&](const std::string& what) {
-            throw invalid_option("tls: the secret in " + path.string() + " " + what);
+            throw invalid_option("tls: the secret in " + where + " " + what);
         };
-        const auto cannot_read = [] {
-            return "cannot be read: " + std::system_category().message(errno);
+        const auto require = [&](std::error_code why) {
+            if (why) refuse("cannot be read: " + why.message());
         };
-        const detail::descriptor file = detail::open_file(path.c_str(), O_RDONLY);
-        struct ::stat is {};
-        if (!file || ::fstat(file.handle(), &is) != 0) refuse(cannot_read());
+        std::error_code why;
+        struct ::stat is = sotto::detail::facts_of_path(path.c_str(), why);
+        const auto require_kind = [&] {
+            why = sotto::detail::why_no_input(is);
+            require(why == sotto::detail::input_fault::is_fifo ? std::error_code() : why);
+        };
+        require(why);
+        require_kind();  // opening a device may have effects
+        sotto::detail::descriptor file =
+            sotto::detail::open_file(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY);
+        if (!file || ::fstat(file.handle(), &is) != 0) require(sotto::detail::system_reason());
+        require_kind();
         if ((is.st_mode & (S_IRWXG | S_IRWXO)) != 0)
             refuse("may be read or changed by others than its owner: chmod 600");
+        if (S_ISFIFO(is.st_mode))
+            return std::shared_ptr<const tcp_security>(new pre_shared_key(std::move(file), where));
         const auto secret = std::make_shared<detail::net::job_secret>();
         secret->bytes.resize(secret_bytes_max + 1);
-        const auto count = ::read(file.handle(), secret->bytes.data(), secret->bytes.size());
-        if (count < 0) refuse(cannot_read());
-        secret->bytes.resize(static_cast<std::size_t>(count));
-        return made_of(secret, path.string());
+        std::size_t size = 0;
+        while (size < secret->bytes.size()) {
+            const auto count = sotto::detail::uninterrupted([&] {
+                return ::read(file.handle(), secret->bytes.data() + size,
+                              secret->bytes.size() - size);
+            });
+            if (count < 0) require(sotto::detail::system_reason());
+            if (count == 0) break;
+            size += static_cast<std::size_t>(count);
+        }
+        secret->bytes.resize(size);
+        return made_of(secret, where);
     }
 
     /// The file that SOTTO_SECRET_FILE names, or else the text that SOTTO_SECRET holds.
@@ -425,16 +451,26 @@ public:
         return made_of(secret, where);
     }
 
+    /// Reads the secret, if it is in a FIFO and was not read yet.
+    ///   errors  invalid_option: it is too short or too long; error (timed_out): the writer has not
+    ///           closed the FIFO by the deadline; io_failure: the system refuses to read it
+    void prepare(time_point deadline) const override {
+        const std::lock_guard lock(reading_);
+        if (secret_) return;
+        secret_ = checked(read_fifo(deadline), where_);
+        fifo_.close();
+    }
+
     std::unique_ptr<detail::net::secure_session> connect(int handle, const std::string& job,
                                                          int own, int peer) const override {
-        return std::make_unique<detail::net::tls_session>(context_.get(), secret_, handle, job, own,
-                                                          peer, byte_view());
+        return std::make_unique<detail::net::tls_session>(context_.get(), secret(), handle, job,
+                                                          own, peer, byte_view());
     }
 
     std::unique_ptr<detail::net::secure_session> accept(int handle, const std::string& job, int own,
                                                         byte_view first) const override {
-        return std::make_unique<detail::net::tls_session>(context_.get(), secret_, handle, job, own,
-                                                          std::nullopt, first);
+        return std::make_unique<detail::net::tls_session>(context_.get(), secret(), handle, job,
+                                                          own, std::nullopt, first);
     }
 
     /// A record of a handshake, not longer than a client's first one needs to be.
@@ -448,8 +484,9 @@ public:
 private:
     static constexpr std::size_t secret_bytes_max = 4096;
 
-    static std::shared_ptr<const tcp_security> made_of(
-        std::shared_ptr<const detail::net::job_secret> secret, const std::string& where) {
+    using shared_secret = std::shared_ptr<const detail::net::job_secret>;
+
+    static shared_secret checked(shared_secret secret, const std::string& where) {
         if (secret->bytes.size() < secret_bytes_min || secret->bytes.size() > secret_bytes_max)
             throw invalid_option("tls: the secret in " + where + " has " +
                                  (secret->bytes.size() > secret_bytes_max
@@ -457,11 +494,66 @@ private:
                                       : std::to_string(secret->bytes.size())) +
                                  " bytes; 32 to 4096 random ones are needed, since a short one can "
                                  "be guessed");
-        return std::shared_ptr<const tcp_security>(new pre_shared_key(std::move(secret)));
+        return secret;
     }
 
-    explicit pre_shared_key(std::shared_ptr<const detail::net::job_secret> secret)
-        : secret_(std::move(secret)), context_(SSL_CTX_new(TLS_method())) {
+    static std::shared_ptr<const tcp_security> made_of(shared_secret secret,
+                                                       const std::string& where) {
+        return std::shared_ptr<const tcp_security>(
+            new pre_shared_key(checked(std::move(secret), where)));
+    }
+
+    /// Up to the end that a FIFO has once its writers have closed it.
+    shared_secret read_fifo(time_point deadline) const {
+        const auto secret = std::make_shared<detail::net::job_secret>();
+        secret->bytes.resize(secret_bytes_max + 1);
+        std::size_t size = 0;
+        const auto cannot_read = [&] {
+            throw io_failure("tls: the secret in " + where_ +
+                             " cannot be read: " + sotto::detail::system_reason().message());
+        };
+        while (size < secret->bytes.size()) {
+            const auto left =
+                std::clamp<std::int64_t>(std::chrono::ceil<std::chrono::milliseconds>(
+                                             deadline - std::chrono::steady_clock::now())
+                                             .count(),
+                                         0, 1000);
+            // A FIFO that had no writer yet is not ready, though reading it would find its end.
+            ::pollfd ready{fifo_.handle(), POLLIN, 0};
+            const int found = ::poll(&ready, 1, static_cast<int>(left));
+            if (found < 0 && errno != EINTR) cannot_read();
+            if (found == 0 && left == 0)
+                throw error(errc::timed_out, "tls: the secret in " + where_ +
+                                                 ", a FIFO, has no end after the time "
+                                                 "to join (tcp_options::join): found " +
+                                                 std::to_string(size) +
+                                                 " bytes; write the secret and close the FIFO");
+            if (found <= 0) continue;
+            const auto count =
+                ::read(fifo_.handle(), secret->bytes.data() + size, secret->bytes.size() - size);
+            if (count == 0) break;
+            if (count > 0)
+                size += static_cast<std::size_t>(count);
+            else if (errno != EINTR && errno != EAGAIN)
+                cannot_read();
+        }
+        secret->bytes.resize(size);
+        return secret;
+    }
+
+    /// What a FIFO has now, where nothing was prepared.
+    shared_secret secret() const {
+        prepare(std::chrono::steady_clock::now());
+        return secret_;
+    }
+
+    explicit pre_shared_key(shared_secret secret) : secret_(std::move(secret)) { set_up(); }
+    pre_shared_key(sotto::detail::descriptor fifo, std::string where)
+        : where_(std::move(where)), fifo_(std::move(fifo)) {
+        set_up();
+    }
+
+    void set_up() {
         SSL_CTX* const c = context_.get();
         if (!c || SSL_CTX_set_min_proto_version(c, TLS1_3_VERSION) != 1 ||
             SSL_CTX_set_max_proto_version(c, TLS1_3_VERSION) != 1 ||
@@ -476,8 +568,12 @@ private:
         SSL_CTX_set_psk_find_session_callback(c, detail::net::tls_session::find);
     }
 
-    std::shared_ptr<const detail::net::job_secret> secret_;
-    std::unique_ptr<SSL_CTX, detail::net::freed_by<SSL_CTX_free>> context_;
+    std::unique_ptr<SSL_CTX, detail::net::freed_by<SSL_CTX_free>> context_{
+        SSL_CTX_new(TLS_method())};
+    std::string where_{};  // of the FIFO
+    mutable std::mutex reading_;
+    mutable sotto::detail::descriptor fifo_;
+    mutable shared_secret secret_;
 };
 
 }  // namespace sotto

@@ -1,19 +1,24 @@
 #include "sotto/checkpoint/file_reader.hpp"
 
 #include <doctest/doctest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "sotto/core/errors.hpp"
+#include "support/folders.hpp"
 #include "support/memory_disk.hpp"
 #include "support/small_checkpoint.hpp"
 
@@ -174,30 +179,102 @@ TEST_CASE("a folder that is not there holds no checkpoint; a file that cannot be
                          "cannot open 'no/such/file': No such file or directory", io_failure);
 }
 
-TEST_CASE("a file that the system will not read is not taken for a damaged one") {
+TEST_CASE(
+    "newest checkpoint: the system will not read it -> the one before it is used and it is named") {
     memory_files files = with_two_generations();
-    (void)newest(files);
-    files.disk().looks = 0;
-    CHECK(newest(files) == 20);
-    const std::int64_t looks = files.disk().looks;
-    REQUIRE(looks > 10);
-    for (const int failure : {EIO, EMFILE, ESTALE})
+    const auto looks_of = [&](auto&& call) {
+        files.disk().looks = 0;
+        call();
+        return files.disk().looks;
+    };
+    std::optional<checkpoint::file_reader<memory_files>> file;
+    std::vector<checkpoint::refused_file> found;
+    const std::int64_t checking =
+        looks_of([&] { CHECK(checkpoint::open_newest(files, "run", file, found)); });
+    file.reset();
+    const std::int64_t looks = looks_of([&] { CHECK(newest(files) == 20); });
+    REQUIRE(checking > 10);
+    REQUIRE(looks > checking);
+    for (const int failure : {EIO, EACCES, ESTALE, ENOENT, EMFILE, ENFILE, ENOMEM})
         for (std::int64_t look = 0; look < looks; ++look) {
+            CAPTURE(failure);
             CAPTURE(look);
             files.disk().looks = 0;
             files.disk().look_fails_at = look;
             files.disk().failure = failure;
             std::vector<std::string> refused;
             std::string why;
+            std::int64_t step = 0;
             try {
-                (void)newest(files, refused);
+                step = newest(files, refused);
             } catch (const io_failure& e) {
                 why = e.what();
             }
-            CHECK(has(why, std::generic_category().message(failure)));
-            CHECK(has(why, look == 0 ? "cannot list 'run'" : newer));
-            CHECK(refused.empty());
+            // The process lacks something: that says nothing of the file.
+            const bool is_shortage = failure == EMFILE || failure == ENFILE || failure == ENOMEM;
+            if (look == 0 && failure == ENOENT) {  // there is no folder
+                CHECK(step == 0);
+                CHECK(why.empty());
+            } else if (look > 0 && look < checking && !is_shortage) {
+                CHECK(step == 10);
+                CHECK(why.empty());
+                REQUIRE(refused.size() == 1);
+                CHECK(has(refused[0], std::generic_category().message(failure)));
+                CHECK(has(refused[0], newer));
+            } else {
+                CHECK(has(why, std::generic_category().message(failure)));
+                CHECK(has(why, look == 0 ? "cannot list 'run'" : newer));
+                CHECK(refused.empty());
+            }
         }
+}
+
+TEST_CASE(
+    "newest checkpoint: no regular file, or none for this user -> the one before it is used") {
+    const testing::scratch_folder scratch("unreadable");
+    const auto path = scratch.path() / newer;
+    checkpoint::posix_files files;
+    REQUIRE(small_checkpoint(10).write(files, scratch.path()) == "");
+    const auto why = [&] {
+        std::vector<std::string> refused;
+        CHECK(newest(files, refused, scratch.path()) == 10);
+        REQUIRE(refused.size() == 1);
+        std::filesystem::remove(path);
+        const std::string begin = "cannot open '" + path.string() + "': ";
+        CHECK(refused[0].starts_with(begin));
+        return refused[0].substr(begin.size());
+    };
+    std::filesystem::create_directory(path);
+    CHECK(why() == "it is a folder; expected a regular file");
+    std::filesystem::create_symlink("nowhere", path);
+    CHECK(why() == "it is a symbolic link to a path that does not exist");
+    REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
+    CHECK(why() == "it is a FIFO; expected a regular file");  // without waiting for a writer
+    std::filesystem::create_symlink("/dev/zero", path);
+    CHECK(why() == "it is a device; expected a regular file");
+    REQUIRE(small_checkpoint(20).write(files, scratch.path()) == "");
+    ::chmod(path.c_str(), 0);
+    if (::geteuid() != 0) CHECK(why() == "Permission denied");  // root may read everything
+}
+
+TEST_CASE("newest checkpoint: removed while it is opened -> the folder is listed again") {
+    /// Once, a newer checkpoint takes the place of the newest, just before that is opened.
+    struct busy_files : memory_files {
+        using memory_files::memory_files;
+        int open(const std::filesystem::path& path, std::error_code& why) {
+            if (std::exchange(is_written_, true)) return memory_files::open(path, why);
+            memory_files writer(*this);
+            CHECK(small_checkpoint(30).write(writer, "run", 1) == "");
+            return memory_files::open(path, why);
+        }
+        bool is_written_ = false;
+    };
+    busy_files files;
+    memory_files& plain = files;
+    REQUIRE(small_checkpoint(20).write(plain) == "");
+    std::vector<std::string> refused;
+    CHECK(newest(files, refused) == 30);
+    CHECK(refused.empty());
 }
 
 TEST_CASE("tensors without data at the borders of many sections stay in theirs") {

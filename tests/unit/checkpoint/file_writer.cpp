@@ -1,12 +1,14 @@
 #include "sotto/checkpoint/file_writer.hpp"
 
 #include <doctest/doctest.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <string>
 #include <system_error>
@@ -101,10 +103,26 @@ TEST_CASE("checkpoints that are known to be damaged go first, and push no whole 
         memory_files files = with_two_generations();
         REQUIRE(small_checkpoint(30).write(files, "run", 3) == "");
         files.disk().names.at("checkpoint-000000000030.safetensors")->now.pop_back();
-        REQUIRE(small_checkpoint(written).write(files, "run", 2, {30}) == "");
+        REQUIRE(small_checkpoint(written).write(files, "run", 2,
+                                                {{30, "", checkpoint::refusal::damaged}}) == "");
         CHECK(names_on(files) == std::vector<std::string>{"checkpoint-000000000020.safetensors",
                                                           checkpoint::file_name(written)});
         CHECK(newest(files) == written);
+    }
+}
+
+TEST_CASE("checkpoints that cannot be read: a new one is written -> they stay and do not count") {
+    for (const std::int64_t written : {25, 30, 40}) {  // before, in place of and after it
+        CAPTURE(written);
+        memory_files files = with_two_generations();
+        REQUIRE(small_checkpoint(30).write(files, "run", 3) == "");
+        REQUIRE(small_checkpoint(written).write(files, "run", 2,
+                                                {{30, "", checkpoint::refusal::unreadable}}) == "");
+        std::vector<std::string> expected{"checkpoint-000000000020.safetensors",
+                                          "checkpoint-000000000030.safetensors"};
+        if (written != 30)
+            expected.insert(expected.end() - (written < 30), checkpoint::file_name(written));
+        CHECK(names_on(files) == expected);
     }
 }
 
@@ -138,6 +156,30 @@ TEST_CASE("a folder that cannot be synced, by its file system, is no failure") {
     CHECK_FALSE(why);
     files.sync_folder("no/such/folder", why);
     CHECK(why == std::errc::no_such_file_or_directory);
+}
+
+TEST_CASE("make_folder: a dangling link, a file, a FIFO in its place -> said, nothing is made") {
+    const testing::scratch_folder scratch("no_folder");
+    checkpoint::posix_files files;
+    const auto why = [&](const char* path) {
+        std::error_code problem;
+        files.make_folder(scratch.path() / path, problem);
+        return problem ? problem.message() : "";
+    };
+    std::filesystem::create_symlink(scratch.path() / "nowhere", scratch.path() / "link");
+    CHECK(why("link") == "it is a symbolic link to a path that does not exist");
+    CHECK(why("link/below") == "it is a symbolic link to a path that does not exist");
+    CHECK_FALSE(std::filesystem::exists(scratch.path() / "nowhere"));
+    std::ofstream(scratch.path() / "file") << "text";
+    CHECK(why("file") == "Not a directory");
+    CHECK(why("file/below") == "Not a directory");
+    REQUIRE(::mkfifo((scratch.path() / "fifo").c_str(), 0600) == 0);
+    CHECK(why("fifo") == "Not a directory");
+    CHECK(why("a/b/") == "");
+    CHECK(std::filesystem::is_directory(scratch.path() / "a" / "b"));
+    std::filesystem::create_symlink("a", scratch.path() / "to_a");
+    CHECK(why("to_a/c") == "");
+    CHECK(std::filesystem::is_directory(scratch.path() / "a" / "c"));
 }
 
 TEST_CASE("the same step may be written again") {

@@ -99,9 +99,9 @@ TEST_CASE("two files are kept, and one that is damaged gives way to the one befo
     CHECK(again.steps == 2);
     auto& older = disk->names.at(file_name(2))->now;
     older.pop_back();
-    CHECK(text_of([&] {
-              on(disk).restore(again);
-          }).starts_with("server 1: no checkpoint in 'folder' is whole; the newest: "));
+    CHECK(text_of([&] { on(disk).restore(again); })
+              .starts_with("server 1: no checkpoint in 'folder' is whole; 'folder/" + file_name(3) +
+                           "' is damaged: "));
     CHECK(again.steps == 2);
 }
 

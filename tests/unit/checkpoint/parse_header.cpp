@@ -116,6 +116,24 @@ TEST_CASE("names that JSON cannot hold and headers that are too long are not wri
         header.metadata = {{name, ""}};
         CHECK_THROWS_AS(format_header(header), invalid_option);
     }
+    const auto refusal = [](const std::string& text) {
+        file_header header;
+        header.metadata = {{"configuration", text}};
+        try {
+            format_header(header);
+        } catch (const invalid_option& e) {
+            return std::string(e.what());
+        }
+        return std::string();
+    };
+    // The line with it, escaped: not what is left of it behind the first byte that is wrong.
+    CHECK(
+        refusal("one\nthe \x1b gr\xF6\xDF"
+                "te = 1\ntwo") ==
+        "checkpoint: 'the \\x1b gr\\xf6\\xdfte = 1' is not UTF-8, and can be no name or text of a "
+        "checkpoint");
+    CHECK(refusal("\xFF") ==
+          "checkpoint: '\\xff' is not UTF-8, and can be no name or text of a checkpoint");
     file_header header;
     header.metadata = {{"long", std::string((1 << 24) - 30, 'x')}};
     CHECK(parse_header(format_header(header)));

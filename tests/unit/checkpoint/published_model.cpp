@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <iterator>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "sotto/core/errors.hpp"
@@ -126,6 +127,31 @@ TEST_CASE("a file with any one byte changed or cut off is not there: the one bef
         CHECK(found->facts.step == 50);
         newest.resize(i);
         CHECK(read_published(files, "group", small())->facts.step == 50);
+    }
+}
+
+TEST_CASE("published models: the newest cannot be read -> the one before it is read") {
+    for (const int failure : {EIO, EACCES, ENOENT}) {
+        CAPTURE(failure);
+        memory_files files;
+        REQUIRE(publish(files, 50) == "");
+        REQUIRE(publish(files, 100) == "");
+        const auto fail_at_opening = [&] {
+            files.disk().looks = 0;
+            files.disk().look_fails_at = 1;
+            files.disk().failure = failure;
+        };
+        fail_at_opening();
+        const auto found = read_published(files, "group", small());
+        REQUIRE(found);
+        CHECK(found->facts.step == 50);
+        fail_at_opening();
+        const published_survey survey = survey_published(files, "group");
+        REQUIRE(survey.newest);
+        CHECK(survey.newest->step == 50);
+        REQUIRE(survey.torn.size() == 1);
+        CHECK(survey.torn[0].why == "cannot open 'group/" + file_name(100) +
+                                        "': " + std::generic_category().message(failure));
     }
 }
 

@@ -31,6 +31,14 @@ TEST_CASE("impossible tensors are refused by name") {
                          invalid_option);
     CHECK_THROWS_AS(tensors.add("", {3}), invalid_option);
     CHECK_THROWS_WITH_AS(
+        tensors.add("__metadata__", {3}),
+        "layout: a tensor is named '__metadata__', which safetensors files use for "
+        "another purpose; give it another name",
+        invalid_option);
+    tensors.add("b\x1b", {0});
+    CHECK_THROWS_WITH_AS(tensors.add("b\x1b", {0}), "layout: two tensors are named 'b\\x1b'",
+                         invalid_option);
+    CHECK_THROWS_WITH_AS(
         tensors.add("b", {3, -1}),
         "layout: tensor 'b' has extent -1; extents are at least 0 and a layout holds at most 2^40 "
         "floats",

@@ -55,3 +55,13 @@ TEST_CASE("printable_lines: several lines -> stay lines, each escaped") {
     CHECK(sotto::detail::printable_lines("a\x1b\nb\r\n") == "a\\x1b\nb\\r\n");
     CHECK(sotto::detail::printable_lines("").empty());
 }
+
+TEST_CASE("is_utf8: sequences that are valid, overlong, cut off or surrogates -> as defined") {
+    using sotto::detail::is_utf8;
+    CHECK(is_utf8(""));
+    CHECK(is_utf8("conv1.weight\n\x7f"));
+    CHECK(is_utf8("gr\xc3\xb6\xc3\x9f \xe2\x82\xac \xf0\x9f\x98\x80"));
+    for (const char* other :
+         {"\xff", "a\xe9", "\xc0\xaf", "\xed\xa0\x80", "\xe2\x82", "\xf4\x90\x80\x80"})
+        CHECK_FALSE(is_utf8(other));
+}

@@ -204,7 +204,7 @@ TEST_CASE("why a model was not published is told until one is") {
     in_a_world([](auto bind) {
         memory_files files;
         auto state = bind(checkpoint_exchange<memory_files>{
-            .folder = "meet", .in_background = false, .files = files});
+            .folder = "/meet", .in_background = false, .files = files});
         state.open(0);
         publish(state, 50);
         CHECK(state.problem() == "");
@@ -212,13 +212,13 @@ TEST_CASE("why a model was not published is told until one is") {
         files.disk().fails_at = files.disk().calls + 2;
         publish(state, 100);
         CHECK(state.problem() ==
-              "cannot write 'meet/group-0/models/checkpoint-000000000100.safetensors.unfinished': "
+              "cannot write '/meet/group-0/models/checkpoint-000000000100.safetensors.unfinished': "
               "No space left on device");
         publish(state, 150);
         CHECK(state.problem() == "");
         CHECK(state.skipped() == 0);
         std::error_code why;
-        CHECK(checkpoint::generations(files, "meet", why) == steps_left{150, 50});
+        CHECK(checkpoint::generations(files, "/meet", why) == steps_left{150, 50});
     });
 }
 
@@ -240,14 +240,14 @@ TEST_CASE("a training that begins removes what an earlier one left of its group,
 
 TEST_CASE("a group has one writer, for as long as that is there") {
     memory_files files;
-    const checkpoint_exchange<memory_files> options{.folder = "meet", .files = files};
+    const checkpoint_exchange<memory_files> options{.folder = "/meet", .files = files};
     in_a_world([&](auto bind) {
         {
             auto first = bind(options), other = bind(options, 1), second = bind(options);
             first.open(0);
             other.open(0);
             CHECK_THROWS_WITH_AS(second.open(50),
-                                 "checkpoint_exchange: group 0 in 'meet': another process "
+                                 "checkpoint_exchange: group 0 in '/meet': another process "
                                  "publishes its models; expected one writer a group",
                                  io_failure);
             auto moved = std::move(first);
@@ -266,7 +266,7 @@ TEST_CASE("a folder that cannot be used is refused before training") {
         std::string said;
         in_a_world([&](auto bind) {
             auto state = bind(checkpoint_exchange<memory_files>{
-                .folder = "meet", .in_background = false, .files = files});
+                .folder = "/meet", .in_background = false, .files = files});
             publish(state, 50);
             prepare(files.disk());
             try {
@@ -278,13 +278,13 @@ TEST_CASE("a folder that cannot be used is refused before training") {
         return said;
     };
     CHECK(why([](auto& disk) { disk.fails_at = disk.calls; }) ==
-          "checkpoint_exchange: group 0 in 'meet': cannot make 'meet/group-0/writer': "
+          "checkpoint_exchange: group 0 in '/meet': cannot make '/meet/group-0/writer': "
           "Input/output error");
     CHECK(why([](auto& disk) { disk.look_fails_at = disk.looks; }) ==
-          "checkpoint_exchange: group 0 in 'meet': cannot list 'meet/group-0/models': "
+          "checkpoint_exchange: group 0 in '/meet': cannot list '/meet/group-0/models': "
           "Input/output error");
     CHECK(why([](auto& disk) { disk.fails_at = disk.calls + 1; }) ==
-          "checkpoint_exchange: group 0 in 'meet': cannot remove "
-          "'meet/group-0/models/checkpoint-000000000050.safetensors': Input/output error");
+          "checkpoint_exchange: group 0 in '/meet': cannot remove "
+          "'/meet/group-0/models/checkpoint-000000000050.safetensors': Input/output error");
     CHECK(why([](auto&) {}) == "");
 }

@@ -296,7 +296,7 @@ TEST_CASE("teachers that are not there are refused when they are bound, by their
           std::string::npos);
     std::filesystem::remove(file);
     std::filesystem::create_directories(file);
-    CHECK(why_not(taught_by(folder)).find("cannot read '" + file.string()) != std::string::npos);
+    CHECK(why_not(taught_by(folder)).find("cannot open '" + file.string()) != std::string::npos);
 }
 
 TEST_CASE("a teacher of another kind is refused in the first step that is taught") {

@@ -1,7 +1,9 @@
 #include "sotto/topologies/edge_list.hpp"
 
 #include <doctest/doctest.h>
+#include <sys/stat.h>
 
+#include <filesystem>
 #include <fstream>
 #include <string>
 
@@ -113,4 +115,21 @@ TEST_CASE("a file has a line for each link; what is none is named by its line") 
         }
     }
     CHECK_THROWS_AS(read_edge_list(folder.path() / "nowhere.txt"), sotto::io_failure);
+}
+
+TEST_CASE("read_edge_list: a directory or a FIFO without a writer -> refused, without blocking") {
+    const sotto::testing::scratch_folder folder("edges_of_no_file");
+    const auto why = [](const std::filesystem::path& path) {
+        try {
+            read_edge_list(path);
+        } catch (const sotto::io_failure& e) {
+            return std::string(e.what());
+        }
+        return std::string();
+    };
+    const std::string in = "cannot read '" + folder.path().string();
+    CHECK(why(folder.path()) == in + "', a list of links: it is a folder; expected a regular file");
+    REQUIRE(::mkfifo((folder.path() / "fifo").c_str(), 0600) == 0);
+    CHECK(why(folder.path() / "fifo") ==
+          in + "/fifo', a list of links: it is a FIFO; expected a regular file");
 }

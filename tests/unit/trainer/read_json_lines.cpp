@@ -1,6 +1,7 @@
 #include "sotto/trainer/read_json_lines.hpp"
 
 #include <doctest/doctest.h>
+#include <sys/stat.h>
 
 #include <cmath>
 #include <cstddef>
@@ -16,11 +17,13 @@
 #include <unistd.h>
 
 #include "sotto/compressors/dgc.hpp"
+#include "sotto/core/descriptor.hpp"
 #include "sotto/strategies/all_reduce.hpp"
 #include "sotto/trainer/json_lines.hpp"
 #include "sotto/trainer/run_recorder.hpp"
 #include "sotto/trainer/trainer.hpp"
 #include "sotto/transports/run_in_process.hpp"
+#include "support/folders.hpp"
 #include "support/numbers.hpp"
 
 using namespace sotto;
@@ -321,6 +324,20 @@ TEST_CASE("a log that may be there") {
     file.write("hello\n");
     CHECK_THROWS_AS(read_json_lines_if_there(file.path), malformed_log);
     CHECK_THROWS_AS(read_json_lines_if_there(std::filesystem::temp_directory_path()), io_failure);
+}
+
+TEST_CASE("a log that may be there: a FIFO or a device -> nothing, without blocking") {
+    CHECK_FALSE(read_json_lines_if_there("/dev/null"));
+    const testing::scratch_folder folder("log_in_fifo");
+    const auto fifo = folder.path() / "fifo";
+    REQUIRE(::mkfifo(fifo.c_str(), 0600) == 0);
+    CHECK_FALSE(read_json_lines_if_there(fifo));
+    detail::pipe_ends pipe = detail::pipe_ends::open();
+    REQUIRE(::write(pipe.write.handle(), run_line.data(), run_line.size()) ==
+            static_cast<ssize_t>(run_line.size()));
+    pipe.write.close();
+    // A pipe that is asked for by its name is read up to its end.
+    CHECK(read_json_lines("/dev/fd/" + std::to_string(pipe.read.handle())).fits == 1);
 }
 
 TEST_CASE("logs of one name are told apart by their folders, which json_lines makes") {

@@ -175,7 +175,7 @@ TEST_CASE("what cannot be written is the same error on all ranks, and what was t
             models::mlp model{784, 10};
             trainer trainer{model, all_reduce{sgd{}}, transport};
             const testing::memory_files files(disk);
-            save_model(trainer, "model.safetensors", files);
+            save_model(trainer, "/model.safetensors", files);
             trainer.fit(sixty_digits, steps{1});
             if (transport.rank() == 0) {
                 before = disk->names.at("model.safetensors")->now;
@@ -183,13 +183,13 @@ TEST_CASE("what cannot be written is the same error on all ranks, and what was t
                 disk->fails_at = disk->calls + call;
             }
             try {
-                save_model(trainer, "model.safetensors", files);
+                save_model(trainer, "/model.safetensors", files);
             } catch (const io_failure& e) {
                 said[static_cast<std::size_t>(transport.rank())] = e.what();
             }
         });
         CHECK(said[0].starts_with("save_model: cannot "));
-        CHECK(said[0].find("'model.safetensors") != std::string::npos);
+        CHECK(said[0].find("'/model.safetensors") != std::string::npos);
         CHECK(said[0].find("No space left") != std::string::npos);
         CHECK(said[1] == said[0]);
         CHECK(said[2] == said[0]);
@@ -234,10 +234,18 @@ TEST_CASE("names that a parameter and a buffer have in common are refused on all
     };
     run_in_process(2, [](auto& transport) {
         namesake model;
-        trainer trainer{model, all_reduce{}, transport};
-        CHECK_THROWS_WITH_AS(save_model(trainer, "never.safetensors"),
-                             "layout: two tensors are named 'same'", invalid_option);
+        CHECK_THROWS_WITH_AS((trainer{model, all_reduce{}, transport}),
+                             "trainer: the model has a parameter and a buffer named 'same'; files "
+                             "of models need a name for each: rename one of them",
+                             invalid_option);
     });
+    const layout same = layout().add("same", {2});
+    testing::memory_files files;
+    const std::vector<float> values(2);
+    CHECK_THROWS_WITH_AS((void)checkpoint::write_model_file(files, "never.safetensors",
+                                                            {same, same}, 0, values, values),
+                         "layout: two tensors are named 'same'", invalid_option);
+    CHECK(files.disk().names.empty());
     CHECK_FALSE(std::filesystem::exists("never.safetensors"));
 }
 
@@ -317,7 +325,8 @@ TEST_CASE("what is no saved model is refused in a sentence that says what it is"
     const auto file = folder.path() / "model.safetensors";
     const std::string name = "'" + file.string() + "'";
     CHECK(refusal(file) == "cannot read " + name + ": No such file or directory");
-    CHECK(refusal(folder.path()) == "cannot read '" + folder.path().string() + "': Is a directory");
+    CHECK(refusal(folder.path()) ==
+          "cannot read '" + folder.path().string() + "': it is a folder; expected a regular file");
     write(file, "");
     CHECK(refusal(file) == name + " is no whole file of a model: expected 8 more bytes, found 0");
     write(file, "loss on unseen data 0.00067");
@@ -328,9 +337,12 @@ TEST_CASE("what is no saved model is refused in a sentence that says what it is"
         write(file, std::string(reinterpret_cast<const char*>(&length), sizeof length) + json);
     };
     with_header("{}");
-    CHECK(refusal(file) ==
-          name + " is no file of a model: its format is nothing; expected sotto.model_file");
+    const std::string none =
+        name + " is no file of a model: none of its tensors is of F32, F16, BF16 or F64";
+    CHECK(refusal(file) == none);
     with_header(R"({"__metadata__":{"format":"pt"}})");
+    CHECK(refusal(file) == none);
+    with_header(R"({"__metadata__":{"format":"pt","format.version":"1"}})");  // a bit has changed
     CHECK(refusal(file) ==
           name + " is no file of a model: its format is pt; expected sotto.model_file");
     with_header(R"({"__metadata__":{"format":"sotto.model_file","format.version":"2"}})");

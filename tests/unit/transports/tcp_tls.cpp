@@ -1,6 +1,7 @@
 #include "sotto/transports/tcp_tls.hpp"
 
 #include <doctest/doctest.h>
+#include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -473,6 +474,90 @@ TEST_CASE("a secret that can be guessed or read by others is refused") {
     const auto from_text = pre_shared_key::from_environment();
     CHECK(meet(*from_file, "job", 1, 0, *from_text, "job", 0).heard);
     CHECK_THROWS_AS(pre_shared_key::from_file(folder.path() / "none"), invalid_option);
+}
+
+TEST_CASE("secret in a FIFO: no writer, then one -> read when the rank joins, not before") {
+    const testing::scratch_folder folder("tcp_tls_fifo");
+    const std::filesystem::path path = folder.path() / "secret";
+    REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
+    const auto key = pre_shared_key::from_file(path);  // returns without a writer
+    const auto why = [&](time_point deadline) {
+        try {
+            key->prepare(deadline);
+        } catch (const error& e) {
+            return e.code() == errc::timed_out ? std::string(e.what()) : "another error";
+        }
+        return std::string();
+    };
+    const auto found = [&](const std::string& bytes) {
+        return "tls: the secret in " + path.string() +
+               ", a FIFO, has no end after the time to join (tcp_options::join): found " + bytes +
+               " bytes; write the secret and close the FIFO";
+    };
+    CHECK(why(time_point()) == found("0"));
+    detail::descriptor writer = detail::open_file(path.c_str(), O_WRONLY);
+    REQUIRE(::write(writer.handle(), one_secret.data(), 40) == 40);
+    CHECK(why(time_point()) == found("40"));  // it has not closed the FIFO
+    REQUIRE(::write(writer.handle(), one_secret.data(), 64) == 64);
+    writer.close();
+    CHECK(why(time_point()).empty());
+    CHECK(why(time_point()).empty());  // no FIFO is needed any more
+    CHECK(meet(*key, "job", 1, 0, *secret_of(one_secret), "job", 0).heard);
+}
+
+TEST_CASE("secret in a FIFO: ranks that join -> joined; a writer that never comes -> timed out") {
+    const testing::scratch_folder folder("tcp_tls_fifo_join");
+    const std::filesystem::path path = folder.path() / "secret";
+    REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
+    tcp_options options;
+    for (const bool elastic : {false, true}) {
+        options.elastic = elastic;
+        options.security = pre_shared_key::from_file(path);
+        std::ofstream(path) << one_secret;
+        testing::run_over_tcp(2, options, [](tcp& through) { CHECK(through.agree(true)); });
+        options.security = pre_shared_key::from_file(path);
+        tcp_options alone = options;
+        alone.size = 2;
+        alone.port = 0;
+        alone.join = 1ms;
+        try {
+            tcp::join(alone);
+            FAIL("joined");
+        } catch (const error& e) {
+            CHECK(e.code() == errc::timed_out);
+            CHECK(std::string(e.what()).find("a FIFO, has no end") != std::string::npos);
+        }
+    }
+}
+
+TEST_CASE("secret in a file: a directory, socket, device, empty or open FIFO -> refused") {
+    const testing::scratch_folder folder("tcp_tls_kinds");
+    const auto why = [](const std::filesystem::path& path) {
+        try {
+            pre_shared_key::from_file(path)->prepare(std::chrono::steady_clock::now() + 60s);
+        } catch (const invalid_option& e) {
+            return std::string(e.what());
+        }
+        return std::string();
+    };
+    const std::string in = "tls: the secret in ";
+    CHECK(why(folder.path()) ==
+          in + folder.path().string() + " cannot be read: it is a folder; expected a regular file");
+    CHECK(why("/dev/zero") ==
+          in + "/dev/zero cannot be read: it is a device; expected a regular file");
+    const std::filesystem::path fifo = folder.path() / "fifo";
+    REQUIRE(::mkfifo(fifo.c_str(), 0622) == 0);
+    ::chmod(fifo.c_str(), 0622);
+    CHECK(why(fifo).find("may be read or changed by others") != std::string::npos);
+    ::chmod(fifo.c_str(), 0600);
+    const auto key = pre_shared_key::from_file(fifo);
+    (void)detail::open_file(fifo.c_str(), O_WRONLY);  // closed without a byte
+    CHECK_THROWS_WITH_AS(key->prepare(std::chrono::steady_clock::now() + 60s),
+                         (in + fifo.string() +
+                          " has 0 bytes; 32 to 4096 random ones are needed, "
+                          "since a short one can be guessed")
+                             .c_str(),
+                         invalid_option);
 }
 
 TEST_CASE("ranks with different secrets never join, and both say what it may be") {

@@ -1,0 +1,47 @@
+#include "sotto/checkpoint/job_name.hpp"
+
+#include <doctest/doctest.h>
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include "sotto/core/errors.hpp"
+
+using namespace sotto;
+
+namespace {
+
+std::string job_of(const std::map<std::string, std::string>& variables) {
+    return checkpoint::job_of_launcher([&](const char* name) -> std::optional<std::string> {
+        const auto found = variables.find(name);
+        return found == variables.end() ? std::nullopt : std::optional(found->second);
+    });
+}
+
+}  // namespace
+
+TEST_CASE("job_of_launcher: variables of launchers -> a name that ranks and restarts share") {
+    CHECK(job_of({}).empty());
+    CHECK(job_of({{"SOTTO_JOB", "17.5"}}) == "sotto 17.5");
+    CHECK(job_of({{"SLURM_JOB_ID", "12"}}) == "slurm 12");
+    CHECK(job_of({{"SLURM_JOB_ID", "12"}, {"SLURM_STEP_ID", "0"}}) == "slurm 12.0");
+    CHECK(job_of({{"SLURM_STEP_ID", "0"}}).empty());
+    CHECK(job_of({{"TORCHELASTIC_RUN_ID", "abc"}}) == "torchelastic abc");
+    CHECK(job_of({{"TORCHELASTIC_RUN_ID", "none"}}).empty());  // torchrun without an id
+    // The innermost counts.
+    CHECK(job_of({{"SOTTO_JOB", "17.5"}, {"SLURM_JOB_ID", "12"}}) == "sotto 17.5");
+}
+
+TEST_CASE("job_of_process: without a launcher -> the same in this process, another elsewhere") {
+    CHECK(checkpoint::job_of_process() == checkpoint::job_of_process());
+    CHECK(checkpoint::detail::random_name().size() == 32);
+    CHECK(checkpoint::detail::random_name() != checkpoint::detail::random_name());
+}
+
+TEST_CASE("require_job_name: a name that is too long -> refused with its length") {
+    CHECK_NOTHROW(checkpoint::require_job_name("checkpoints", std::string(256, 'x')));
+    CHECK_THROWS_WITH_AS(checkpoint::require_job_name("checkpoints", std::string(257, 'x')),
+                         "checkpoints: job has 257 bytes; at most 256 are possible",
+                         invalid_option);
+}
