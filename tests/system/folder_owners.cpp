@@ -151,7 +151,10 @@ checkpoint::claimant on_another_host() {
 
 /// Another host's claim, on a disk in memory.
 struct elsewhere {
-    explicit elsewhere(const memory_files& files) : owner(files, "run", on_another_host()) {
+    explicit elsewhere(const memory_files& files)
+        : owner(files, "run", on_another_host(), [](const auto&) {
+              return sotto::detail::process_state::unknown;  // those of this host are far from it
+          }) {
         std::string ignored;
         REQUIRE(owner.attempt(ignored) == checkpoint::ownership::held);
     }

@@ -247,11 +247,12 @@ private:
 /// Calls use(step) for the checkpoints of a folder, the newest first, until it returns true.
 /// Returns whether it did. A checkpoint that is damaged or unreadable is added to `refused`, and
 /// the one before it is tried. If it was removed meanwhile, a newer one is there: the folder is
-/// listed again.
+/// listed again. `listed`, where it is given, receives the steps of all checkpoints.
 ///   errors  io_failure: the folder cannot be listed; the process lacks descriptors or memory
 template <file_system Files, class Use>
 bool for_newest(Files& files, const std::filesystem::path& folder,
-                std::vector<refused_file>& refused, Use use) {
+                std::vector<refused_file>& refused, Use use,
+                std::vector<std::int64_t>* listed = nullptr) {
     constexpr int tries_max = 8;
     const auto list = [&] {
         std::error_code why;
@@ -262,7 +263,9 @@ bool for_newest(Files& files, const std::filesystem::path& folder,
     for (int tries = 1; true; ++tries) {
         bool is_outrun = false;
         refused.clear();
-        for (const std::int64_t step : list()) {
+        const std::vector<std::int64_t> steps = list();
+        if (listed) *listed = steps;
+        for (const std::int64_t step : steps) {
             try {
                 if (use(step)) return true;
             } catch (const damaged& e) {
@@ -292,13 +295,14 @@ bool for_newest(Files& files, const std::filesystem::path& folder,
 
 /// Opens the newest checkpoint of a folder that is whole, of step `at_most` or before; newer ones,
 /// which are damaged, unreadable or of a later step, are in `refused` then. False where there is
-/// none.
+/// none. `listed` as for for_newest.
 ///   errors  as for_newest
 template <file_system Files>
 bool open_newest(Files& files, const std::filesystem::path& folder,
                  std::optional<file_reader<Files>>& opened, std::vector<refused_file>& refused,
-                 std::int64_t at_most = (std::numeric_limits<std::int64_t>::max)()) {
-    return for_newest(files, folder, refused, [&](std::int64_t step) {
+                 std::int64_t at_most = (std::numeric_limits<std::int64_t>::max)(),
+                 std::vector<std::int64_t>* listed = nullptr) {
+    const auto open = [&](std::int64_t step) {
         if (step > at_most) {
             refused.push_back({step, "'" + (folder / file_name(step)).string() +
                                          "' is newer than what others have, of step " +
@@ -307,7 +311,8 @@ bool open_newest(Files& files, const std::filesystem::path& folder,
         }
         opened.emplace(files, folder / file_name(step));
         return true;
-    });
+    };
+    return for_newest(files, folder, refused, open, listed);
 }
 
 }  // namespace sotto::checkpoint

@@ -24,6 +24,7 @@
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/clock.hpp"
 #include "sotto/core/errors.hpp"
+#include "sotto/core/input_file.hpp"
 #include "sotto/core/owner_process.hpp"
 #include "sotto/core/printable.hpp"
 #include "sotto/core/process_identity.hpp"
@@ -273,6 +274,9 @@ private:
     ownership try_to_own(std::string& why, bool is_locked) {
         std::error_code problem;
         const std::optional<std::string> found = read(problem);
+        if (problem &&
+            problem.category() == make_error_code(sotto::detail::input_fault::is_fifo).category())
+            return why = cannot("read", problem) + ": move it away", ownership::refused;
         if (problem) return why = cannot("read", problem), ownership::failed;
         if (found != own_text_) {
             if (found && is_owner_) {  // this one has been taken for dead

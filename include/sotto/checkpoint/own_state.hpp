@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -85,9 +86,8 @@ public:
     std::optional<std::int64_t> restore(State& state) {
         std::optional<file_reader<Files>> file;
         std::vector<refused_file> refused;
-        std::error_code ignored;
-        known_ = generations(files_, folder_, ignored);
-        if (!open_newest(files_, folder_, file, refused)) {
+        constexpr auto newest = (std::numeric_limits<std::int64_t>::max)();
+        if (!open_newest(files_, folder_, file, refused, newest, &known_)) {
             if (refused.empty()) return std::nullopt;
             refuse_all(what_, folder_, refused);
         }

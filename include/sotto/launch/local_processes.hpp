@@ -51,7 +51,7 @@ struct local_processes {
 /// Each of stdin, stdout and stderr that is closed becomes /dev/null. It needs Linux.
 ///   memory  at most 1 MiB of output that cannot be written yet and a line of each rank; ranks that
 ///           write faster than `out` and `err` are read are held up
-///   errors  invalid_option: no rank, or no such program; io_failure: it cannot be run, no process
+///   errors  invalid_option: no rank, or no program; io_failure: it cannot be run, no process
 ///           reads its output any more, or the system has no process, file or port left. All ranks
 ///           are then killed. output_incomplete: the job ended well, but a disk was full or failed
 ///           and part of its output was dropped

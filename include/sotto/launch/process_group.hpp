@@ -21,6 +21,7 @@
 
 #include "sotto/core/errors.hpp"
 #include "sotto/core/owner_process.hpp"
+#include "sotto/core/printable.hpp"
 #include "sotto/core/read_text.hpp"
 #include "sotto/launch/job_mark.hpp"
 #include "sotto/launch/system_calls.hpp"
@@ -89,7 +90,8 @@ public:
     const job_mark& mark() const noexcept { return mark_; }
 
     /// Starts a program, whose input is empty.
-    ///   errors  io_failure: it cannot be run, or the system has no process or file left
+    ///   errors  invalid_option: it is no program; io_failure: it cannot be run, or the system has
+    ///           no process or file left
     running_program start(const prepared_program& program, const sigset_t& mask) {
         const descriptor nothing = sotto::detail::open_file("/dev/null", O_RDONLY);
         if (!nothing) refuse_by_system("/dev/null cannot be opened");
@@ -104,8 +106,12 @@ public:
         failure.write.close();
         int why = 0;
         if (read_whole(failure.read.handle(), why)) {
-            throw io_failure("launch: '" + std::string(program.path) +
-                             "' cannot be run: " + std::strerror(why));
+            const std::string text =
+                "launch: '" + printable(program.path) + "' cannot be run: " + std::strerror(why);
+            // Of these no attempt runs it.
+            if (why == EACCES || why == ENOEXEC || why == ENOENT || why == EISDIR)
+                throw invalid_option(text);
+            throw io_failure(text);
         }
         descriptor end =
             above_standard(descriptor(static_cast<int>(::syscall(SYS_pidfd_open, made.id, 0))));

@@ -88,6 +88,8 @@ public:
 
     /// Newer checkpoints, which are damaged, unreadable or too new; of rank 0.
     const std::vector<checkpoint::refused_file>& refused() const noexcept { return refused_; }
+    /// The steps of all checkpoints that the folder held; of rank 0.
+    const std::vector<std::int64_t>& listed() const noexcept { return listed_; }
 
 private:
     tag label(std::uint32_t item) const noexcept { return {channels::checkpoint, item, 0}; }
@@ -144,7 +146,7 @@ private:
     void open(Files& files, const std::filesystem::path& folder, bool required,
               const std::string& configuration,
               std::optional<checkpoint::file_reader<Files>>& file) {
-        if (!checkpoint::open_newest(files, folder, file, refused_, at_most_)) {
+        if (!checkpoint::open_newest(files, folder, file, refused_, at_most_, &listed_)) {
             if (refused_.empty() && !required) return;
             if (refused_.empty())
                 throw io_failure("resume: there is no checkpoint in '" + folder.string() + "'");
@@ -357,6 +359,7 @@ private:
     found_place found_;
     std::vector<std::int64_t> shares_;  // examples of the data, then of each rank
     std::vector<checkpoint::refused_file> refused_;
+    std::vector<std::int64_t> listed_;
     std::int64_t at_most_ = 0;  // the step
     bytes room_;
 };

@@ -170,12 +170,11 @@ public:
         resume_report report;
         std::vector<checkpoint::refused_file> newer;
         std::vector<std::int64_t> known;
-        std::error_code ignored;  // reading the folder says it
-        if (through_.rank() == 0) known = checkpoint::generations(files, folder, ignored);
         for (std::int64_t at_most = (std::numeric_limits<std::int64_t>::max)();;) {
             run_reader reader(through_, fields, senders);
             report = reader.read(files, folder, required, configuration_, place, torn_, at_most);
             newer = reader.refused();
+            known = reader.listed();
             // A run may have ended between the checkpoints of two models.
             const auto [least, most] =
                 conducting::range_of_models(state_, report.found ? report.step : -1);
