@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cstddef>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -35,8 +36,9 @@ inline std::error_code make_folder_of(const std::filesystem::path& file) {
 /// line is cut off before the next one is written. A device or a FIFO takes the lines, too: it is
 /// opened without blocking, and a FIFO whose reader is slow is waited for at most `patience`.
 ///
-/// A regular file may be removed, renamed or shortened by others while it is written. `write` then
-/// writes nothing and returns the file_fault, so that no line is lost silently.
+/// A regular file may be removed, renamed or shortened by others while it is written, or between
+/// two attempts to write. `write` then writes nothing and returns the file_fault, so that no line is
+/// lost silently.
 ///   cost    a line is one call of the system, and two more that look at a regular file
 ///   errors  returns the system's reason or a file_fault, and nothing on success. The file is then
 ///           closed, and the next write opens it again
@@ -65,6 +67,7 @@ public:
     }
 
     std::error_code open_empty() {
+        forget();
         if (const std::error_code reason = open()) return reason;
         if (!is_regular_ || is_own_output_) return {};
         if (::ftruncate(file_.handle(), 0) != 0) return fail(system_reason());
@@ -72,16 +75,14 @@ public:
         return {};
     }
     std::error_code open_at_end() {
-        if (const std::error_code reason = open()) return reason;
-        if (!is_regular_ || is_own_output_) return {};
-        if (const std::error_code reason = cut_to_whole_lines()) return fail(reason);
-        return {};
+        forget();
+        return reopen();
     }
 
     /// `line` without its end.
     std::error_code write(std::string line) {
         if (!file_)
-            if (const std::error_code reason = open_at_end()) return reason;
+            if (const std::error_code reason = reopen()) return reason;
         line += '\n';
         if (!is_regular_) return stream(std::move(line));
         if (const std::error_code reason = look()) return reason;
@@ -103,12 +104,12 @@ public:
         struct ::stat own {};
         struct ::stat named {};
         if (::fstat(file_.handle(), &own) != 0) return fail(system_reason());
-        if (own.st_nlink == 0) return fail(file_fault::removed);
+        if (own.st_nlink == 0) return lose(file_fault::removed);
         if (has_name_ &&
             (::stat(place_.c_str(), &named) == 0 ? !is_same_file(own, named)
                                                  : errno == ENOENT || errno == ENOTDIR))
-            return fail(file_fault::renamed);
-        if (own.st_size < size_) return fail(file_fault::shortened);
+            return lose(file_fault::renamed);
+        if (own.st_size < size_) return lose(file_fault::shortened);
         return {};
     }
 
@@ -120,19 +121,44 @@ public:
 
     /// Ends the file; the next write would open it again.
     void close() noexcept {
+        forget();
         file_.close();
         rest_.clear();
     }
 
 private:
+    /// What is found at the next opening is taken as it is.
+    void forget() noexcept { written_.reset(); }
+
+    /// The file is closed, and looked at when it is opened again.
     std::error_code fail(std::error_code reason) noexcept {
+        if (written_) written_->st_size = size_;
+        file_.close();
+        rest_.clear();
+        return reason;
+    }
+    /// What was written is gone, which is said once.
+    std::error_code lose(std::error_code reason) noexcept {
         close();
         return reason;
     }
 
+    std::error_code reopen() {
+        const std::optional<struct ::stat> before = written_;
+        if (const std::error_code reason = open()) return reason;
+        if (!is_regular_) return {};
+        if (before && has_name_ && !is_same_file(*before, *written_))
+            return lose(file_fault::removed);
+        if (before && written_->st_size < before->st_size) return lose(file_fault::shortened);
+        if (is_own_output_) return {};
+        if (const std::error_code reason = cut_to_whole_lines()) return fail(reason);
+        return {};
+    }
+
     std::error_code open() {
         if (file_ && !is_regular_) return {};
-        close();
+        file_.close();
+        rest_.clear();
         if (const std::error_code reason = make_folder_of(place_)) return reason;
         struct ::stat there {};
         const bool is_fifo = ::stat(place_.c_str(), &there) == 0 && S_ISFIFO(there.st_mode);
@@ -145,6 +171,21 @@ private:
         size_ = there.st_size;
         struct ::stat named {};
         has_name_ = ::stat(place_.c_str(), &named) == 0 && is_same_file(there, named);
+        if (is_regular_) written_ = there;
+        if (is_regular_ && is_own_output_) return share_standard_stream(there);
+        return {};
+    }
+
+    /// By the descriptor of the stream itself: one of its own would have another place in the file,
+    /// where what is printed would be overwritten.
+    std::error_code share_standard_stream(const struct ::stat& there) noexcept {
+        for (const int stream : {STDOUT_FILENO, STDERR_FILENO}) {
+            struct ::stat one {};
+            if (::fstat(stream, &one) != 0 || !is_same_file(there, one)) continue;
+            if ((::fcntl(stream, F_GETFL) & O_ACCMODE) == O_RDONLY) continue;
+            file_ = descriptor(::fcntl(stream, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
+            return file_ ? std::error_code() : fail(system_reason());
+        }
         return {};
     }
 
@@ -206,12 +247,16 @@ private:
 
     /// Waits for room. A reader that took nothing in time is not waited for again until it does.
     bool wait_until(time_point deadline) noexcept {
-        const duration left = deadline - std::chrono::steady_clock::now();
-        stalls_ = stalls_ || left <= duration::zero();
-        if (stalls_) return false;
-        const auto most = std::chrono::ceil<std::chrono::milliseconds>(left).count();
         ::pollfd room{file_.handle(), POLLOUT, 0};
-        stalls_ = uninterrupted([&] { return ::poll(&room, 1, static_cast<int>(most)); }) == 0;
+        int found = -1;
+        while (!stalls_ && found < 0) {  // a signal may interrupt it again and again
+            const duration left = deadline - std::chrono::steady_clock::now();
+            stalls_ = left <= duration::zero();
+            if (stalls_) break;
+            const auto most = std::chrono::ceil<std::chrono::milliseconds>(left).count();
+            found = ::poll(&room, 1, static_cast<int>(most));
+            stalls_ = found == 0 || (found < 0 && errno != EINTR);
+        }
         return !stalls_;
     }
 
@@ -223,7 +268,8 @@ private:
     bool has_name_ = true;        // its numbers are those of its path, as on most file systems
     bool stalls_ = false;         // its reader took nothing the last time
     ::off_t size_ = 0;            // of a regular file: at least
-    std::string rest_;            // of a line, for a FIFO
+    std::optional<struct ::stat> written_;  // the regular file that was opened last
+    std::string rest_;                      // of a line, for a FIFO
 };
 
 }  // namespace sotto::detail

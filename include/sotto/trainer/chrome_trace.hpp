@@ -91,12 +91,7 @@ public:
                                                                              : by_parts(report);
         if (text.empty()) return;
         text.pop_back();  // the last line's end is the file's to write
-        std::error_code reason = file_.write(text);
-        if (detail::is_loss(reason)) {
-            lose(report.step, reason);
-            reason = file_.write(head());
-            if (!reason) reason = file_.write(std::move(text));
-        }
+        const std::error_code reason = put(report.step, std::move(text));
         if (!reason) return complaint_.worked();
         ++lacks_;
         complaint_.failed(report.step, said("written", reason));
@@ -200,6 +195,19 @@ private:
                    {"dur", in_microseconds(end - begin)}});
     }
 
+    /// A file that took the place of one that was lost needs a head of its own.
+    std::error_code put(std::int64_t step, std::string text) {
+        if (!lacks_head_) {
+            const std::error_code reason = file_.write(text);
+            if (!detail::is_loss(reason)) return reason;
+            lose(step, reason);
+            lacks_head_ = true;
+        }
+        if (const std::error_code reason = file_.write(head())) return reason;
+        lacks_head_ = false;
+        return file_.write(std::move(text));
+    }
+
     static void put(std::string& text, const object& event) {
         text += detail::json_text(event) + ",\n";
     }
@@ -220,6 +228,7 @@ private:
     bool begun_ = false;
     bool rows_named_ = false;  // those of the network
     bool is_lost_ = false;     // what had been written
+    bool lacks_head_ = false;  // the file that took its place
     std::int64_t lacks_ = 0;   // steps
     std::int64_t steps_ = 0;   // since then
     std::vector<std::string> names_;

@@ -333,13 +333,20 @@ private:
     }
 
     std::error_code put(const object& line, std::int64_t before) {
-        const std::error_code reason = put_behind_skipped(line);
-        if (!detail::is_loss(reason)) return reason;
-        is_lost_ |= reason != detail::file_fault::renamed;
-        complaint_.lost(before, said("completed", reason) + ", and the run goes on in a new one");
-        taught_.forget();
+        if (!lacks_run_line_) {
+            const std::error_code reason = put_behind_skipped(line);
+            if (!detail::is_loss(reason)) return reason;
+            is_lost_ |= reason != detail::file_fault::renamed;
+            complaint_.lost(before, said("completed", reason) +
+                                        (reason == detail::file_fault::shortened
+                                             ? ", and the run goes on in what is left of it"
+                                             : ", and the run goes on in a new one"));
+            taught_.forget();
+            lacks_run_line_ = true;
+        }
         first_line_["step"] = before;
         if (const std::error_code again = file_.write(detail::json_text(first_line_))) return again;
+        lacks_run_line_ = false;
         return &line == &first_line_ ? std::error_code() : put_behind_skipped(line);
     }
 
@@ -376,8 +383,9 @@ private:
     bool was_there_ = false;  // the file, before this object
     bool writes_ = false;
     bool begun_ = false;
-    bool is_lost_ = false;  // what had been written
-    object first_line_;     // of this `fit`
+    bool is_lost_ = false;         // what had been written
+    bool lacks_run_line_ = false;  // the file that took the place of one that was lost
+    object first_line_;            // of this `fit`
     std::int64_t last_step_ = 0;
     std::int64_t skipped_ = 0;  // lines since the last one that was written
     std::string skipped_because_;

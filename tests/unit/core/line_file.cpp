@@ -4,10 +4,12 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include <array>
 #include <chrono>
+#include <csignal>
 #include <cstddef>
 #include <filesystem>
 #include <fstream>
@@ -94,6 +96,50 @@ TEST_CASE("line_file: a disk that is full -> the reason, and whole lines later")
     }
     CHECK_FALSE(file.write("three"));
     CHECK(text_of(path) == "one\nthree\n");
+}
+
+TEST_CASE("line_file: taken away while its disk is full -> reported, then a new file") {
+    const testing::scratch_folder folder("line_file");
+    const auto path = folder.path() / "log";
+    const auto moved = folder.path() / "log.1";
+    const auto lose = [&](auto&& change) {
+        line_file file(path);
+        REQUIRE_FALSE(file.open_empty());
+        REQUIRE_FALSE(file.write("one"));
+        {
+            const testing::full_at full(8);
+            REQUIRE(file.write("twenty-two") == std::errc::file_too_large);
+        }
+        change();
+        const std::error_code reason = file.write("two");
+        CHECK_FALSE(file.write("three"));
+        CHECK(text_of(path) == "three\n");
+        std::filesystem::remove(path);
+        return reason;
+    };
+    CHECK(lose([&] { std::filesystem::rename(path, moved); }) == file_fault::removed);
+    CHECK(lose([&] { std::filesystem::resize_file(path, 0); }) == file_fault::shortened);
+}
+
+TEST_CASE("line_file: a reader takes nothing, signals come -> refused once the time is over") {
+    const testing::scratch_folder folder("line_file");
+    const auto path = folder.path() / "log";
+    REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
+    const auto reader = detail::open_file(path.c_str(), O_RDONLY | O_NONBLOCK);
+    line_file file(path, std::chrono::milliseconds(50));
+    // By far more often than the wait lasts, as a profiler's timer does.
+    struct ::sigaction quiet {
+    }, before{};
+    quiet.sa_handler = [](int) {};
+    REQUIRE(::sigaction(SIGALRM, &quiet, &before) == 0);
+    const ::itimerval often{{0, 1000}, {0, 1000}};
+    REQUIRE(::setitimer(ITIMER_REAL, &often, nullptr) == 0);
+    std::error_code reason;
+    for (int line = 0; line < 1000 && !reason; ++line) reason = file.write(std::string(4096, 'x'));
+    const ::itimerval never{};
+    ::setitimer(ITIMER_REAL, &never, nullptr);
+    ::sigaction(SIGALRM, &before, nullptr);
+    CHECK(reason == file_fault::slow_reader);
 }
 
 TEST_CASE("line_file: removed, renamed or shortened -> reported, then a new file") {
@@ -231,6 +277,26 @@ TEST_CASE("line_file: standard output of this process -> never emptied") {
     CHECK_FALSE(opened);
     CHECK_FALSE(written);
     CHECK(text_of(path) == "printed and logged\n");
+}
+
+TEST_CASE("line_file: standard error goes into the same file -> neither overwrites the other") {
+    const testing::scratch_folder folder("line_file");
+    const auto path = folder.path() / "out";
+    put(path, "");
+    const detail::descriptor before(::dup(STDERR_FILENO));
+    const auto out = detail::open_file(path.c_str(), O_WRONLY);
+    REQUIRE(::dup2(out.handle(), STDERR_FILENO) == STDERR_FILENO);
+    line_file file(path);
+    const std::error_code opened = file.open_empty();
+    const std::error_code written = file.write("logged");
+    const auto printed = ::write(STDERR_FILENO, "printed\n", 8);
+    const std::error_code again = file.write("more");
+    ::dup2(before.handle(), STDERR_FILENO);
+    CHECK_FALSE(opened);
+    CHECK_FALSE(written);
+    CHECK_FALSE(again);
+    CHECK(printed == 8);
+    CHECK(text_of(path) == "logged\nprinted\nmore\n");
 }
 
 TEST_CASE("line_file: standard error is closed -> the file gets another number") {

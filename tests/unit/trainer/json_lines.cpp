@@ -325,15 +325,39 @@ TEST_CASE("json_lines: the log is taken away -> said once, goes on in a new file
     const std::string text =
         "json_lines: '" + file.path.string() + "' cannot be completed: it was ";
     constexpr const char* on = " while it was being written, and the run goes on in a new one";
+    constexpr const char* on_it =
+        " while it was being written, and the run goes on in what is left of it";
     CHECK(lose([&] { std::filesystem::remove(file.path); }) == text + "removed" + on);
     CHECK(complaints.at(0).reason == text + "removed" + on);
     CHECK(complaints.at(0).step == 3);
-    CHECK(lose([&] { std::filesystem::resize_file(file.path, 0); }) == text + "shortened" + on);
+    CHECK(lose([&] { std::filesystem::resize_file(file.path, 0); }) == text + "shortened" + on_it);
     // What is renamed, as by a rotation of logs, is still there.
     CHECK(lose([&] { std::filesystem::rename(file.path, moved); }).empty());
     CHECK(complaints.at(0).reason == text + "renamed or replaced" + on);
     CHECK(read_json_lines(moved).steps == 3);
     std::filesystem::remove(moved);
+}
+
+TEST_CASE("json_lines: the log is taken away while its disk is full -> a new run line") {
+    const layout nothing;
+    const scratch_file file;
+    complaints.clear();
+    json_lines log(file.path, {.on_failure = collect});
+    log.on_begin({.steps_an_epoch = 9, .parameters = &nothing});
+    for (std::int64_t step = 1; step <= 9; ++step) {
+        if (step == 4) {
+            const testing::full_at full(0);
+            log.on_step({.step = step});
+            std::filesystem::remove(file.path);
+            log.on_step({.step = step + 1});  // nor is there room for the new run line
+        }
+        if (step > 5 || step < 4) log.on_step({.step = step});
+    }
+    log.on_end({.steps = 9, .step = 9});
+    const run_log found = read_json_lines(file.path);
+    CHECK(found.last_step == 9);
+    CHECK(found.ended);
+    CHECK_FALSE(log.incomplete().empty());
 }
 
 TEST_CASE("json_lines: a device -> every rank and model writes into it") {
