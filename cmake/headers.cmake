@@ -101,6 +101,7 @@ set(sotto_headers
     include/sotto/core/errors.hpp
     include/sotto/core/exit_code.hpp
     include/sotto/core/file_kind.hpp
+    include/sotto/core/finite.hpp
     include/sotto/core/large_pages.hpp
     include/sotto/core/layout.hpp
     include/sotto/core/line_file.hpp
@@ -111,6 +112,7 @@ set(sotto_headers
     include/sotto/core/printable.hpp
     include/sotto/core/random.hpp
     include/sotto/core/read_text.hpp
+    include/sotto/core/require_option.hpp
     include/sotto/core/result.hpp
     include/sotto/core/round_info.hpp
     include/sotto/core/sort_stably.hpp

@@ -16,6 +16,7 @@
 #include "sotto/collectives/stripes.hpp"
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/errors.hpp"
+#include "sotto/core/require_option.hpp"
 #include "sotto/core/result.hpp"
 #include "sotto/kernels/sparse_add.hpp"
 #include "sotto/transports/transport.hpp"
@@ -329,10 +330,8 @@ struct sparse_reduce_scatter {
     template <transport Transport>
     auto bind(Transport& through, std::int64_t n, std::int64_t entries_max,
               wire::value_format format = wire::value_format::fp32) const {
-        if (!(kept > 0.0 && kept <= (std::numeric_limits<double>::max)()))
-            throw invalid_option("sparse_reduce_scatter: kept is " + std::to_string(kept) +
-                                 "; it must be positive and finite (1 keeps as many sums as one "
-                                 "rank sends entries)");
+        require_option("sparse_reduce_scatter", "kept", kept, allowed::above(0.0),
+                       " (1 keeps as many sums as one rank sends entries)");
         return sparse_all_reduce<Transport>(through, n, entries_max, kept_of(entries_max, n),
                                             format);
     }

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <deque>
 #include <span>
-#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -18,6 +17,7 @@
 #include "sotto/core/errors.hpp"
 #include "sotto/core/large_pages.hpp"
 #include "sotto/core/layout.hpp"
+#include "sotto/core/require_option.hpp"
 #include "sotto/kernels/arithmetic.hpp"
 #include "sotto/optimizers/optimizer.hpp"
 #include "sotto/strategies/common_epochs.hpp"
@@ -100,9 +100,7 @@ private:
     enum class progress : std::uint8_t { at_rest, computed, packed, under_way, arrived };
 
     void add_lanes(const Options& options) {
-        if (options.group_bytes < 0)
-            throw invalid_option("all_reduce: group_bytes is " +
-                                 std::to_string(options.group_bytes) + "; it must be at least 0");
+        require_option("all_reduce", "group_bytes", options.group_bytes, allowed::at_least(0));
         std::vector<typename lane_type::shared*> group_of(tensors_.tensors().size());
         for (auto& members :
              small_groups(tensors_, compressor_, options.group_bytes,
