@@ -67,7 +67,8 @@ inline std::string at(double value) {
 
 /// So many digits that count, without an exponent where that can be read.
 inline std::string digits(double value, int count = 3) {
-    if (value == 0.0 || !is_finite(value)) return value == 0.0 ? "0" : fixed(value, 0);
+    if (!is_finite(value)) return fixed(value, 0);
+    if (value == 0.0) return "0";
     const double size = std::abs(value);
     if (size >= 1e7 || size < 1e-5) {
         std::array<char, 32> buffer;
