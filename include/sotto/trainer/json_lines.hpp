@@ -258,7 +258,8 @@ private:
             const std::string_view line = text.substr(0, text.find('\n'));
             text.remove_prefix(line.size() < text.size() ? line.size() + 1 : line.size());
             const std::size_t middle = line.find(" = ");
-            if (middle != line.npos)
+            // Tensors have a list of their own: an object looks through all members for a new one.
+            if (middle != line.npos && !line.starts_with("tensor "))
                 fields[std::string(line.substr(0, middle))] = line.substr(middle + 3);
         }
         return fields;
