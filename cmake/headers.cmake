@@ -7,9 +7,11 @@ set(sotto_headers
     include/sotto/checkpoint/file_system.hpp
     include/sotto/checkpoint/file_writer.hpp
     include/sotto/checkpoint/folder_lock.hpp
+    include/sotto/checkpoint/folder_owner.hpp
     include/sotto/checkpoint/format_header.hpp
     include/sotto/checkpoint/generations.hpp
     include/sotto/checkpoint/group_folders.hpp
+    include/sotto/checkpoint/job_name.hpp
     include/sotto/checkpoint/json_cursor.hpp
     include/sotto/checkpoint/model_file.hpp
     include/sotto/checkpoint/own_state.hpp
@@ -91,6 +93,7 @@ set(sotto_headers
     include/sotto/consistency/dynamic_stale_synchronous.hpp
     include/sotto/consistency/stale_synchronous.hpp
     include/sotto/consistency/worker_clocks.hpp
+    include/sotto/core/absolute_path.hpp
     include/sotto/core/bytes.hpp
     include/sotto/core/clock.hpp
     include/sotto/core/config.hpp
@@ -102,17 +105,24 @@ set(sotto_headers
     include/sotto/core/errors.hpp
     include/sotto/core/exit_code.hpp
     include/sotto/core/file_kind.hpp
+    include/sotto/core/finite.hpp
     include/sotto/core/host_port.hpp
+    include/sotto/core/index_set.hpp
+    include/sotto/core/input_file.hpp
     include/sotto/core/large_pages.hpp
     include/sotto/core/layout.hpp
     include/sotto/core/line_file.hpp
+    include/sotto/core/name_index.hpp
     include/sotto/core/number_text.hpp
     include/sotto/core/owner_process.hpp
+    include/sotto/core/periodic_task.hpp
     include/sotto/core/placement.hpp
     include/sotto/core/print_line.hpp
     include/sotto/core/printable.hpp
+    include/sotto/core/process_identity.hpp
     include/sotto/core/random.hpp
     include/sotto/core/read_text.hpp
+    include/sotto/core/require_option.hpp
     include/sotto/core/result.hpp
     include/sotto/core/round_info.hpp
     include/sotto/core/sort_stably.hpp
@@ -406,8 +416,10 @@ set(sotto_headers
     include/sotto/trainer/taught_lines.hpp
     include/sotto/trainer/taught_record.hpp
     include/sotto/trainer/taught_summary.hpp
+    include/sotto/trainer/tensor_names.hpp
     include/sotto/trainer/trainer.hpp
     include/sotto/trainer/write_failure.hpp
+    include/sotto/transports/age_list.hpp
     include/sotto/transports/ballot_transport.hpp
     include/sotto/transports/blame.hpp
     include/sotto/transports/control_stream.hpp
@@ -441,6 +453,7 @@ set(sotto_headers
     include/sotto/transports/ring_queue.hpp
     include/sotto/transports/run_in_process.hpp
     include/sotto/transports/run_simulated.hpp
+    include/sotto/transports/send_progress.hpp
     include/sotto/transports/simulated.hpp
     include/sotto/transports/simulated_faults.hpp
     include/sotto/transports/simulated_network.hpp
@@ -450,6 +463,7 @@ set(sotto_headers
     include/sotto/transports/speeds.hpp
     include/sotto/transports/staged_collectives.hpp
     include/sotto/transports/strand.hpp
+    include/sotto/transports/tag_lists.hpp
     include/sotto/transports/tcp.hpp
     include/sotto/transports/tcp_address.hpp
     include/sotto/transports/tcp_connections.hpp

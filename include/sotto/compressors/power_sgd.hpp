@@ -1,11 +1,9 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "sotto/compressors/compressor.hpp"
@@ -13,6 +11,7 @@
 #include "sotto/compressors/versioned_buffer.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/random.hpp"
+#include "sotto/core/require_option.hpp"
 #include "sotto/kernels/arithmetic.hpp"
 #include "sotto/kernels/low_rank.hpp"
 #include "sotto/kernels/momentum.hpp"
@@ -206,17 +205,11 @@ public:
 private:
     /// Before any memory is taken.
     static const power_sgd& checked(const power_sgd& options) {
-        if (options.rank < 1)
-            throw invalid_option("power_sgd: rank is " + std::to_string(options.rank) +
-                                 "; it must be at least 1");
-        if (!(options.min_compression_rate >= 1.0 && std::isfinite(options.min_compression_rate)))
-            throw invalid_option("power_sgd: min_compression_rate is " +
-                                 std::to_string(options.min_compression_rate) +
-                                 "; it must be finite and at least 1");
-        if (options.start_after < 0)
-            throw invalid_option("power_sgd: start_after is " +
-                                 std::to_string(options.start_after) +
-                                 "; it must be at least 0, a number of rounds");
+        require_option("power_sgd", "rank", options.rank, allowed::at_least(1));
+        require_option("power_sgd", "min_compression_rate", options.min_compression_rate,
+                       allowed::at_least(1.0));
+        require_option("power_sgd", "start_after", options.start_after, allowed::at_least(0),
+                       ", a number of rounds");
         return options;
     }
 

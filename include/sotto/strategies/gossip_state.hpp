@@ -1,7 +1,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -12,8 +11,10 @@
 #include <vector>
 
 #include "sotto/core/errors.hpp"
+#include "sotto/core/finite.hpp"
 #include "sotto/core/large_pages.hpp"
 #include "sotto/core/layout.hpp"
+#include "sotto/core/require_option.hpp"
 #include "sotto/core/visit.hpp"
 #include "sotto/kernels/arithmetic.hpp"
 #include "sotto/kernels/reductions.hpp"
@@ -73,11 +74,10 @@ public:
           is_stepped_(tensors.tensors().size()),
           mixing_(options, tensors_, std::ssize(next_), through, peers_),
           control_(options, through, peers_) {
-        if (measure_every_ < 0)
-            throw invalid_option("gossip: measure_every is " + std::to_string(measure_every_) +
-                                 "; it must be at least 0");
+        require_option("gossip", "measure_every", measure_every_, allowed::at_least(0));
         if (controlling::needs_gap(options.control) &&
-            !(mixing_.second_singular_value() < 1.0 && mixing_.summary().period > 0))
+            !(controlling::is_above(1.0, mixing_.second_singular_value()) &&
+              mixing_.summary().period > 0))
             throw invalid_option(
                 "gossip: this controller decides by the graph's spectral gap, 1 - lambda, which is "
                 "not known of " +
@@ -405,7 +405,7 @@ private:
         found.learning_rate = rate_;
         if (!studies_) return;
         at("measure");
-        if (std::isnan(found.distance)) (void)distance(found);  // no controller has measured it
+        if (is_nan(found.distance)) (void)distance(found);  // no controller has measured it
         const std::int64_t before = through_->counters().bytes_sent;
         found.critical = study_->critical_distance(parameters, has_data_, rate_, studied_++);
         study_bytes_ += through_->counters().bytes_sent - before;

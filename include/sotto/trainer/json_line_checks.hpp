@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sotto/core/errors.hpp"
+#include "sotto/core/finite.hpp"
 
 namespace sotto {
 
@@ -148,9 +149,10 @@ public:
     }
     /// A number from 0 to `most`.
     double not_negative(const json& value, const char* name, double most) const {
-        if (!value.is_number() || !(value.get<double>() >= 0.0) || value.get<double>() > most)
+        const double found = value.is_number() ? value.get<double>() : -1.0;
+        if (!is_finite(found) || found < 0.0 || found > most)
             refuse_member(name, "a number that is not negative", value);
-        return value.get<double>();
+        return found;
     }
     /// A member that is a number from 0 to `most`.
     double number(const json& object, const char* name, std::int64_t most) const {
@@ -168,7 +170,7 @@ public:
     /// A member that is a number from 0 to 1; null is one that was not finite.
     double share(const json& object, const char* name) const {
         const double value = loss(object, name);
-        if (value < 0.0 || value > 1.0)
+        if (!is_nan(value) && (value < 0.0 || value > 1.0))
             refuse_member(name, "a number from 0 to 1", member(object, name));
         return value;
     }
