@@ -25,14 +25,18 @@
 #include <utility>
 #include <vector>
 
+#include "sotto/collectives/fitting.hpp"
+#include "sotto/compressors/none.hpp"
 #include "sotto/compressors/power_sgd.hpp"
 #include "sotto/compressors/residual.hpp"
 #include "sotto/compressors/sparsified.hpp"
 #include "sotto/compressors/top_k.hpp"
+#include "sotto/consistency/bulk_synchronous.hpp"
 #include "sotto/core/layout.hpp"
 #include "sotto/core/random.hpp"
 #include "sotto/optimizers/adamw.hpp"
 #include "sotto/optimizers/sgd.hpp"
+#include "sotto/staleness/no_compensation.hpp"
 #include "sotto/strategies/all_reduce.hpp"
 #include "sotto/strategies/gossip.hpp"
 #include "sotto/strategies/local_updates.hpp"
@@ -63,7 +67,7 @@ sotto::layout tensors_of(std::int64_t count) {
     return tensors;
 }
 
-/// Examples that are nothing but their numbers.
+/// Examples that consist of their numbers alone.
 struct numbers {
     using batch_type = std::vector<std::int64_t>;
     std::int64_t size() const { return 64; }
@@ -72,7 +76,7 @@ struct numbers {
     }
 };
 
-/// A gradient of 1/64 everywhere, of whatever batch: sums of it are exact in any order.
+/// A gradient of 1/64 everywhere, for each batch: sums of it are exact in any order.
 class even_model {
 public:
     using batch_type = numbers::batch_type;

@@ -39,6 +39,7 @@
 #include "sotto/transports/run_in_process.hpp"
 #include "sotto/wire/gossip_word.hpp"
 #include "sotto/wire/push.hpp"
+#include "sotto/wire/value_format.hpp"
 #include "support/generators.hpp"
 #include "support/numbers.hpp"
 #include "support/sensible.hpp"
@@ -125,6 +126,18 @@ TEST_CASE("kernels: values that are not finite -> found by place, sums not finit
     std::vector<std::uint8_t> codes(256);
     for (const float clip : {bad_floats()[0], bad_floats()[3], 0.0f, -1.0f})
         CHECK_THROWS_AS(kernels::ternarise({.clip = clip}, values, scales, codes), invalid_option);
+}
+
+TEST_CASE("first_beyond: values that are not finite -> a finite one behind them is found") {
+    using wire::value_format;
+    for (const float bad : bad_floats()) {
+        std::vector<float> values{1.0f, bad, 65519.0f, bad, -65520.0f};
+        CHECK(wire::first_beyond(value_format::fp16, values) == 4);
+        CHECK(wire::first_beyond(value_format::bf16, values) == -1);
+        CHECK(wire::first_beyond(value_format::fp32, values) == -1);
+        values.back() = 1.0f;
+        CHECK(wire::first_beyond(value_format::fp16, values) == -1);
+    }
 }
 
 TEST_CASE_TEMPLATE("compressors: a gradient that is not finite -> refused, or shown by its sum", C,

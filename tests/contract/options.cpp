@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cstdint>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -104,6 +105,7 @@ TEST_CASE("compressors, optimizers: a wrong option -> bind refuses it by name") 
                                   {"ef21.momentum", "0"},
                                   {"power_sgd.rank", "max"},
                                   {"power_sgd.min_compression_rate", ""},
+                                  {"power_sgd.start_after", "0 max"},
                                   {"chunked_top_k.chunk", ""},
                                   {"chunked_top_k.kept", ""},
                                   {"sgd.learning_rate", "0"},
@@ -145,6 +147,10 @@ TEST_CASE("compressors, optimizers: a wrong option -> bind refuses it by name") 
     with("dgc.mask_from_sparsity", &dgc::mask_from_sparsity);
     with("dgc.epochs", &dgc::warm_up_epochs);
     with("dgc.norm", &dgc::clip_norm);
+    // It describes only what is chosen.
+    tries.option<std::int64_t>("power_sgd.start_after", [](std::int64_t value) {
+        binds{}(power_sgd{.start_after = value});
+    });
     CHECK(tries.left_out().empty());
 }
 

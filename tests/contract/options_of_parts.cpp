@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "sotto/collectives/measured.hpp"
+#include "sotto/core/clock.hpp"
 #include "sotto/core/random.hpp"
 #include "sotto/data/augmented.hpp"
 #include "sotto/data/digits.hpp"
@@ -34,8 +35,11 @@
 #include "sotto/trainer/html_report.hpp"
 #include "sotto/trainer/json_lines.hpp"
 #include "sotto/trainer/options.hpp"
+#include "sotto/transports/in_process_hub.hpp"
+#include "sotto/transports/packet_options.hpp"
 #include "sotto/transports/run_in_process.hpp"
 #include "sotto/transports/simulated_options.hpp"
+#include "sotto/transports/tcp_options.hpp"
 #include "support/folders.hpp"
 #include "support/generators.hpp"
 #include "support/wrong_options.hpp"
@@ -348,5 +352,65 @@ TEST_CASE("simulated networks: a wrong number -> refused by name") {
           std::pair{"simulated_options.packet", &simulated_options::packet}})
         tries.option<std::int64_t>(
             key, [&, option = option](std::int64_t value) { possible(with(option, value)); });
+    CHECK(tries.left_out().empty());
+}
+
+TEST_CASE("transports: a wrong number -> refused by name") {
+    testing::wrong_options tries({{"tcp_options.rank", "0"},
+                                  {"tcp_options.size", ""},
+                                  {"tcp_options.timeout", "max"},
+                                  {"tcp_options.join", ""},
+                                  {"tcp_options.handshake", ""},
+                                  {"tcp_options.heartbeat", ""},
+                                  {"tcp_options.dead_after", "0"},
+                                  {"tcp_options.budget", "max"},
+                                  {"tcp_options.transfers", "0 max"},
+                                  {"packet_options.timeout", "max"},
+                                  {"packet_options.budget", "max"},
+                                  {"packet_options.transfers", "0 max"},
+                                  {"in_process_hub.workers", "?max"},
+                                  {"in_process_options.timeout", "max"},
+                                  {"in_process_options.transfers", "0 max"}});
+    const auto of = [&](const std::string& key, auto option, auto possible) {
+        using value_type = std::remove_cvref_t<decltype(possible.options.*option)>;
+        const auto attempt = [option, possible](value_type value) {
+            auto changed = possible;
+            changed.options.*option = value;
+            changed();
+        };
+        if constexpr (std::is_same_v<value_type, duration>)
+            tries.option<std::int64_t>(key,
+                                       [attempt](std::int64_t value) { attempt(duration(value)); });
+        else
+            tries.option<value_type>(key, attempt);
+    };
+    struct over_tcp {
+        tcp_options options{};
+        void operator()() const { detail::net::require_possible(options); }
+    };
+    of("tcp_options.rank", &tcp_options::rank, over_tcp{});
+    of("tcp_options.size", &tcp_options::size, over_tcp{});
+    of("tcp_options.timeout", &tcp_options::timeout, over_tcp{});
+    of("tcp_options.join", &tcp_options::join, over_tcp{});
+    of("tcp_options.handshake", &tcp_options::handshake, over_tcp{});
+    of("tcp_options.heartbeat", &tcp_options::heartbeat, over_tcp{});
+    of("tcp_options.dead_after", &tcp_options::dead_after, over_tcp{});
+    of("tcp_options.budget", &tcp_options::budget, over_tcp{});
+    of("tcp_options.transfers", &tcp_options::transfers, over_tcp{});
+    using detail::net::packet_options;
+    struct in_packets {
+        packet_options options{};
+        void operator()() const { options.require_possible("mpi"); }
+    };
+    of("packet_options.timeout", &packet_options::timeout, in_packets{});
+    of("packet_options.budget", &packet_options::budget, in_packets{});
+    of("packet_options.transfers", &packet_options::transfers, in_packets{});
+    tries.option<int>("in_process_hub.workers", [](int value) { in_process_hub(value, {}); });
+    struct in_one_process {
+        in_process_options options{};
+        void operator()() const { in_process_hub(2, options); }
+    };
+    of("in_process_options.timeout", &in_process_options::timeout, in_one_process{});
+    of("in_process_options.transfers", &in_process_options::transfers, in_one_process{});
     CHECK(tries.left_out().empty());
 }
