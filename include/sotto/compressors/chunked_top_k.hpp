@@ -10,6 +10,7 @@
 #include "sotto/compressors/compressor.hpp"
 #include "sotto/compressors/whole_vectors.hpp"
 #include "sotto/core/errors.hpp"
+#include "sotto/core/finite.hpp"
 #include "sotto/core/require_option.hpp"
 #include "sotto/kernels/reductions.hpp"
 #include "sotto/kernels/select_top_k.hpp"
@@ -147,7 +148,7 @@ private:
             for (std::size_t j = 0; j < chosen.indices.size(); ++j) {
                 indices_[count] = static_cast<std::uint32_t>(first) + chosen.indices[j];
                 values_[count] = chosen.values[j];
-                count += chosen.values[j] != 0.0f;
+                count += is_zero(chosen.values[j]) ? 0 : 1;
             }
         }
         return count;

@@ -10,6 +10,7 @@
 #include "sotto/compressors/low_rank_plan.hpp"
 #include "sotto/compressors/versioned_buffer.hpp"
 #include "sotto/core/errors.hpp"
+#include "sotto/core/finite.hpp"
 #include "sotto/core/random.hpp"
 #include "sotto/core/require_option.hpp"
 #include "sotto/kernels/arithmetic.hpp"
@@ -227,7 +228,7 @@ private:
         auto random = round_.split(static_cast<std::uint64_t>(t.index));
         for (std::size_t start = 0; start < right.size(); start += columns) {
             const auto column = right.subspan(start, columns);
-            if (std::ranges::any_of(column, [](float x) { return x != 0.0f; })) continue;
+            if (std::ranges::any_of(column, [](const float& x) { return !is_zero(x); })) continue;
             for (float& x : column) x = random.uniform(-1.0f, 1.0f);
         }
         kernels::orthonormalise(columns, right, wide_);

@@ -245,6 +245,7 @@ private:
         studies_ = measure_every_ > 0 && job.step % measure_every_ == 0;
         std::fill(times_.begin(), times_.end(), tensor_times{});
         std::fill(is_stepped_.begin(), is_stepped_.end(), false);
+        first_released_ = is_stepped_.size();
         before_.take(shown_before());
         rate_ = optimizing::rate_at(optimizer_, where_);
         control_.begin_step(where_, optimizer_);
@@ -330,12 +331,11 @@ private:
 
     /// The last tensors that have all been stepped can leave.
     void release_stepped() {
-        std::int64_t from = tensors_.size();
-        for (auto last = tensors_.tensors().rbegin();
-             last != tensors_.tensors().rend() && is_stepped_[slot(*last)]; ++last)
-            from = last->offset;
+        while (first_released_ > 0 && is_stepped_[first_released_ - 1]) --first_released_;
         if (left_ == duration{}) left_ = since_begun();
-        mixing_.release(from);
+        mixing_.release(first_released_ == is_stepped_.size()
+                            ? tensors_.size()
+                            : tensors_.tensors()[first_released_].offset);
     }
 
     // Mixing
@@ -466,6 +466,7 @@ private:
     large_vector<float> of_weight_;  // by shares, where it is measured exactly
     std::vector<tensor_times> times_;
     std::vector<bool> is_stepped_;
+    std::size_t first_released_ = 0;  // this tensor and all behind it have been stepped
     round_info where_;
     time_point began_{};
     duration computing_{}, computed_{}, left_{};

@@ -25,6 +25,10 @@ void check_all() {
         CHECK_FALSE(is_nan(x));
         CHECK_FALSE(is_infinite(x));
     }
+    for (const Real& x : opaque<Real>({0, -Real(0)})) CHECK(is_zero(x));
+    for (const Real& x : opaque<Real>({1, limits::denorm_min(), -limits::denorm_min(),
+                                       limits::infinity(), limits::quiet_NaN()}))
+        CHECK_FALSE(is_zero(x));
     for (const Real& x : opaque<Real>({limits::infinity(), -limits::infinity()})) {
         CHECK_FALSE(is_finite(x));
         CHECK_FALSE(is_nan(x));
@@ -40,7 +44,7 @@ void check_all() {
 
 }  // namespace
 
-TEST_CASE("is_finite, is_nan, is_infinite: special values -> distinguished") {
+TEST_CASE("is_finite, is_nan, is_infinite, is_zero: special values -> distinguished") {
     check_all<float>();
     check_all<double>();
 }
