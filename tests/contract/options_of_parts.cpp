@@ -264,7 +264,7 @@ TEST_CASE("advice: a wrong number -> refused by name") {
                                   {"measure_link.small_bytes", "0"},
                                   {"measure_link.large_bytes", "?max"}});
     using large = std::int64_t;
-    const std::vector<way_to_send> ways{{.dense = true}};
+    const std::vector<way_to_send> ways{{.name = "whole", .dense = true}};
     tries.option<double>("advise.compute_seconds",
                          [&](double value) { (void)advise(value, network_link{}, 2, ways); });
     tries.option<int>("advise.world_size",

@@ -66,8 +66,7 @@ private:
 class field_visitor {
 public:
     /// Fields that are there are `apart`, as parameters that differ between ranks.
-    explicit field_visitor(saved_fields& to)
-        : to_(&to), names_(std::make_shared<shown_names>()) {
+    explicit field_visitor(saved_fields& to) : to_(&to), names_(std::make_shared<shown_names>()) {
         std::vector<saved_field> before = std::exchange(to.apart, {});
         to.apart.reserve(before.size());
         for (saved_field& field : before) {

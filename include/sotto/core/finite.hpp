@@ -48,8 +48,8 @@ SOTTO_INLINE constexpr bool is_infinite(const Real& value) noexcept {
     return detail::real_bits<Real>::magnitude(value) == detail::real_bits<Real>::infinity;
 }
 
-/// Whether it is 0, of either sign. It reads the bits, as is_finite: under -ffast-math NaN may equal
-/// 0.
+/// Whether it is 0, of either sign. It reads the bits, as is_finite: under -ffast-math a NaN may
+/// equal 0.
 template <std::floating_point Real>
 SOTTO_INLINE constexpr bool is_zero(const Real& value) noexcept {
     return detail::real_bits<Real>::magnitude(value) == 0;
