@@ -9,7 +9,6 @@
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
-#include <iostream>
 #include <mutex>
 #include <shared_mutex>
 #include <string>
@@ -117,14 +116,13 @@ inline bool has_address_space(std::size_t bytes) {
 /// OpenBLAS starts threads before main, and waits for them at the exit of the process. If one of
 /// them found no buffer either, it tries for ever: the process is then to exit without that wait.
 /// Handlers and static objects that are registered before this call then end no more: what they
-/// write at the end is lost, but for streams of C and std::cout.
+/// write at the end is lost, but for streams of C.
 inline void exit_without_openblas() {
 #if defined(__GLIBC__)
     const char* const threads = std::getenv("OPENBLAS_NUM_THREADS");
     static const bool registered = threads == nullptr || std::string(threads) != "1"
                                        ? ::on_exit(
                                              [](int status, void*) {
-                                                 std::cout.flush();
                                                  std::fflush(nullptr);
                                                  ::_exit(status);
                                              },
