@@ -105,11 +105,14 @@ set(sotto_headers
     include/sotto/core/errors.hpp
     include/sotto/core/exit_code.hpp
     include/sotto/core/file_kind.hpp
+    include/sotto/core/finite.hpp
     include/sotto/core/host_port.hpp
+    include/sotto/core/index_set.hpp
     include/sotto/core/input_file.hpp
     include/sotto/core/large_pages.hpp
     include/sotto/core/layout.hpp
     include/sotto/core/line_file.hpp
+    include/sotto/core/name_index.hpp
     include/sotto/core/number_text.hpp
     include/sotto/core/owner_process.hpp
     include/sotto/core/periodic_task.hpp
@@ -119,6 +122,7 @@ set(sotto_headers
     include/sotto/core/process_identity.hpp
     include/sotto/core/random.hpp
     include/sotto/core/read_text.hpp
+    include/sotto/core/require_option.hpp
     include/sotto/core/result.hpp
     include/sotto/core/round_info.hpp
     include/sotto/core/sort_stably.hpp
@@ -415,6 +419,7 @@ set(sotto_headers
     include/sotto/trainer/tensor_names.hpp
     include/sotto/trainer/trainer.hpp
     include/sotto/trainer/write_failure.hpp
+    include/sotto/transports/age_list.hpp
     include/sotto/transports/ballot_transport.hpp
     include/sotto/transports/blame.hpp
     include/sotto/transports/control_stream.hpp
@@ -458,6 +463,7 @@ set(sotto_headers
     include/sotto/transports/speeds.hpp
     include/sotto/transports/staged_collectives.hpp
     include/sotto/transports/strand.hpp
+    include/sotto/transports/tag_lists.hpp
     include/sotto/transports/tcp.hpp
     include/sotto/transports/tcp_address.hpp
     include/sotto/transports/tcp_connections.hpp

@@ -450,22 +450,22 @@ TEST_CASE("options that cannot work are refused by name and value") {
     };
     const double nan = std::numeric_limits<double>::quiet_NaN();
     refuses(sgd{.learning_rate = -0.5},
-            "sgd: learning_rate is -0.500000; it must be finite and at least 0");
-    refuses(sgd{.weight_decay = -1.0}, "sgd: weight_decay is -1.000000; it must be at least 0");
+            "sgd: learning_rate is -0.5; it must be finite and at least 0");
+    refuses(sgd{.weight_decay = -1.0}, "sgd: weight_decay is -1; it must be finite and at least 0");
     refuses(sgd{.decay_momentum = 1.0},
-            "sgd: decay_momentum is 1.000000; it must be at least 0 and below 1");
+            "sgd: decay_momentum is 1; it must be at least 0 and below 1, or -1");
     refuses(momentum_sgd{.learning_rate = -1.0},
-            "momentum_sgd: learning_rate is -1.000000; it must be finite and at least 0");
+            "momentum_sgd: learning_rate is -1; it must be finite and at least 0");
     refuses(momentum_sgd{.momentum = 1.5},
-            "momentum_sgd: momentum is 1.500000; it must be at least 0 and below 1");
+            "momentum_sgd: momentum is 1.5; it must be at least 0 and below 1");
     refuses(momentum_sgd{.weight_decay = -0.1},
-            "momentum_sgd: weight_decay is -0.100000; it must be at least 0");
-    refuses(adamw{.beta1 = 1.0}, "adamw: beta1 is 1.000000; it must be at least 0 and below 1");
-    refuses(adamw{.beta2 = -0.1}, "adamw: beta2 is -0.100000; it must be at least 0 and below 1");
-    refuses(adamw{.epsilon = 0.0}, "adamw: epsilon is 0.000000; it must be positive");
-    refuses(clipped{sgd{}, by_norm{0.0}}, "clipped: norm is 0.000000; it must be positive");
+            "momentum_sgd: weight_decay is -0.1; it must be finite and at least 0");
+    refuses(adamw{.beta1 = 1.0}, "adamw: beta1 is 1; it must be at least 0 and below 1");
+    refuses(adamw{.beta2 = -0.1}, "adamw: beta2 is -0.1; it must be at least 0 and below 1");
+    refuses(adamw{.epsilon = 0.0}, "adamw: epsilon is 0; it must be finite and above 0");
+    refuses(clipped{sgd{}, by_norm{0.0}}, "clipped: norm is 0; it must be finite and above 0");
     refuses(scheduled{sgd{.learning_rate = -1.0}, cosine{}},
-            "sgd: learning_rate is -1.000000; it must be finite and at least 0");
+            "sgd: learning_rate is -1; it must be finite and at least 0");
     CHECK_THROWS_AS(sgd{.learning_rate = nan}.bind(tensors), invalid_option);
     CHECK_THROWS_AS(adamw{.weight_decay = nan}.bind(tensors), invalid_option);
     CHECK_THROWS_AS((clipped{sgd{}, by_norm{nan}}.bind(tensors)), invalid_option);

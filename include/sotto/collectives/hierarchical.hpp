@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "sotto/collectives/plan.hpp"
 #include "sotto/core/errors.hpp"
+#include "sotto/core/require_option.hpp"
 #include "sotto/transports/group.hpp"
 #include "sotto/transports/transport.hpp"
 
@@ -32,9 +32,7 @@ struct hierarchical {
     /// The ranks of a world that share a rank's host.
     ///   errors  invalid_option unless ranks_per_host is at least 1
     range host_of(int rank, int world) const {
-        if (ranks_per_host < 1)
-            throw invalid_option("hierarchical: ranks_per_host is " +
-                                 std::to_string(ranks_per_host) + "; it must be at least 1");
+        require_option("hierarchical", "ranks_per_host", ranks_per_host, allowed::at_least(1));
         const std::int64_t first = rank - rank % ranks_per_host;
         return {first, first + std::min<std::int64_t>(ranks_per_host, world - first)};
     }

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <limits>
 #include <span>
-#include <string>
 #include <tuple>
 #include <vector>
 
@@ -15,6 +14,7 @@
 #include "sotto/collectives/operation.hpp"
 #include "sotto/core/clock.hpp"
 #include "sotto/core/errors.hpp"
+#include "sotto/core/require_option.hpp"
 #include "sotto/transports/transport.hpp"
 #include "sotto/wire/value_format.hpp"
 
@@ -35,9 +35,7 @@ algorithm fastest_all_reduce(Transport& through, std::int64_t size, std::int64_t
     constexpr std::array candidates{algorithm::ring, algorithm::tree, algorithm::halving_doubling,
                                     algorithm::recursive_doubling};
     using seconds = std::array<double, std::tuple_size_v<decltype(candidates)>>;
-    if (rounds < 1)
-        throw invalid_option("measured: rounds is " + std::to_string(rounds) +
-                             "; it must be at least 1");
+    require_option("measured", "rounds", rounds, allowed::at_least(1));
     if (through.size() == 1 || size <= 0) return algorithm::automatic;
 
     seconds own;

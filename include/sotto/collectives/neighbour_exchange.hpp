@@ -1,7 +1,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -14,6 +13,7 @@
 #include "sotto/collectives/refuse_mixing.hpp"
 #include "sotto/core/contentless.hpp"
 #include "sotto/core/errors.hpp"
+#include "sotto/core/finite.hpp"
 #include "sotto/kernels/averaging.hpp"
 #include "sotto/kernels/reductions.hpp"
 #include "sotto/kernels/uninitialised.hpp"
@@ -281,7 +281,7 @@ private:
         weight_before_ = weight[0];
         kernels::average(own_share_, weight, others_);
         weight_after_ = weight[0];
-        if (!std::isfinite(weight_after_)) refuse(begin_of(mixed_) + place);
+        if (!is_finite(weight_after_)) refuse(begin_of(mixed_) + place);
     }
 
     double mix_part(std::span<float> values, std::int64_t first, std::int64_t count) {

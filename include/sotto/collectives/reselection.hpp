@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "sotto/core/finite.hpp"
 #include "sotto/kernels/select_top_k.hpp"
 #include "sotto/kernels/sparse_add.hpp"
 #include "sotto/wire/saturated.hpp"
@@ -76,7 +77,7 @@ private:
             kept_values_.push_back(value);
             if (format == wire::value_format::fp32) return;
             rest = sum - value;
-            if (rest == 0.0f) return;
+            if (is_zero(rest)) return;
         }
         left_places_.push_back(place);
         left_values_.push_back(rest);

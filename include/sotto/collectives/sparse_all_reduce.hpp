@@ -17,6 +17,8 @@
 #include "sotto/collectives/stripes.hpp"
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/errors.hpp"
+#include "sotto/core/finite.hpp"
+#include "sotto/core/require_option.hpp"
 #include "sotto/core/result.hpp"
 #include "sotto/kernels/sparse_add.hpp"
 #include "sotto/transports/transport.hpp"
@@ -336,7 +338,7 @@ struct sparse_reduce_scatter {
     }
 
     /// Whether every sum is applied.
-    bool keeps_all() const noexcept { return kept == all; }
+    bool keeps_all() const noexcept { return is_finite(kept) && kept == all; }
 
     /// The most sums of `world` ranks that are kept, where each sends so many of n entries.
     std::int64_t kept_at_most(std::int64_t entries, std::int64_t n, int world) const noexcept {
@@ -355,10 +357,10 @@ struct sparse_reduce_scatter {
     template <transport Transport>
     auto bind(Transport& through, std::int64_t n, std::int64_t entries_max,
               wire::value_format format = wire::value_format::fp32) const {
-        if (!(kept > 0.0 && kept <= all))
-            throw invalid_option("sparse_reduce_scatter: kept is " + std::to_string(kept) +
-                                 "; it must be positive and finite (1 keeps as many sums as one "
-                                 "rank sends entries), or sparse_reduce_scatter::all");
+        if (!keeps_all())
+            require_option("sparse_reduce_scatter", "kept", kept, allowed::above(0.0),
+                           " (1 keeps as many sums as one rank sends entries), or "
+                           "sparse_reduce_scatter::all");
         return sparse_all_reduce<Transport>(through, n, entries_max, kept_of(entries_max, n),
                                             format);
     }

@@ -10,6 +10,8 @@
 #include "sotto/compressors/compressor.hpp"
 #include "sotto/compressors/whole_vectors.hpp"
 #include "sotto/core/errors.hpp"
+#include "sotto/core/finite.hpp"
+#include "sotto/core/require_option.hpp"
 #include "sotto/kernels/reductions.hpp"
 #include "sotto/kernels/select_top_k.hpp"
 #include "sotto/kernels/sparse_add.hpp"
@@ -117,13 +119,9 @@ private:
     /// Before any memory is taken.
     static const chunked_top_k& checked(const chunked_top_k& options, const layout& tensors) {
         constexpr std::int64_t most = std::int64_t{1} << 32;
-        if (options.chunk < 1 || options.chunk > most)
-            throw invalid_option("chunked_top_k: chunk is " + std::to_string(options.chunk) +
-                                 "; it must be 1 to 2^32");
-        if (options.kept < 1 || options.kept > options.chunk)
-            throw invalid_option("chunked_top_k: kept is " + std::to_string(options.kept) +
-                                 "; it must be 1 to " + std::to_string(options.chunk) +
-                                 ", the size of a chunk");
+        require_option("chunked_top_k", "chunk", options.chunk, allowed::at_least(1).at_most(most));
+        require_option("chunked_top_k", "kept", options.kept,
+                       allowed::at_least(1).at_most(options.chunk), ", the size of a chunk");
         // The product of the two is computed.
         if (options.kept > (std::int64_t{1} << 62) / options.chunk)
             throw invalid_option("chunked_top_k: kept is " + std::to_string(options.kept) +
@@ -150,7 +148,7 @@ private:
             for (std::size_t j = 0; j < chosen.indices.size(); ++j) {
                 indices_[count] = static_cast<std::uint32_t>(first) + chosen.indices[j];
                 values_[count] = chosen.values[j];
-                count += chosen.values[j] != 0.0f;
+                count += is_zero(chosen.values[j]) ? 0 : 1;
             }
         }
         return count;

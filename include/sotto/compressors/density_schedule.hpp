@@ -4,9 +4,9 @@
 #include <array>
 #include <cmath>
 #include <concepts>
-#include <string>
 
 #include "sotto/core/errors.hpp"
+#include "sotto/core/require_option.hpp"
 
 namespace sotto {
 
@@ -20,10 +20,8 @@ concept density_schedule = requires(const S& schedule, double epoch, double targ
 };
 
 namespace detail {
-inline void check_epochs(const char* policy, double epochs) {
-    if (!(epochs >= 0.0 && std::isfinite(epochs)))
-        throw invalid_option(std::string(policy) + ": epochs is " + std::to_string(epochs) +
-                             "; it must be finite and at least 0");
+inline void check_epochs(const char* policy, const double& epochs) {
+    require_option(policy, "epochs", epochs, allowed::at_least(0.0));
 }
 }  // namespace detail
 

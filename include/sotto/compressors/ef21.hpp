@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -12,6 +11,7 @@
 #include "sotto/compressors/contractive.hpp"
 #include "sotto/compressors/versioned_buffer.hpp"
 #include "sotto/core/errors.hpp"
+#include "sotto/core/require_option.hpp"
 #include "sotto/kernels/arithmetic.hpp"
 #include "sotto/kernels/exponential_mean.hpp"
 #include "sotto/kernels/momentum.hpp"
@@ -129,9 +129,7 @@ public:
 
 private:
     static double checked(double momentum) {
-        if (!(momentum >= 0.0 && momentum < 1.0))
-            throw invalid_option("ef21: momentum is " + std::to_string(momentum) +
-                                 "; it must be at least 0 and below 1");
+        require_option("ef21", "momentum", momentum, allowed::at_least(0.0).below(1.0));
         return momentum;
     }
 

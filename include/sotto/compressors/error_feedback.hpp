@@ -4,13 +4,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "sotto/compressors/compressor.hpp"
 #include "sotto/compressors/contractive.hpp"
 #include "sotto/compressors/versioned_buffer.hpp"
 #include "sotto/core/errors.hpp"
+#include "sotto/core/require_option.hpp"
 #include "sotto/kernels/arithmetic.hpp"
 #include "sotto/kernels/momentum.hpp"
 
@@ -119,9 +119,7 @@ public:
 
 private:
     static float checked(double decay) {
-        if (!(decay >= 0.0 && decay <= 1.0))
-            throw invalid_option("error_feedback: decay is " + std::to_string(decay) +
-                                 "; it must be at least 0 and at most 1");
+        require_option("error_feedback", "decay", decay, allowed::at_least(0.0).at_most(1.0));
         return static_cast<float>(decay);
     }
 

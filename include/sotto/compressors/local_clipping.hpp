@@ -3,10 +3,10 @@
 #include <cmath>
 #include <cstdint>
 #include <span>
-#include <string>
 #include <string_view>
 
 #include "sotto/core/errors.hpp"
+#include "sotto/core/require_option.hpp"
 #include "sotto/kernels/arithmetic.hpp"
 
 namespace sotto {
@@ -57,9 +57,8 @@ struct local_clipping {
 
     /// Throws invalid_option: norm below 0 or not a number; after_sum with the norm of the model.
     void check() const {
-        if (!(norm >= 0.0))
-            throw invalid_option("local_clipping: norm is " + std::to_string(norm) +
-                                 "; it must be positive, or 0 for no clipping");
+        require_option("local_clipping", "norm", norm, allowed::at_least(0.0),
+                       ", where 0 is no clipping");
         if (clips_sums() && scope == clip_scope::per_model)
             throw invalid_option(
                 "local_clipping: dense is after_sum and scope per_model; the norm of the model is "

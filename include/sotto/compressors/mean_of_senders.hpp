@@ -10,6 +10,7 @@
 #include "sotto/compressors/compressor.hpp"
 #include "sotto/compressors/contractive.hpp"
 #include "sotto/core/errors.hpp"
+#include "sotto/core/finite.hpp"
 #include "sotto/core/layout.hpp"
 
 namespace sotto {
@@ -86,7 +87,7 @@ public:
         const auto senders = t.of(std::span(senders_));
         for (std::size_t i = 0; i < sum.size(); ++i) {
             sum[i] += values[i];
-            senders[i] = static_cast<std::uint16_t>(senders[i] + (values[i] != 0.0f ? 1 : 0));
+            senders[i] = static_cast<std::uint16_t>(senders[i] + (is_zero(values[i]) ? 0 : 1));
         }
     }
 

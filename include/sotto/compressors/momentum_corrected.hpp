@@ -3,12 +3,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
 
 #include "sotto/compressors/memory.hpp"
 #include "sotto/compressors/returned_entries.hpp"
 #include "sotto/compressors/versioned_buffer.hpp"
 #include "sotto/core/layout.hpp"
+#include "sotto/core/require_option.hpp"
 #include "sotto/core/visit.hpp"
 #include "sotto/kernels/dgc_step.hpp"
 #include "sotto/kernels/momentum.hpp"
@@ -55,14 +55,10 @@ public:
           velocity_(tensors),
           accumulated_(tensors),
           returned_(tensors) {
-        if (!(options.momentum >= 0.0 && options.momentum < 1.0))
-            throw invalid_option("momentum_corrected: momentum is " +
-                                 std::to_string(options.momentum) +
-                                 "; it must be at least 0 and below 1");
-        if (!(options.mask_from_sparsity >= 0.0 && options.mask_from_sparsity <= 1.0))
-            throw invalid_option("momentum_corrected: mask_from_sparsity is " +
-                                 std::to_string(options.mask_from_sparsity) +
-                                 "; it must be at least 0 and at most 1");
+        require_option("momentum_corrected", "momentum", options.momentum,
+                       allowed::at_least(0.0).below(1.0));
+        require_option("momentum_corrected", "mask_from_sparsity", options.mask_from_sparsity,
+                       allowed::at_least(0.0).at_most(1.0));
     }
 
     std::span<const float> accumulate(const tensor& t, std::span<const float> gradient,

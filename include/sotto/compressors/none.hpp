@@ -11,6 +11,7 @@
 
 #include "sotto/compressors/compressor.hpp"
 #include "sotto/core/errors.hpp"
+#include "sotto/core/finite.hpp"
 #include "sotto/kernels/arithmetic.hpp"
 #include "sotto/wire/dense_block.hpp"
 #include "sotto/wire/value_format.hpp"
@@ -91,7 +92,7 @@ private:
             constexpr double most = double{wire::largest_of(Format)};
             const double squares =
                 std::exchange(squares_[static_cast<std::size_t>(t.index)], not_measured);
-            if (squares >= 0.0 && squares <= most * most) return;
+            if (is_finite(squares) && squares >= 0.0 && squares <= most * most) return;
             const std::int64_t i = wire::first_beyond(Format, values);
             if (i < 0) return;
             throw error(errc::non_finite, "tensor '" + t.name + "', element " + std::to_string(i) +

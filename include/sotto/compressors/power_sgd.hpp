@@ -1,18 +1,18 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "sotto/compressors/compressor.hpp"
 #include "sotto/compressors/low_rank_plan.hpp"
 #include "sotto/compressors/versioned_buffer.hpp"
 #include "sotto/core/errors.hpp"
+#include "sotto/core/finite.hpp"
 #include "sotto/core/random.hpp"
+#include "sotto/core/require_option.hpp"
 #include "sotto/kernels/arithmetic.hpp"
 #include "sotto/kernels/low_rank.hpp"
 #include "sotto/kernels/momentum.hpp"
@@ -206,17 +206,11 @@ public:
 private:
     /// Before any memory is taken.
     static const power_sgd& checked(const power_sgd& options) {
-        if (options.rank < 1)
-            throw invalid_option("power_sgd: rank is " + std::to_string(options.rank) +
-                                 "; it must be at least 1");
-        if (!(options.min_compression_rate >= 1.0 && std::isfinite(options.min_compression_rate)))
-            throw invalid_option("power_sgd: min_compression_rate is " +
-                                 std::to_string(options.min_compression_rate) +
-                                 "; it must be finite and at least 1");
-        if (options.start_after < 0)
-            throw invalid_option("power_sgd: start_after is " +
-                                 std::to_string(options.start_after) +
-                                 "; it must be at least 0, a number of rounds");
+        require_option("power_sgd", "rank", options.rank, allowed::at_least(1));
+        require_option("power_sgd", "min_compression_rate", options.min_compression_rate,
+                       allowed::at_least(1.0));
+        require_option("power_sgd", "start_after", options.start_after, allowed::at_least(0),
+                       ", a number of rounds");
         return options;
     }
 
@@ -234,7 +228,7 @@ private:
         auto random = round_.split(static_cast<std::uint64_t>(t.index));
         for (std::size_t start = 0; start < right.size(); start += columns) {
             const auto column = right.subspan(start, columns);
-            if (std::ranges::any_of(column, [](float x) { return x != 0.0f; })) continue;
+            if (std::ranges::any_of(column, [](const float& x) { return !is_zero(x); })) continue;
             for (float& x : column) x = random.uniform(-1.0f, 1.0f);
         }
         kernels::orthonormalise(columns, right, wide_);

@@ -12,6 +12,7 @@
 #include "sotto/compressors/selector.hpp"
 #include "sotto/compressors/sparsified.hpp"
 #include "sotto/core/random.hpp"
+#include "sotto/core/require_option.hpp"
 #include "sotto/kernels/select_top_k.hpp"
 
 namespace sotto {
@@ -47,10 +48,8 @@ class sampled_top_k::selector_state {
 public:
     selector_state(const sampled_top_k& options, const layout& tensors) : options_(options) {
         check_density("sampled_top_k", options.density);
-        if (!(options.sample_share > 0.0 && options.sample_share <= 1.0))
-            throw invalid_option("sampled_top_k: sample_share is " +
-                                 std::to_string(options.sample_share) +
-                                 "; it must be above 0 and at most 1");
+        require_option("sampled_top_k", "sample_share", options.sample_share,
+                       allowed::above(0.0).at_most(1.0));
         std::int64_t largest = 0;
         for (const tensor& t : tensors) largest = (std::max)(largest, t.size);
         sample_.reserve(static_cast<std::size_t>(largest));

@@ -4,9 +4,9 @@
 #include <concepts>
 #include <cstdint>
 #include <span>
-#include <string>
 
 #include "sotto/core/layout.hpp"
+#include "sotto/core/require_option.hpp"
 #include "sotto/core/round_info.hpp"
 
 namespace sotto {
@@ -63,11 +63,9 @@ inline std::int64_t entries_at(double density, std::int64_t n) noexcept {
 }
 
 /// Throws invalid_option unless 0 < density <= 1.
-inline void check_density(const char* policy, double density) {
-    if (!(density > 0.0 && density <= 1.0))
-        throw invalid_option(
-            std::string(policy) + ": density is " + std::to_string(density) +
-            "; it must be above 0 and at most 1 (0.001 sends one entry in a thousand)");
+inline void check_density(const char* policy, const double& density) {
+    require_option(policy, "density", density, allowed::above(0.0).at_most(1.0),
+                   " (0.001 sends one entry in a thousand)");
 }
 
 }  // namespace sotto

@@ -145,6 +145,7 @@ public:
 
     void begin_round(const round_info& where) {
         density_ = options_.schedule.density(where.epoch, options_.selector.density);
+        check_density("sparsified", density_);
         if (density_ > densest_)
             throw invalid_option("sparsified: the schedule's density grew from " +
                                  std::to_string(densest_) + " in the first round to " +

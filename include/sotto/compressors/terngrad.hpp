@@ -6,12 +6,12 @@
 #include <cstdint>
 #include <limits>
 #include <span>
-#include <string>
 #include <string_view>
 
 #include "sotto/compressors/compressor.hpp"
 #include "sotto/compressors/quantising_state.hpp"
 #include "sotto/core/errors.hpp"
+#include "sotto/core/require_option.hpp"
 #include "sotto/kernels/ternary.hpp"
 
 namespace sotto {
@@ -58,9 +58,9 @@ struct terngrad {
     // For quantising_state.
     /// Throws invalid_option unless clip is above 0.
     void check() const {
-        if (!(limit() > 0.0f))
-            throw invalid_option("terngrad: clip is " + std::to_string(clip) +
-                                 "; it must be above 0, or infinity for no clipping");
+        if (clips() || clip < 0.0)
+            require_option("terngrad", "clip", clip, allowed::above(0.0),
+                           ", or infinity for no clipping");
     }
     /// Bits of a code.
     int code_bits() const noexcept { return 2; }
@@ -73,10 +73,12 @@ struct terngrad {
     }
 
 private:
+    /// Not by infinity, nor by what a float would round to it.
+    bool clips() const noexcept {
+        return is_nan(clip) || (is_finite(clip) && clip <= (std::numeric_limits<float>::max)());
+    }
     float limit() const noexcept {
-        constexpr float most = (std::numeric_limits<float>::max)();
-        return clip > double{most} ? std::numeric_limits<float>::infinity()
-                                   : static_cast<float>(clip);
+        return clips() ? static_cast<float>(clip) : std::numeric_limits<float>::infinity();
     }
 };
 

@@ -2,10 +2,10 @@
 
 #include <cstdint>
 #include <span>
-#include <string>
 
 #include "sotto/compressors/selector.hpp"
 #include "sotto/compressors/sparsified.hpp"
+#include "sotto/core/require_option.hpp"
 #include "sotto/kernels/select_top_k.hpp"
 
 namespace sotto {
@@ -28,9 +28,7 @@ class threshold::selector_state {
 public:
     selector_state(const threshold& options, const layout&)
         : limit_(static_cast<float>(options.limit)) {
-        if (!(limit_ > 0.0f))
-            throw invalid_option("threshold: limit is " + std::to_string(options.limit) +
-                                 "; it must be positive");
+        require_option("threshold", "limit", options.limit, allowed::above(0.0));
     }
 
     void begin_round(const round_info&) noexcept {}

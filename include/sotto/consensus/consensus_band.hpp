@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
-#include <string>
 
 #include "sotto/consensus/consensus_control.hpp"
 #include "sotto/consensus/consensus_controller.hpp"
 #include "sotto/core/errors.hpp"
+#include "sotto/core/require_option.hpp"
 
 namespace sotto {
 
@@ -45,11 +45,10 @@ public:
           high_(options.high),
           norm_(options.average),
           limit_(options.rounds_max) {
-        detail::check_control("consensus_band", options.high, options.average, options.rounds_max);
-        if (!(options.low >= 0.0 && options.low < options.high))
-            throw invalid_option("consensus_band: low is " + std::to_string(options.low) +
-                                 " and high " + std::to_string(options.high) +
-                                 "; low must be at least 0 and below high");
+        require_option("consensus_band", "high", options.high, allowed::above(0.0));
+        require_option("consensus_band", "low", options.low,
+                       allowed::at_least(0.0).below(options.high), ", the band's upper end");
+        detail::check_control("consensus_band", options.average, options.rounds_max);
     }
 
     consensus_measure needs(const round_info&) const noexcept {
@@ -62,7 +61,7 @@ public:
     bool wants_another(const consensus_reading& now) noexcept {
         norm_.add(now);
         if (now.rounds <= 1) largest_ = 0.0;
-        largest_ = now.distance >= 0.0 ? (std::max)(largest_, now.distance) : unknown;
+        largest_ = is_nan(now.distance) ? unknown : (std::max)(largest_, now.distance);
         step_ = now.where.step;
         distance_ = now.rounds >= detail::period_of(now) ? largest_ : unknown;
         return limit_.wants_another(now, target(now));

@@ -1,10 +1,10 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 
 #include "sotto/consensus/consensus_controller.hpp"
 #include "sotto/core/errors.hpp"
+#include "sotto/core/require_option.hpp"
 
 namespace sotto {
 
@@ -40,16 +40,9 @@ private:
     std::int64_t begun_ = 0;  // 0 or 1
 };
 
-inline void check_control(const char* policy, double rho, double average, int rounds_max) {
-    if (!(rho > 0.0))
-        throw invalid_option(std::string(policy) + ": rho is " + std::to_string(rho) +
-                             "; it must be above 0");
-    if (!(average >= 0.0 && average < 1.0))
-        throw invalid_option(std::string(policy) + ": average is " + std::to_string(average) +
-                             "; it must be at least 0 and below 1");
-    if (rounds_max < 1)
-        throw invalid_option(std::string(policy) + ": rounds_max is " + std::to_string(rounds_max) +
-                             "; it must be at least 1");
+inline void check_control(const char* policy, const double& average, int rounds_max) {
+    require_option(policy, "average", average, allowed::at_least(0.0).below(1.0));
+    require_option(policy, "rounds_max", rounds_max, allowed::at_least(1));
 }
 }  // namespace detail
 
@@ -105,7 +98,8 @@ public:
           norm_(options.average),
           measured_(measured),
           limit_(options.rounds_max, measured) {
-        detail::check_control(policy, options.rho, options.average, options.rounds_max);
+        require_option(policy, "rho", options.rho, allowed::above(0.0));
+        detail::check_control(policy, options.average, options.rounds_max);
     }
 
     consensus_measure needs(const round_info&) const noexcept { return measured_; }

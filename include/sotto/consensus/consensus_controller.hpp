@@ -8,6 +8,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "sotto/core/finite.hpp"
 #include "sotto/core/round_info.hpp"
 #include "sotto/core/visit.hpp"
 
@@ -82,6 +83,11 @@ using controller_state = decltype(std::declval<const C&>().bind());
 /// The members that a controller may leave out.
 namespace controlling {
 
+/// Whether a is above b; not where one of them is no number.
+inline bool is_above(double a, double b) noexcept {
+    return !is_nan(a) && !is_nan(b) && a > b;
+}
+
 /// It may ask for the exact distance.
 template <class C>
 concept measures_exactly = requires {
@@ -155,7 +161,7 @@ bool misses(const State& state, const consensus_reading& now) {
     if constexpr (requires { state.misses(now); })
         return state.misses(now);
     else
-        return now.distance > target(state, now);
+        return is_above(now.distance, target(state, now));
 }
 
 }  // namespace controlling
@@ -167,9 +173,10 @@ namespace detail {
 ///   math    ceil(ln(distance / target) / -ln(lambda)), and one for each other cause to go on
 inline int rounds_to_reach(double distance, double target, double second_singular_value,
                            int most) noexcept {
-    if (!(distance > target)) return 1;
-    if (!(target > 0.0) || !(second_singular_value < 1.0)) return most;
-    if (!(second_singular_value > 0.0)) return 1;
+    using controlling::is_above;
+    if (!is_above(distance, target)) return 1;
+    if (!is_above(target, 0.0) || !is_above(1.0, second_singular_value)) return most;
+    if (!is_above(second_singular_value, 0.0)) return 1;
     const double rounds = std::log(distance / target) / -std::log(second_singular_value);
     return static_cast<int>(std::clamp(std::ceil(rounds), 1.0, static_cast<double>(most)));
 }
@@ -217,12 +224,12 @@ public:
         if (now.is_mean) return false;
         const std::int64_t judged = is_exact_ ? 1 : period_of(now);
         if (now.rounds <= 1) largest_ = 0.0, known_ = 0, allowed_ = judged + period_of(now);
-        if (known_ < judged && !std::isnan(now.distance)) {
+        if (known_ < judged && !is_nan(now.distance)) {
             largest_ = (std::max)(largest_, now.distance);
             allowed_ = ++known_ == judged ? now.rounds + in_periods(now, target)
                                           : (std::max)(allowed_, now.rounds + judged);
         }
-        is_near_ = near_.add(now, now.distance <= target, judged);
+        is_near_ = near_.add(now, is_at_most(now.distance, target), judged);
         return !is_near_ && now.rounds < std::min<std::int64_t>(allowed_, most_);
     }
 
@@ -230,6 +237,10 @@ public:
     bool misses() const noexcept { return !is_near_ && known_ > 0; }
 
 private:
+    static bool is_at_most(double distance, double target) noexcept {
+        return !is_nan(distance) && !is_nan(target) && distance <= target;
+    }
+
     std::int64_t in_periods(const consensus_reading& now, double target) const noexcept {
         const std::int64_t period = period_of(now);
         const int rounds = rounds_to_reach(largest_, target, now.second_singular_value, most_);

@@ -1,9 +1,8 @@
 #pragma once
 
-#include <string>
-
 #include "sotto/consensus/consensus_controller.hpp"
 #include "sotto/core/errors.hpp"
+#include "sotto/core/require_option.hpp"
 #include "sotto/core/visit.hpp"
 
 namespace sotto {
@@ -44,9 +43,7 @@ class control_phases<First, Then>::state {
 public:
     explicit state(const control_phases& options)
         : epoch_(options.epoch), first_(options.first.bind()), then_(options.then.bind()) {
-        if (!(epoch_ >= 0.0))
-            throw invalid_option("control_phases: epoch is " + std::to_string(epoch_) +
-                                 "; it must be at least 0");
+        require_option("control_phases", "epoch", epoch_, allowed::at_least(0.0));
     }
 
     consensus_measure needs(const round_info& where) const noexcept {

@@ -1,9 +1,8 @@
 #pragma once
 
-#include <string>
-
 #include "sotto/consensus/consensus_controller.hpp"
 #include "sotto/core/errors.hpp"
+#include "sotto/core/require_option.hpp"
 
 namespace sotto {
 
@@ -37,9 +36,7 @@ struct fixed_rounds {
         void visit(auto&&) const noexcept {}
     };
     state bind() const {
-        if (rounds < 1)
-            throw invalid_option("fixed_rounds: rounds is " + std::to_string(rounds) +
-                                 "; it must be at least 1");
+        require_option("fixed_rounds", "rounds", rounds, allowed::at_least(1));
         return {rounds};
     }
     void describe(auto&& field) const { field("rounds", rounds); }

@@ -8,6 +8,7 @@
 #include "sotto/consensus/consensus_controller.hpp"
 #include "sotto/core/describe.hpp"
 #include "sotto/core/errors.hpp"
+#include "sotto/core/require_option.hpp"
 
 namespace sotto {
 
@@ -52,25 +53,26 @@ class fraction_of_maximum::state {
 public:
     explicit state(const fraction_of_maximum& options)
         : options_(options), limit_(options.rounds_max, consensus_measure::exact) {
-        if (!(options.fraction > 0.0))
-            throw invalid_option("fraction_of_maximum: fraction is " +
-                                 std::to_string(options.fraction) + "; it must be above 0");
-        if (options.rounds_max < 1)
-            throw invalid_option("fraction_of_maximum: rounds_max is " +
-                                 std::to_string(options.rounds_max) + "; it must be at least 1");
+        require_option("fraction_of_maximum", "fraction", options.fraction, allowed::above(0.0));
+        require_option("fraction_of_maximum", "rounds_max", options.rounds_max,
+                       allowed::at_least(1));
+        for (const recorded_maximum& m : options.maxima) {
+            require_option("fraction_of_maximum", "from_epoch of one of the maxima", m.from_epoch,
+                           allowed::at_least(0.0));
+            require_option("fraction_of_maximum", "distance of one of the maxima", m.distance,
+                           allowed::at_least(0.0));
+        }
         if (options.maxima.empty() || options.maxima.front().from_epoch != 0.0)
             throw invalid_option(
                 "fraction_of_maximum: maxima has no distance from epoch 0 on; record them by an "
                 "uncontrolled run");
-        double last = -std::numeric_limits<double>::infinity();
-        for (const recorded_maximum& m : options.maxima) {
-            if (!(m.from_epoch > last && m.distance >= 0.0))
-                throw invalid_option("fraction_of_maximum: a maximum of " +
-                                     std::to_string(m.distance) + " from epoch " +
-                                     std::to_string(m.from_epoch) +
-                                     "; epochs ascend and distances are at least 0");
-            last = m.from_epoch;
-        }
+        for (std::size_t i = 1; i < options.maxima.size(); ++i)
+            if (options.maxima[i].from_epoch <= options.maxima[i - 1].from_epoch)
+                throw invalid_option("fraction_of_maximum: one of the maxima is from epoch " +
+                                     std::to_string(options.maxima[i].from_epoch) +
+                                     ", the one before it from epoch " +
+                                     std::to_string(options.maxima[i - 1].from_epoch) +
+                                     "; epochs must ascend");
     }
 
     consensus_measure needs(const round_info&) const noexcept { return consensus_measure::exact; }

@@ -4,13 +4,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "sotto/consistency/consistency.hpp"
 #include "sotto/consistency/worker_clocks.hpp"
 #include "sotto/core/clock.hpp"
-#include "sotto/core/errors.hpp"
+#include "sotto/core/require_option.hpp"
 
 namespace sotto {
 
@@ -112,10 +111,9 @@ struct bulk_synchronous {
     };
 
     state bind(int workers) const {
-        if (backups < 0 || backups >= (std::max)(workers, 1))
-            throw invalid_option("bulk_synchronous: " + std::to_string(backups) + " backups of " +
-                                 std::to_string(workers) +
-                                 " workers; 0 to workers - 1 are possible");
+        require_option("bulk_synchronous", "backups", backups,
+                       allowed::at_least(0).below((std::max)(workers, 1)),
+                       ", the number of workers");
         return {workers, backups, averaged};
     }
     void describe(auto&& field) const {

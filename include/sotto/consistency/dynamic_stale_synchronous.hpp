@@ -3,14 +3,13 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <utility>
 #include <vector>
 
 #include "sotto/consistency/consistency.hpp"
 #include "sotto/consistency/worker_clocks.hpp"
 #include "sotto/core/clock.hpp"
-#include "sotto/core/errors.hpp"
+#include "sotto/core/require_option.hpp"
 
 namespace sotto {
 
@@ -27,8 +26,10 @@ namespace sotto {
 ///           Learning, ICDCS; arXiv:1908.11848
 struct dynamic_stale_synchronous {
     int lowest = 2;        // rounds ahead that are always allowed
-    int highest = 6;       // rounds ahead that are never exceeded
+    int highest = 6;       // rounds ahead that are never exceeded; lowest to 65536
     bool averaged = true;  // as that of stale_synchronous
+
+    static constexpr int highest_max = 65536;  // all up to `highest` are tried for each grant
 
     class state {
     public:
@@ -135,10 +136,10 @@ struct dynamic_stale_synchronous {
     };
 
     state bind(int workers) const {
-        if (lowest < 0 || highest < lowest)
-            throw invalid_option("dynamic_stale_synchronous: from " + std::to_string(lowest) +
-                                 " to " + std::to_string(highest) +
-                                 "; 0 <= lowest <= highest is expected");
+        require_option("dynamic_stale_synchronous", "lowest", lowest,
+                       allowed::at_least(0).at_most(highest_max));
+        require_option("dynamic_stale_synchronous", "highest", highest,
+                       allowed::at_least(lowest).at_most(highest_max));
         return {workers, *this};
     }
     void describe(auto&& field) const {

@@ -2,13 +2,12 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <string>
 
 #include "sotto/consistency/bulk_synchronous.hpp"
 #include "sotto/consistency/consistency.hpp"
 #include "sotto/consistency/worker_clocks.hpp"
 #include "sotto/core/clock.hpp"
-#include "sotto/core/errors.hpp"
+#include "sotto/core/require_option.hpp"
 
 namespace sotto {
 
@@ -62,7 +61,8 @@ struct stale_synchronous {
             return clocks_.at(worker) - clocks_.slowest() <= bound_;
         }
         std::int64_t clock(int worker) const noexcept {
-            return collects() ? rounds_.clock(worker) : clocks_.at_least(worker, bound_ + 1);
+            return collects() ? rounds_.clock(worker)
+                              : clocks_.at_least(worker, std::int64_t{bound_} + 1);
         }
         bool collects() const noexcept { return bound_ == 0; }
         bool round_complete() const noexcept { return rounds_.round_complete(); }
@@ -84,9 +84,7 @@ struct stale_synchronous {
     };
 
     state bind(int workers) const {
-        if (bound < 0)
-            throw invalid_option("stale_synchronous: bound is " + std::to_string(bound) +
-                                 "; it must be at least 0");
+        require_option("stale_synchronous", "bound", bound, allowed::at_least(0));
         return {workers, *this};
     }
     void describe(auto&& field) const {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "sotto/core/errors.hpp"
+#include "sotto/core/name_index.hpp"
 #include "sotto/core/printable.hpp"
 
 namespace sotto {
@@ -69,7 +70,9 @@ public:
             size *= extent;
         }
         const auto index = static_cast<std::int64_t>(tensors_.size());
+        names_.reserve_one();
         tensors_.push_back({std::move(name), std::move(shape), kind, index, size_, size});
+        names_.add(tensors_.back().name);
         size_ += size;
         return *this;
     }
@@ -88,14 +91,16 @@ public:
     auto end() const noexcept { return tensors_.end(); }
 
     /// The tensor of this name; null if there is none.
+    ///   cost    O(1)
     const tensor* find(std::string_view name) const noexcept {
-        for (const tensor& t : tensors_)
-            if (t.name == name) return &t;
-        return nullptr;
+        const auto found = names_.find(
+            name, [this](std::size_t index) -> std::string_view { return tensors_[index].name; });
+        return found ? &tensors_[*found] : nullptr;
     }
 
 private:
     std::vector<tensor> tensors_;
+    detail::name_index names_;
     std::int64_t size_ = 0;
 };
 

@@ -6,11 +6,11 @@
 #include <cstdint>
 #include <cstring>
 #include <span>
-#include <string>
 #include <utility>
 
 #include "sotto/core/errors.hpp"
 #include "sotto/core/random.hpp"
+#include "sotto/core/require_option.hpp"
 #include "sotto/data/dataset.hpp"
 #include "sotto/data/labelled_batch.hpp"
 #include "sotto/data/labelled_set.hpp"
@@ -43,7 +43,8 @@ concept image_set = dataset<D> && std::same_as<typename D::batch_type, labelled_
 ///           the epoch, so that a run can be repeated, and resumed where it stood
 ///   cost    the batch is changed where it lies, in at most two passes after the inner set's; no
 ///           allocation
-///   errors  invalid_option: a padding that is negative or not smaller than height and width
+///   errors  invalid_option: a padding that is negative or not smaller than height and width, a
+///           fill that is not finite
 ///   source  He, Zhang, Ren, Sun 2016, Deep Residual Learning for Image Recognition (section 4.2),
 ///           arXiv:1512.03385. A fill of 0 is theirs where the set's pixels have mean 0
 template <class Set>
@@ -59,10 +60,9 @@ public:
     explicit augmented(Set set, augmentation how = {}) : set_(std::move(set)), how_(how) {
         const example_shape shape = set_.shape();
         const std::int64_t side = (std::min)(shape.height, shape.width);
-        if (how.padding < 0 || how.padding >= side)
-            throw invalid_option("augmented: padding is " + std::to_string(how.padding) +
-                                 "; expected 0 to " + std::to_string(side) +
-                                 " exclusive, the smaller side of an image");
+        require_option("augmented", "padding", how.padding, allowed::at_least(0).below(side),
+                       ", the smaller side of an image");
+        require_option("augmented", "fill", double{how.fill}, allowed::any_finite());
     }
 
     std::int64_t size() const { return set_.size(); }

@@ -3,12 +3,13 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <string>
+#include <limits>
 #include <utility>
 #include <vector>
 
 #include "sotto/core/errors.hpp"
 #include "sotto/core/random.hpp"
+#include "sotto/core/require_option.hpp"
 #include "sotto/data/glyphs.hpp"
 #include "sotto/data/labelled_set.hpp"
 #include "sotto/data/pen.hpp"
@@ -87,8 +88,8 @@ inline void draw_digit(std::size_t digit, random_stream random, std::uint8_t* pi
 ///           same on every compiler and machine
 ///   errors  invalid_option: a negative count
 inline labelled_set digits(std::int64_t count, random_stream random = random_stream{0}) {
-    if (count < 0)
-        throw invalid_option("digits: count is " + std::to_string(count) + "; expected at least 0");
+    require_option("digits", "count", count,
+                   allowed::at_least(0).at_most((std::numeric_limits<std::int32_t>::max)()));
     constexpr auto size = static_cast<std::size_t>(detail::pen::side * detail::pen::side);
     std::vector<std::uint8_t> pixels(static_cast<std::size_t>(count) * size);
     std::vector<std::int32_t> labels(static_cast<std::size_t>(count));

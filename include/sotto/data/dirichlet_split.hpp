@@ -11,6 +11,7 @@
 
 #include "sotto/core/errors.hpp"
 #include "sotto/core/random.hpp"
+#include "sotto/core/require_option.hpp"
 #include "sotto/data/labelled_set.hpp"
 #include "sotto/data/sampler.hpp"
 
@@ -69,9 +70,7 @@ inline std::vector<std::vector<std::int64_t>> dirichlet_split(
     if (ranks < 1)
         throw invalid_option("dirichlet_split: " + std::to_string(ranks) +
                              " ranks; at least 1 is possible");
-    if (!(alpha > 0.0 && std::isfinite(alpha)))
-        throw invalid_option("dirichlet_split: alpha is " + std::to_string(alpha) +
-                             "; it must be finite and above 0");
+    require_option("dirichlet_split", "alpha", alpha, allowed::above(0.0).as_double());
     std::vector<std::vector<std::int64_t>> left;  // of each label, shuffled
     for (std::size_t i = 0; i < labels.size(); ++i) {
         if (labels[i] < 0)

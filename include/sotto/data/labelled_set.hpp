@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "sotto/core/errors.hpp"
+#include "sotto/core/require_option.hpp"
 #include "sotto/data/labelled_batch.hpp"
 
 namespace sotto::data {
@@ -39,8 +40,8 @@ struct byte_scale {
 ///   cost    1 or 4 bytes a value;  gather: one pass over the batch, no allocation once the largest
 ///           was seen
 ///   errors  invalid_option: a shape without elements, a number of values that is not labels x
-///           shape, neither one scale nor one for each channel, a negative label, an index or a
-///           part outside the set
+///           shape, neither one scale nor one for each channel, a scale that is not finite, a
+///           negative label, an index or a part outside the set
 class labelled_set {
 public:
     using batch_type = labelled_batch;
@@ -183,6 +184,12 @@ private:
             throw invalid_option("labelled_set: " + std::to_string(meanings.size()) +
                                  " byte scales for " + std::to_string(channels) +
                                  " channels; expected 1, or 1 for each channel");
+        for (const byte_scale& meaning : meanings) {
+            require_option("labelled_set", "mean of a byte_scale", double{meaning.mean},
+                           allowed::any_finite());
+            require_option("labelled_set", "scale of a byte_scale", double{meaning.scale},
+                           allowed::any_finite());
+        }
         std::vector<table> all(meanings.size());
         for (std::size_t i = 0; i < all.size(); ++i)
             for (std::size_t byte = 0; byte < all[i].size(); ++byte)

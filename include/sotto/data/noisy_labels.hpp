@@ -1,11 +1,11 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "sotto/core/errors.hpp"
 #include "sotto/core/random.hpp"
+#include "sotto/core/require_option.hpp"
 #include "sotto/data/labelled_set.hpp"
 
 namespace sotto::data {
@@ -18,8 +18,7 @@ namespace sotto::data {
 ///   source  Zhang et al. 2017, Understanding deep learning requires rethinking generalization,
 ///           arXiv:1611.03530
 inline labelled_set noisy_labels(const labelled_set& of, double part, random_stream random) {
-    if (!(part >= 0.0 && part <= 1.0))
-        throw invalid_option("noisy_labels: part is " + std::to_string(part) + "; expected 0 to 1");
+    require_option("noisy_labels", "part", part, allowed::at_least(0.0).at_most(1.0));
     std::vector<std::int32_t> labels(static_cast<std::size_t>(of.size()));
     for (std::int64_t i = 0; i < of.size(); ++i) {
         const bool is_noise = random.uniform() < part;

@@ -13,6 +13,7 @@
 #include "sotto/core/describe.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/random.hpp"
+#include "sotto/core/require_option.hpp"
 
 namespace sotto::data {
 
@@ -78,9 +79,7 @@ public:
         if (of.count < 1) refuse("shard.count", of.count, "at least 1");
         if (of.index < 0 || of.index >= of.count)
             refuse("shard.index", of.index, "0 to " + std::to_string(of.count) + " exclusive");
-        if (!(of.common >= 0.0 && of.common <= 1.0))
-            throw invalid_option("sampler: shard.common is " + std::to_string(of.common) +
-                                 "; expected 0 to 1");
+        require_option("sampler", "shard.common", of.common, allowed::at_least(0.0).at_most(1.0));
         if (!part.empty() && !of.whole()) deal(size, of, dealing);
         const std::int64_t there = of.whole() ? size : std::ssize(examples_);
         order_.resize(static_cast<std::size_t>(part.empty() ? 0 : there));

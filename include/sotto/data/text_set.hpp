@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "sotto/core/errors.hpp"
+#include "sotto/core/require_option.hpp"
 #include "sotto/core/result.hpp"
 #include "sotto/data/labelled_batch.hpp"
 #include "sotto/data/vocabulary.hpp"
@@ -52,12 +53,9 @@ public:
                      std::string(name)})),
           characters_(static_cast<std::int64_t>(text.size())),
           windows_(windows) {
-        if (windows_.length < 1)
-            throw invalid_option("text_set: length is " + std::to_string(windows_.length) +
-                                 "; expected at least 1");
-        if (windows_.stride < 0)
-            throw invalid_option("text_set: stride is " + std::to_string(windows_.stride) +
-                                 "; expected at least 1, or 0 for the length");
+        require_option("text_set", "length", windows_.length, allowed::at_least(1));
+        require_option("text_set", "stride", windows_.stride, allowed::at_least(0),
+                       ", where 0 is the length");
         if (windows_.stride == 0) windows_.stride = windows_.length;
         require_a_window();
     }
@@ -140,9 +138,7 @@ struct train_and_validation {
 ///   errors  invalid_option: a share that is not between 0 and 1, a part shorter than one window
 ///           and the character behind it
 inline train_and_validation split(const text_set& text, double share = 0.9) {
-    if (!(share > 0.0 && share < 1.0))
-        throw invalid_option("split: share is " + std::to_string(share) +
-                             "; expected more than 0 and less than 1");
+    require_option("split", "share", share, allowed::above(0.0).below(1.0));
     const auto first = static_cast<std::int64_t>(share * static_cast<double>(text.characters()));
     return {text.part(0, first), text.part(first, text.characters() - first)};
 }

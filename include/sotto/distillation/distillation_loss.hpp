@@ -1,12 +1,12 @@
 #pragma once
 
-#include <cmath>
 #include <concepts>
 #include <cstddef>
 #include <span>
 #include <string>
 
 #include "sotto/core/errors.hpp"
+#include "sotto/core/require_option.hpp"
 
 namespace sotto {
 
@@ -44,10 +44,8 @@ inline std::size_t checked_rows(const char* where, std::size_t logits, std::size
     return outputs == 0 ? 0 : logits / outputs;
 }
 
-inline double checked_temperature(const char* where, double temperature) {
-    if (!(temperature > 0.0 && std::isfinite(temperature)))
-        throw invalid_option(std::string(where) + ": temperature is " +
-                             std::to_string(temperature) + "; expected above 0 and finite");
+inline double checked_temperature(const char* where, const double& temperature) {
+    require_option(where, "temperature", temperature, allowed::above(0.0));
     return temperature;
 }
 

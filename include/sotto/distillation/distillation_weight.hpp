@@ -4,9 +4,9 @@
 #include <cmath>
 #include <concepts>
 #include <cstdint>
-#include <string>
 
 #include "sotto/core/errors.hpp"
+#include "sotto/core/require_option.hpp"
 
 namespace sotto {
 
@@ -21,15 +21,8 @@ concept distillation_weight = std::copy_constructible<W> &&
 };
 
 namespace detail {
-inline void check_weight(const char* where, double weight) {
-    if (!(weight >= 0.0 && std::isfinite(weight)))
-        throw invalid_option(std::string(where) + " is " + std::to_string(weight) +
-                             "; expected at least 0 and finite");
-}
-inline void check_steps(const char* where, std::int64_t steps) {
-    if (steps < 1)
-        throw invalid_option(std::string(where) + " is " + std::to_string(steps) +
-                             "; expected at least 1");
+inline void check_weight(const char* policy, const double& weight) {
+    require_option(policy, "weight", weight, allowed::at_least(0.0));
 }
 }  // namespace detail
 
@@ -41,7 +34,7 @@ struct constant_weight {
     /// The weight, at any step.
     double at(std::int64_t) const noexcept { return weight; }
     /// Throws invalid_option unless it is finite and at least 0.
-    void check() const { detail::check_weight("constant_weight: weight", weight); }
+    void check() const { detail::check_weight("constant_weight", weight); }
     void describe(auto&& field) const { field("weight", weight); }
 };
 
@@ -53,12 +46,13 @@ struct ramped_weight {
 
     /// The weight after so many steps with teachers.
     double at(std::int64_t step) const noexcept {
-        return weight * (std::min)(1.0, static_cast<double>(step + 1) / static_cast<double>(steps));
+        return weight *
+               (std::min)(1.0, (static_cast<double>(step) + 1.0) / static_cast<double>(steps));
     }
     /// Throws invalid_option: a weight below 0 or not finite, steps below 1.
     void check() const {
-        detail::check_weight("ramped_weight: weight", weight);
-        detail::check_steps("ramped_weight: steps", steps);
+        detail::check_weight("ramped_weight", weight);
+        require_option("ramped_weight", "steps", steps, allowed::at_least(1));
     }
     void describe(auto&& field) const {
         field("weight", weight);
@@ -80,8 +74,8 @@ struct decayed_weight {
     }
     /// Throws invalid_option: a weight below 0 or not finite, a half-life below 1.
     void check() const {
-        detail::check_weight("decayed_weight: weight", weight);
-        detail::check_steps("decayed_weight: half_life", half_life);
+        detail::check_weight("decayed_weight", weight);
+        require_option("decayed_weight", "half_life", half_life, allowed::at_least(1));
     }
     void describe(auto&& field) const {
         field("weight", weight);

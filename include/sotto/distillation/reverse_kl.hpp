@@ -4,8 +4,8 @@
 #include <cmath>
 #include <cstddef>
 #include <span>
-#include <string>
 
+#include "sotto/core/require_option.hpp"
 #include "sotto/distillation/softened.hpp"
 
 namespace sotto {
@@ -68,9 +68,7 @@ private:
     static constexpr const char* name = "reverse_kl";
 
     double checked() const {
-        if (!(floor > 0.0 && floor < 1.0))
-            throw invalid_option("reverse_kl: floor is " + std::to_string(floor) +
-                                 "; expected above 0 and below 1");
+        require_option(name, "floor", floor, allowed::above(0.0).below(1.0));
         return detail::checked_temperature(name, temperature);
     }
 

@@ -304,7 +304,9 @@ struct block_encoder {
     SOTTO_INLINE static bool with_scale(const blocks_to_encode& all, std::size_t start,
                                         std::size_t count, std::uint32_t bits,
                                         Measure& next) noexcept {
-        const float given = std::bit_cast<float>(bits), scale = given < least_scale ? 0.0f : given;
+        // By its bits: a NaN stays one, also under -ffast-math.
+        const bool is_sent = bits >= std::bit_cast<std::uint32_t>(least_scale);
+        const float scale = is_sent ? std::bit_cast<float>(bits) : 0.0f;
         all.scales[start / all.block] = scale;
         float* residual = residual_at<Feedback>(all.residual, start);
         std::uint8_t* to = all.codes + start / 8 * Bits;

@@ -7,6 +7,7 @@
 #include <span>
 
 #include "sotto/core/config.hpp"
+#include "sotto/core/finite.hpp"
 #include "sotto/kernels/each_lane.hpp"
 #include "sotto/kernels/instruction_set.hpp"
 #include "sotto/kernels/require.hpp"
@@ -146,17 +147,8 @@ struct max_bits {
 
 // The same results, bit for bit, on every instruction set.
 
-/// Whether a value is neither NaN nor infinite. It asks the bits, since a consumer's -ffast-math
-/// lets the compiler take for granted that every value is.
-inline bool is_finite(float value) noexcept {
-    constexpr std::uint32_t exponent = 0x7F800000u;
-    return (std::bit_cast<std::uint32_t>(value) & exponent) != exponent;
-}
-/// The same of a double.
-inline bool is_finite(double value) noexcept {
-    constexpr std::uint64_t exponent = 0x7FF0000000000000u;
-    return (std::bit_cast<std::uint64_t>(value) & exponent) != exponent;
-}
+/// Also a name of these functions on spans: see core/finite.hpp.
+using sotto::is_finite;
 
 /// The sum of squares, in double. It is finite if and only if every value is: the square of the
 /// largest float goes 10^231 times into a double.

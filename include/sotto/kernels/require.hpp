@@ -7,6 +7,7 @@
 #include "sotto/core/config.hpp"
 #include "sotto/core/describe.hpp"
 #include "sotto/core/errors.hpp"
+#include "sotto/core/finite.hpp"
 
 namespace sotto::kernels::inline SOTTO_UNIT::detail {
 
@@ -30,7 +31,7 @@ inline std::string given_size(const std::string& name, std::size_t size) {
 
 /// Refuses a number that is not above 0, as a NaN is not.
 inline void require_above_0(const char* function, const char* name, float value) {
-    if (!(value > 0.0f)) [[unlikely]]
+    if (is_nan(value) || value <= 0.0f) [[unlikely]]
         refuse(function, given(name, value), "above 0");
 }
 

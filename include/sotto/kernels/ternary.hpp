@@ -9,6 +9,7 @@
 #include <span>
 
 #include "sotto/core/config.hpp"
+#include "sotto/core/finite.hpp"
 #include "sotto/kernels/instruction_set.hpp"
 #include "sotto/kernels/quantise.hpp"
 #include "sotto/kernels/quantise_block.hpp"
@@ -120,7 +121,7 @@ inline void ternarise(const ternarisation& how, std::span<const float> x, std::s
     detail::require_above_0("ternarise", "clip", how.clip);
     const detail::blocks_to_encode all{x.data(), nullptr,   x.size(),      how.block,
                                        how.seed, how.first, scales.data(), codes.data()};
-    if (how.clip <= (std::numeric_limits<float>::max)())
+    if (is_finite(how.clip))
         run_unfused<detail::ternarise_blocks>(best_instruction_set(), all, how.clip);
     else
         run_unfused<detail::quantise_blocks<2, true, false>>(best_instruction_set(), all);

@@ -3,9 +3,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
 
 #include "sotto/core/errors.hpp"
+#include "sotto/core/require_option.hpp"
 #include "sotto/losses/loss.hpp"
 #include "sotto/losses/surprise.hpp"
 
@@ -50,10 +50,7 @@ private:
     static constexpr const char* name = "cross_entropy";
 
     void check() const {
-        if (!(label_smoothing >= 0.0 && label_smoothing < 1.0))
-            throw invalid_option("cross_entropy: label_smoothing is " +
-                                 std::to_string(label_smoothing) +
-                                 "; expected at least 0 and below 1");
+        require_option(name, "label_smoothing", label_smoothing, allowed::at_least(0.0).below(1.0));
     }
 
     // sum t (z - top)

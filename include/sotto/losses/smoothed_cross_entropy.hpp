@@ -10,6 +10,7 @@
 
 #include "sotto/core/errors.hpp"
 #include "sotto/core/random.hpp"
+#include "sotto/core/require_option.hpp"
 #include "sotto/losses/loss.hpp"
 #include "sotto/losses/surprise.hpp"
 
@@ -69,19 +70,18 @@ private:
     }
 
     void check(std::size_t logits, std::size_t labels) const {
-        if (!(smoothing >= 0.0 && smoothing < 1.0))
-            refuse("smoothing is " + std::to_string(smoothing), "at least 0 and below 1");
+        require_option(name, "smoothing", smoothing, allowed::at_least(0.0).below(1.0));
         if (towards.empty())
             refuse("towards has no frequencies", "one for each output, see frequencies_of");
         double sum = 0.0;
         for (std::size_t j = 0; j < towards.size(); ++j) {
-            if (!(towards[j] >= 0.0 && std::isfinite(towards[j])))
+            if (!allowed::at_least(0.0).holds(towards[j]))
                 refuse("the frequency of output " + std::to_string(j) + " is " +
                            std::to_string(towards[j]),
                        "at least 0 and finite");
             sum += towards[j];
         }
-        if (!(std::abs(sum - 1.0) <= 1e-6))
+        if (std::abs(sum - 1.0) > 1e-6)
             refuse("the sum of all frequencies is " + std::to_string(sum), "1");
         if (labels > 0 && logits % labels == 0 && logits / labels != towards.size())
             refuse("towards has " + std::to_string(towards.size()) + " frequencies",

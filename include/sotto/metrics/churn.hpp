@@ -8,6 +8,7 @@
 #include <string>
 
 #include "sotto/core/errors.hpp"
+#include "sotto/core/finite.hpp"
 
 namespace sotto {
 
@@ -32,7 +33,7 @@ inline void check_probabilities(const char* which, std::span<const float> values
         double sum = 0.0;
         for (std::size_t j = 0; j < outputs; ++j) {
             const float p = values[i + j];
-            if (!(p >= 0.0f && p <= 1.001f))
+            if (!is_finite(p) || p < 0.0f || p > 1.001f)
                 refuse(
                     i / outputs,
                     "the probability of output " + std::to_string(j) + " is " + std::to_string(p),

@@ -1,8 +1,7 @@
 #pragma once
 
-#include <string>
-
 #include "sotto/core/errors.hpp"
+#include "sotto/core/require_option.hpp"
 #include "sotto/mixing/mixing_method.hpp"
 
 namespace sotto::mixing {
@@ -28,9 +27,7 @@ struct choco {
     static constexpr bool by_copies = true;
     struct state {};
     state bind(const layout&) const {
-        if (!(step > 0.0 && step <= 1.0))
-            throw invalid_option("mixing::choco: step is " + std::to_string(step) +
-                                 "; it must be above 0 and at most 1");
+        require_option("mixing::choco", "step", step, allowed::above(0.0).at_most(1.0));
         return {};
     }
     void describe(auto&& field) const { field("step", step); }

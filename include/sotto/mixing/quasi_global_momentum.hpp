@@ -1,13 +1,12 @@
 #pragma once
 
 #include <array>
-#include <cmath>
 #include <cstddef>
 #include <span>
-#include <string>
 
 #include "sotto/core/errors.hpp"
 #include "sotto/core/large_pages.hpp"
+#include "sotto/core/require_option.hpp"
 #include "sotto/kernels/arithmetic.hpp"
 #include "sotto/kernels/averaging.hpp"
 #include "sotto/kernels/exponential_mean.hpp"
@@ -42,11 +41,9 @@ class quasi_global_momentum::state {
 public:
     state(const quasi_global_momentum& options, const layout& tensors)
         : options_(options), followed_(static_cast<std::size_t>(tensors.size())) {
-        for (const auto& [name, value] :
-             {std::pair("momentum", options.momentum), std::pair("follow", options.follow)})
-            if (!(value >= 0.0 && value < 1.0))
-                throw invalid_option("quasi_global_momentum: " + std::string(name) + " is " +
-                                     std::to_string(value) + "; it must be at least 0 and below 1");
+        constexpr auto share = allowed::at_least(0.0).below(1.0);
+        require_option("mixing::quasi_global_momentum", "momentum", options.momentum, share);
+        require_option("mixing::quasi_global_momentum", "follow", options.follow, share);
     }
 
     void direct(const tensor& t, std::span<float> gradient) {

@@ -2,14 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
 
 #include "sotto/core/errors.hpp"
 #include "sotto/core/large_pages.hpp"
+#include "sotto/core/require_option.hpp"
 #include "sotto/kernels/arithmetic.hpp"
 #include "sotto/kernels/averaging.hpp"
 #include "sotto/mixing/adapt_then_combine.hpp"
@@ -83,15 +82,10 @@ public:
           inner_(options.inner.bind(tensors)),
           from_(static_cast<std::size_t>(tensors.size())),
           velocity_(static_cast<std::size_t>(tensors.size())) {
-        if (every_ < 1)
-            throw invalid_option("mixing::slow_momentum: every is " + std::to_string(every_) +
-                                 "; it must be at least 1");
-        if (!(momentum_ >= 0.0 && momentum_ < 1.0))
-            throw invalid_option("mixing::slow_momentum: momentum is " + std::to_string(momentum_) +
-                                 "; it must be at least 0 and below 1");
-        if (!(factor_ > 0.0 && std::isfinite(factor_)))
-            throw invalid_option("mixing::slow_momentum: factor is " + std::to_string(factor_) +
-                                 "; it must be finite and above 0");
+        require_option("mixing::slow_momentum", "every", every_, allowed::at_least(1));
+        require_option("mixing::slow_momentum", "momentum", momentum_,
+                       allowed::at_least(0.0).below(1.0));
+        require_option("mixing::slow_momentum", "factor", factor_, allowed::above(0.0));
     }
 
     void direct(const tensor& t, std::span<float> gradient) requires directs<mixing_state<Inner>> {

@@ -12,6 +12,8 @@
 #include <vector>
 
 #include "sotto/core/errors.hpp"
+#include "sotto/core/finite.hpp"
+#include "sotto/core/require_option.hpp"
 #include "sotto/data/dataset.hpp"
 #include "sotto/distillation/softened.hpp"
 #include "sotto/losses/loss.hpp"
@@ -148,7 +150,7 @@ private:
     /// log(exp a + exp b).
     static double log_sum(double a, double b) noexcept {
         if (a < b) std::swap(a, b);
-        return std::isinf(b) ? a : a + std::log1p(std::exp(b - a));
+        return is_infinite(b) ? a : a + std::log1p(std::exp(b - a));
     }
 
     /// Logarithms are summed as such: a label that is as good as impossible has a loss all the
@@ -177,9 +179,7 @@ private:
     void read(const Data& data, std::int64_t batch_size, Use use) {
         static_assert(std::is_same_v<typename Data::batch_type, batch_type>,
                       "ensemble: the data set's batch_type is not the one that the model reads");
-        if (batch_size < 1)
-            throw invalid_option("ensemble: batch_size is " + std::to_string(batch_size) +
-                                 "; expected at least 1");
+        require_option("ensemble", "batch_size", batch_size, allowed::at_least(1));
         std::vector<std::int64_t> indices;
         for (std::int64_t from = 0, size = data.size(); from < size; from += batch_size) {
             indices.clear();

@@ -10,6 +10,7 @@
 
 #include "sotto/core/errors.hpp"
 #include "sotto/core/layout.hpp"
+#include "sotto/core/require_option.hpp"
 #include "sotto/kernels/normalise.hpp"
 #include "sotto/nn/blueprint.hpp"
 #include "sotto/nn/buffer.hpp"
@@ -232,12 +233,8 @@ private:
 inline batch_norm::state batch_norm::bind(shape input, blueprint& plan) const {
     const std::string name = plan.name("batch_norm");
     check_shape(name, input);
-    if (!(momentum >= 0.0 && momentum <= 1.0))
-        throw invalid_option(name + ": momentum is " + std::to_string(momentum) +
-                             "; expected 0 to 1");
-    if (!(epsilon > 0.0 && std::isfinite(epsilon)))
-        throw invalid_option(name + ": epsilon is " + std::to_string(epsilon) +
-                             "; expected a number above 0");
+    require_option(name, "momentum", momentum, allowed::at_least(0.0).at_most(1.0));
+    require_option(name, "epsilon", epsilon, allowed::above(0.0));
     state bound;
     bound.options_ = *this;
     bound.input_ = input;

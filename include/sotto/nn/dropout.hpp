@@ -7,6 +7,7 @@
 
 #include "sotto/core/errors.hpp"
 #include "sotto/core/random.hpp"
+#include "sotto/core/require_option.hpp"
 #include "sotto/kernels/elementwise.hpp"
 #include "sotto/nn/blueprint.hpp"
 #include "sotto/nn/buffer.hpp"
@@ -25,10 +26,8 @@ inline void draw_mask(double rate, random_stream random, std::span<float> mask) 
     for (float& factor : mask) factor = random() < dropped ? 0.0f : kept;
 }
 
-inline void check_rate(const std::string& where, double rate) {
-    if (!(rate >= 0.0 && rate < 1.0))
-        throw invalid_option(where + ": rate is " + std::to_string(rate) +
-                             "; expected 0 to 1 exclusive");
+inline void check_rate(const std::string& where, const double& rate) {
+    require_option(where, "rate", rate, allowed::at_least(0.0).below(1.0));
 }
 
 }  // namespace detail

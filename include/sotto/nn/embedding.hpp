@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "sotto/core/errors.hpp"
+#include "sotto/core/finite.hpp"
 #include "sotto/core/layout.hpp"
 #include "sotto/nn/blueprint.hpp"
 #include "sotto/nn/buffer.hpp"
@@ -82,7 +83,8 @@ private:
 
     std::int32_t checked_token(std::span<const float> in, std::size_t i) const {
         const float found = in[i];
-        if (found >= 0.0f && found < static_cast<float>(vocabulary_) && found == std::trunc(found))
+        if (is_finite(found) && found >= 0.0f && found < static_cast<float>(vocabulary_) &&
+            found == std::trunc(found))
             return static_cast<std::int32_t>(found);
         const auto positions = static_cast<std::size_t>(positions_);
         throw invalid_option(name_ + ": example " + std::to_string(i / positions) + " has token " +

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -9,6 +8,7 @@
 
 #include "sotto/core/errors.hpp"
 #include "sotto/core/layout.hpp"
+#include "sotto/core/require_option.hpp"
 #include "sotto/nn/blueprint.hpp"
 #include "sotto/nn/buffer.hpp"
 #include "sotto/nn/layer.hpp"
@@ -103,9 +103,7 @@ struct highway {
 
     state bind(shape input, blueprint& plan) const {
         const std::string name = plan.name("highway");
-        if (!std::isfinite(gate_bias))
-            throw invalid_option(name + ": gate_bias is " + std::to_string(gate_bias) +
-                                 "; expected a finite number");
+        require_option(name, "gate_bias", gate_bias, allowed::any_finite());
         const bool needs_in_gradient = plan.has_parameters();
         auto made = layers.bind(input, plan);
         const std::size_t before = plan.tensors().tensors().size();

@@ -3,11 +3,11 @@
 #include <cmath>
 #include <cstdint>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "sotto/core/large_pages.hpp"
 #include "sotto/core/layout.hpp"
+#include "sotto/core/require_option.hpp"
 #include "sotto/kernels/updates.hpp"
 #include "sotto/optimizers/optimizer.hpp"
 #include "sotto/optimizers/saved_names.hpp"
@@ -54,16 +54,14 @@ public:
         detail::check_share("adamw", "beta1", options.beta1);
         detail::check_share("adamw", "beta2", options.beta2);
         detail::check_decay("adamw", options.weight_decay);
-        if (!(options.epsilon > 0.0))
-            throw invalid_option("adamw: epsilon is " + std::to_string(options.epsilon) +
-                                 "; it must be positive");
+        require_option("adamw", "epsilon", options.epsilon, allowed::above(0.0));
     }
 
     double rate_at(const round_info&) const noexcept { return options_.learning_rate; }
 
-    void begin_step(const step_info& step, std::span<const float>) noexcept {
+    void begin_step(const step_info& step, std::span<const float>) {
         const double t = static_cast<double>(steps_ + 1);
-        step_ = {.rate = static_cast<float>(options_.learning_rate * step.rate_factor),
+        step_ = {.rate = detail::rate_of_step("adamw", options_.learning_rate, step.rate_factor),
                  .decay = 0.0f,
                  .beta1 = options_.beta1,
                  .beta2 = options_.beta2,

@@ -3,11 +3,11 @@
 #include <cmath>
 #include <cstddef>
 #include <span>
-#include <string>
 #include <utility>
 #include <vector>
 
 #include "sotto/core/layout.hpp"
+#include "sotto/core/require_option.hpp"
 #include "sotto/kernels/arithmetic.hpp"
 #include "sotto/optimizers/optimizer.hpp"
 
@@ -55,9 +55,7 @@ public:
         : norm_(options.limit.norm),
           bound_(options.inner.bind(tensors)),
           scaled_(static_cast<std::size_t>(tensors.size())) {
-        if (!(norm_ > 0.0))
-            throw invalid_option("clipped: norm is " + std::to_string(norm_) +
-                                 "; it must be positive");
+        require_option("clipped", "norm", norm_, allowed::above(0.0));
     }
 
     double rate_at(const round_info& where) const noexcept requires

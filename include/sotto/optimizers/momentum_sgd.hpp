@@ -49,8 +49,8 @@ public:
 
     double rate_at(const round_info&) const noexcept { return options_.learning_rate; }
 
-    void begin_step(const step_info& step, std::span<const float>) noexcept {
-        rate_ = static_cast<float>(options_.learning_rate * step.rate_factor);
+    void begin_step(const step_info& step, std::span<const float>) {
+        rate_ = detail::rate_of_step("momentum_sgd", options_.learning_rate, step.rate_factor);
     }
 
     void update(const tensor& t, std::span<float> parameters,

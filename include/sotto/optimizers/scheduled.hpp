@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -8,6 +7,7 @@
 #include <utility>
 
 #include "sotto/core/layout.hpp"
+#include "sotto/core/require_option.hpp"
 #include "sotto/optimizers/optimizer.hpp"
 #include "sotto/optimizers/schedules.hpp"
 
@@ -49,6 +49,7 @@ public:
 
     state(const scheduled& options, const layout& tensors)
         : schedule_(options.schedule), bound_(options.inner.bind(tensors)) {
+        if constexpr (requires { schedule_.check(); }) schedule_.check();
         checked_factor({});
     }
 
@@ -102,11 +103,12 @@ public:
 
 private:
     double checked_factor(const round_info& where) const {
+        constexpr auto range = allowed::at_least(0.0);
         const double factor = schedule_.factor(where);
-        if (!(factor >= 0.0 && std::isfinite(factor)))
-            throw invalid_option("scheduled: the schedule's factor at step " +
-                                 std::to_string(where.step) + " is " + std::to_string(factor) +
-                                 "; it must be finite and at least 0");
+        if (!range.holds(factor))
+            require_option("scheduled",
+                           "the schedule's factor at step " + std::to_string(where.step), factor,
+                           range);
         return factor;
     }
 

@@ -4,13 +4,15 @@
 #include <concepts>
 #include <numbers>
 
+#include "sotto/core/require_option.hpp"
 #include "sotto/core/round_info.hpp"
 
 namespace sotto {
 
 /// How the learning rate changes while training goes on: `factor(round_info)` is what it is
-/// multiplied by. Schedules nest, `scheduled{scheduled{sgd{...}, linear_scaling{}}, cosine{...}}`,
-/// and their factors multiply.
+/// multiplied by, finite and at least 0. `check()`, if there is one, throws invalid_option when the
+/// schedule is bound. Schedules nest, `scheduled{scheduled{sgd{...}, linear_scaling{}},
+/// cosine{...}}`, and their factors multiply.
 template <class S>
 concept rate_schedule = requires(const S& schedule, const round_info& where) {
     { schedule.factor(where) } -> std::convertible_to<double>;
@@ -32,6 +34,11 @@ struct step_decay {
     double factor(const round_info& where) const noexcept {
         return std::pow(factor_per_step, std::floor(where.epoch / every_epochs));
     }
+    /// Throws invalid_option: every_epochs not above 0, factor_per_step below 0, or not finite.
+    void check() const {
+        require_option("step_decay", "every_epochs", every_epochs, allowed::above(0.0));
+        require_option("step_decay", "factor_per_step", factor_per_step, allowed::at_least(0.0));
+    }
     void describe(auto&& field) const {
         field("every_epochs", every_epochs);
         field("factor_per_step", factor_per_step);
@@ -50,6 +57,11 @@ struct cosine {
         return final_factor +
                (1.0 - final_factor) * 0.5 * (1.0 + std::cos(std::numbers::pi * progress));
     }
+    /// Throws invalid_option: epochs not above 0, final_factor below 0, or not finite.
+    void check() const {
+        require_option("cosine", "epochs", epochs, allowed::above(0.0));
+        require_option("cosine", "final_factor", final_factor, allowed::at_least(0.0));
+    }
     void describe(auto&& field) const {
         field("epochs", epochs);
         field("final_factor", final_factor);
@@ -66,6 +78,11 @@ struct rate_warm_up {
     double factor(const round_info& where) const noexcept {
         if (!(where.epoch < epochs)) return 1.0;
         return initial_factor + (1.0 - initial_factor) * where.epoch / epochs;
+    }
+    /// Throws invalid_option: epochs or initial_factor below 0 or not finite.
+    void check() const {
+        require_option("rate_warm_up", "epochs", epochs, allowed::at_least(0.0));
+        require_option("rate_warm_up", "initial_factor", initial_factor, allowed::at_least(0.0));
     }
     void describe(auto&& field) const {
         field("epochs", epochs);

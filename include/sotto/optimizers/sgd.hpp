@@ -1,13 +1,12 @@
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "sotto/core/layout.hpp"
+#include "sotto/core/require_option.hpp"
 #include "sotto/kernels/entries.hpp"
 #include "sotto/kernels/updates.hpp"
 #include "sotto/optimizers/optimizer.hpp"
@@ -15,22 +14,25 @@
 namespace sotto {
 
 namespace detail {
-inline void check_rate(const char* policy, double rate) {
-    if (!(rate >= 0.0 && std::isfinite(rate)))
-        throw invalid_option(std::string(policy) + ": learning_rate is " + std::to_string(rate) +
-                             "; it must be finite and at least 0");
+inline void check_rate(const char* policy, const double& rate) {
+    require_option(policy, "learning_rate", rate, allowed::at_least(0.0));
 }
 
-inline void check_share(const char* policy, const char* option, double value) {
-    if (!(value >= 0.0 && value < 1.0))
-        throw invalid_option(std::string(policy) + ": " + option + " is " + std::to_string(value) +
-                             "; it must be at least 0 and below 1");
+inline void check_share(const char* policy, const char* option, const double& value) {
+    require_option(policy, option, value, allowed::at_least(0.0).below(1.0));
 }
 
-inline void check_decay(const char* policy, double decay) {
-    if (!(decay >= 0.0))
-        throw invalid_option(std::string(policy) + ": weight_decay is " + std::to_string(decay) +
-                             "; it must be at least 0");
+inline void check_decay(const char* policy, const double& decay) {
+    require_option(policy, "weight_decay", decay, allowed::at_least(0.0));
+}
+
+/// The learning rate of one step.
+///   errors  invalid_option: schedules have made more of it than a float holds
+inline float rate_of_step(const char* policy, double learning_rate, double factor) {
+    const double rate = learning_rate * factor;
+    require_option(policy, "learning_rate, multiplied by its schedules,", rate,
+                   allowed::at_least(0.0));
+    return static_cast<float>(rate);
 }
 
 /// Decay pulls on weights, not on biases or normalisation.
@@ -70,10 +72,9 @@ public:
     state(const sgd& options, const layout& tensors) : options_(options), tensors_(tensors) {
         detail::check_rate("sgd", options.learning_rate);
         detail::check_decay("sgd", options.weight_decay);
-        if (options.decay_momentum != as_exchanged) {
-            detail::check_share("sgd", "decay_momentum", options.decay_momentum);
-            of_decay_.momentum = options.decay_momentum;
-        }
+        require_option("sgd", "decay_momentum", options.decay_momentum,
+                       allowed::at_least(0.0).below(1.0).or_exactly(as_exchanged));
+        if (options.decay_momentum != as_exchanged) of_decay_.momentum = options.decay_momentum;
         if (options.weight_decay > 0.0) decay_.resize(static_cast<std::size_t>(tensors.size()));
     }
 
@@ -84,8 +85,8 @@ public:
 
     double rate_at(const round_info&) const noexcept { return options_.learning_rate; }
 
-    void begin_step(const step_info& step, std::span<const float>) noexcept {
-        rate_ = static_cast<float>(options_.learning_rate * step.rate_factor);
+    void begin_step(const step_info& step, std::span<const float>) {
+        rate_ = detail::rate_of_step("sgd", options_.learning_rate, step.rate_factor);
     }
 
     void update(const tensor& t, std::span<float> parameters,

@@ -1,10 +1,10 @@
 #pragma once
 
 #include <cmath>
-#include <string>
 
 #include "sotto/core/errors.hpp"
 #include "sotto/core/layout.hpp"
+#include "sotto/core/require_option.hpp"
 #include "sotto/staleness/staleness_compensator.hpp"
 
 namespace sotto {
@@ -26,9 +26,7 @@ struct ada_delay {
         }
     };
     state bind(const layout&, int) const {
-        if (!(c >= 0.0 && std::isfinite(c)))
-            throw invalid_option("ada_delay: c is " + std::to_string(c) +
-                                 "; it must be finite and at least 0");
+        require_option("ada_delay", "c", c, allowed::at_least(0.0));
         return {c};
     }
     void describe(auto&& field) const { field("c", c); }

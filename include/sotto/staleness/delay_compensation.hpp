@@ -1,14 +1,13 @@
 #pragma once
 
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
 
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/layout.hpp"
+#include "sotto/core/require_option.hpp"
 #include "sotto/kernels/delay_compensation.hpp"
 #include "sotto/kernels/entries.hpp"
 #include "sotto/kernels/pushed_step.hpp"
@@ -17,13 +16,9 @@
 namespace sotto {
 
 namespace detail {
-inline void check_compensation(const char* policy, double lambda, double bound) {
-    if (!(lambda >= 0.0 && std::isfinite(lambda)))
-        throw invalid_option(std::string(policy) + ": lambda is " + std::to_string(lambda) +
-                             "; it must be finite and at least 0");
-    if (!(bound >= 0.0))
-        throw invalid_option(std::string(policy) + ": bound is " + std::to_string(bound) +
-                             "; it must be at least 0, where 0 is none");
+inline void check_compensation(const char* policy, const double& lambda, const double& bound) {
+    require_option(policy, "lambda", lambda, allowed::at_least(0.0));
+    require_option(policy, "bound", bound, allowed::at_least(0.0), ", where 0 is none");
 }
 }  // namespace detail
 

@@ -11,6 +11,7 @@
 #include "sotto/core/errors.hpp"
 #include "sotto/core/large_pages.hpp"
 #include "sotto/core/layout.hpp"
+#include "sotto/core/require_option.hpp"
 #include "sotto/kernels/arithmetic.hpp"
 #include "sotto/kernels/delay_compensation.hpp"
 #include "sotto/kernels/entries.hpp"
@@ -141,12 +142,9 @@ struct delay_compensation_adaptive {
 
     state bind(const layout& tensors, int workers) const {
         detail::check_compensation("delay_compensation_adaptive", lambda, bound);
-        if (!(decay >= 0.0 && decay < 1.0))
-            throw invalid_option("delay_compensation_adaptive: decay is " + std::to_string(decay) +
-                                 "; it must be at least 0 and below 1");
-        if (!(static_cast<float>(epsilon) > 0.0f))
-            throw invalid_option("delay_compensation_adaptive: epsilon is " +
-                                 std::to_string(epsilon) + "; it must be above 0 as a float");
+        require_option("delay_compensation_adaptive", "decay", decay,
+                       allowed::at_least(0.0).below(1.0));
+        require_option("delay_compensation_adaptive", "epsilon", epsilon, allowed::above(0.0));
         return {*this, tensors, workers};
     }
     void describe(auto&& field) const {

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <deque>
 #include <span>
-#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -16,8 +15,10 @@
 #include "sotto/collectives/hierarchical.hpp"
 #include "sotto/compressors/compressor.hpp"
 #include "sotto/core/errors.hpp"
+#include "sotto/core/index_set.hpp"
 #include "sotto/core/large_pages.hpp"
 #include "sotto/core/layout.hpp"
+#include "sotto/core/require_option.hpp"
 #include "sotto/kernels/arithmetic.hpp"
 #include "sotto/optimizers/optimizer.hpp"
 #include "sotto/strategies/common_epochs.hpp"
@@ -61,7 +62,8 @@ public:
           times_(tensors.tensors().size()),
           epochs_(through),
           progress_(tensors.tensors().size()),
-          gives_(static_cast<std::size_t>(through.size())) {
+          gives_(static_cast<std::size_t>(through.size())),
+          in_flight_(tensors.tensors().size()) {
         optimizing::follow_momentum(optimizer_, compressing::momentum(compressor_));
         if constexpr (hierarchical) ranks_per_worker_ = options.collective.ranks_per_host;
         add_lanes(options);
@@ -101,9 +103,7 @@ private:
     enum class progress : std::uint8_t { at_rest, computed, packed, under_way, arrived };
 
     void add_lanes(const Options& options) {
-        if (options.group_bytes < 0)
-            throw invalid_option("all_reduce: group_bytes is " +
-                                 std::to_string(options.group_bytes) + "; it must be at least 0");
+        require_option("all_reduce", "group_bytes", options.group_bytes, allowed::at_least(0));
         std::vector<typename lane_type::shared*> group_of(tensors_.tensors().size());
         for (auto& members :
              small_groups(tensors_, compressor_, options.group_bytes,
@@ -195,6 +195,8 @@ private:
         step_ = where.step;
         computing_ = compressing_ = duration{};
         std::fill(progress_.begin(), progress_.end(), progress::at_rest);
+        in_flight_.clear();
+        arrived_ = next_asked_ = 0;
         std::fill(tensor_bytes_.begin(), tensor_bytes_.end(), std::int64_t{0});
         std::fill(times_.begin(), times_.end(), tensor_times{});
         under_way_ = {};
@@ -217,7 +219,7 @@ private:
                                                        weigh(t, weight);
                                                        send(t, weight);
                                                    }
-                                                   (void)advance();
+                                                   (void)advance(asked_meanwhile);
                                                    compressing_ += watch.lap();
                                                });
         computed.end();
@@ -229,7 +231,7 @@ private:
         for (auto t = tensors_.tensors().rbegin(); t != tensors_.tensors().rend(); ++t)
             if (progress_[slot(*t)] == progress::computed) send(*t, weight);
         compressing_ += watch.lap();
-        detail::use_the_time(job.model, [this] { (void)advance(); });
+        detail::use_the_time(job.model, [this] { (void)advance(asked_meanwhile); });
         computing_ += watch.lap();
         return loss;
     }
@@ -296,13 +298,18 @@ private:
         }
     }
 
-    /// One that travels with others has left when the last of them is packed.
+    /// One that travels with others has left when the last of them is packed. The first of them is
+    /// asked for all.
     void has_left(const tensor& t) noexcept {
         const auto* group = lane_of(t).together();
-        if (!group) return is_under_way(t);
+        if (!group) {
+            is_under_way(t);
+            return in_flight_.insert(slot(t));
+        }
         progress_[slot(t)] = progress::packed;
-        if (group->started())
-            for (const tensor& each : group->members()) is_under_way(each);
+        if (!group->started()) return;
+        for (const tensor& each : group->members()) is_under_way(each);
+        in_flight_.insert(slot(group->members().front()));
     }
 
     void is_under_way(const tensor& t) noexcept {
@@ -313,21 +320,35 @@ private:
         hidden_ = under_way_.total(times.left);  // up to the last tensor's
     }
 
-    /// Whether everybody's gradient is here. A tensor that has arrived is not asked again.
-    bool advance() {
-        bool complete = true;
-        for (std::size_t i = 0; i < lanes_.size(); ++i) {
-            if (progress_[i] == progress::arrived) continue;
-            if (progress_[i] != progress::under_way || !lanes_[i].advance(compressor_)) {
-                complete = false;
+    /// Asks tensors that are in flight whether all ranks' gradients are here: all of them, or so
+    /// many, in turns. Returns whether all tensors have arrived.
+    ///   cost    O(asked): of 20,000 tensors, as many as are in flight cannot be asked for each
+    ///           that becomes ready
+    bool advance(std::size_t asked) {
+        if (in_flight_.size() <= asked) next_asked_ = 0;
+        for (std::size_t left = (std::min)(asked, in_flight_.size()); left > 0; --left) {
+            std::size_t i = in_flight_.next(next_asked_);
+            if (i == in_flight_.end()) i = in_flight_.next(0);
+            next_asked_ = i + 1;
+            if (!lanes_[i].advance(compressor_)) continue;
+            in_flight_.erase(i);
+            const auto* group = lanes_[i].together();
+            if (!group) {
+                has_arrived(tensors_.tensors()[i]);
                 continue;
             }
-            progress_[i] = progress::arrived;
-            if (tensors_.tensors()[i].size == 0) continue;  // nothing of it was seen to travel
-            times_[i].arrived = since_begun();
-            under_way_.arrived(times_[i].arrived);
+            for (const tensor& each : group->members()) has_arrived(each);
         }
-        return complete;
+        return arrived_ == lanes_.size();
+    }
+
+    void has_arrived(const tensor& t) noexcept {
+        progress_[slot(t)] = progress::arrived;
+        ++arrived_;
+        if (t.size == 0) return;  // nothing of it was seen to travel
+        tensor_times& times = times_[slot(t)];
+        times.arrived = since_begun();
+        under_way_.arrived(times.arrived);
     }
 
     duration since_begun() const noexcept { return through_->now() - began_; }
@@ -335,7 +356,7 @@ private:
     void wait() {
         while (true) {
             const std::uint64_t seen = through_->activity();
-            if (advance()) return;
+            if (advance(lanes_.size())) return;
             through_->await(seen);
         }
     }
@@ -350,11 +371,16 @@ private:
         epochs_.end_round();
     }
 
-    /// A lane has windows of segments under way, or up to three messages from and to every rank.
+    /// An exchange has windows of segments under way, or up to three messages from and to every
+    /// rank. Room for more than a million transfers is taken when it is needed.
     std::int64_t transfers_max() const noexcept {
         constexpr std::int64_t windows = 9;  // of all_gather_v around a ring
-        return static_cast<std::int64_t>(lanes_.size()) *
-               (std::max)(windows, 3 * std::int64_t{through_->size()});
+        constexpr std::int64_t most = std::int64_t{1} << 20;
+        const std::int64_t each = (std::max)(windows, 3 * std::int64_t{through_->size()});
+        const auto alone = std::ranges::count_if(
+            lanes_, [](const lane_type& one) { return one.together() == nullptr; });
+        const std::int64_t exchanges = std::int64_t{alone} + std::ssize(groups_);
+        return (std::min)(most, exchanges * each);
     }
 
     /// By how much the mean gradient of these examples counts in the sum.
@@ -396,8 +422,14 @@ private:
     under_way under_way_;
     duration hidden_{};
     common_epochs<Transport> epochs_;
+    // While gradients are computed, each that is ready asks at most so many tensors in flight.
+    static constexpr std::size_t asked_meanwhile = 64;
+
     std::vector<progress> progress_;
     std::vector<std::uint8_t> gives_;  // of each rank or host, in this round
+    detail::index_set in_flight_;      // tensors that are not all here; of a group the first
+    std::size_t next_asked_ = 0;       // where the next one of them is looked for
+    std::size_t arrived_ = 0;          // tensors
     std::int64_t ranks_per_worker_ = 1;
     std::int64_t step_ = 0;
     duration computing_{};

@@ -20,6 +20,7 @@
 #include "sotto/core/absolute_path.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/owner_process.hpp"
+#include "sotto/core/require_option.hpp"
 #include "sotto/strategies/meeting_place.hpp"
 #include "sotto/strategies/model_groups.hpp"
 #include "sotto/transports/transport.hpp"
@@ -75,10 +76,8 @@ private:
             : options_(options), groups_(groups) {
             if (options.folder.empty())
                 throw invalid_option("checkpoint_exchange: there is no folder to meet in");
-            if (options.keep < 2)
-                throw invalid_option("checkpoint_exchange: keep is " +
-                                     std::to_string(options.keep) +
-                                     "; expected at least 2: readers may still be at the last one");
+            require_option("checkpoint_exchange", "keep", options.keep, allowed::at_least(2),
+                           ": readers may still be at the last one");
             options_.folder = detail::absolute_path(options.folder);
         }
 

@@ -1,11 +1,11 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <type_traits>
 
 #include "sotto/core/errors.hpp"
 #include "sotto/core/layout.hpp"
+#include "sotto/core/require_option.hpp"
 #include "sotto/distillation/distillation_loss.hpp"
 #include "sotto/distillation/distillation_weight.hpp"
 #include "sotto/distillation/soft_cross_entropy.hpp"
@@ -31,21 +31,16 @@ struct codistillation_groups {
 
     /// Throws invalid_option for a world of so many ranks where groups cannot be formed.
     void check(int ranks) const {
-        const auto refuse = [](const char* name, std::int64_t value, const std::string& expected) {
-            throw invalid_option("codistillation_groups: " + std::string(name) + " is " +
-                                 std::to_string(value) + "; expected " + expected);
-        };
-        if (count < 1) refuse("count", count, "at least 1");
-        if (every < 1) refuse("every", every, "at least 1");
-        if (burn_in < 0) refuse("burn_in", burn_in, "at least 0");
-        if (only < -1 || only >= count)
-            refuse("only", only,
-                   "at least -1 and below " + std::to_string(count) + ", the number of groups");
-        if (only < 0 && count > ranks)
-            refuse("count", count, "at most " + std::to_string(ranks) + ", the number of ranks");
-        if (!(common >= 0.0 && common <= 1.0))
-            throw invalid_option("codistillation_groups: common is " + std::to_string(common) +
-                                 "; expected 0 to 1");
+        constexpr const char* name = "codistillation_groups";
+        require_option(name, "count", count, allowed::at_least(1));
+        require_option(name, "every", every, allowed::at_least(1));
+        require_option(name, "burn_in", burn_in, allowed::at_least(0));
+        require_option(name, "only", only, allowed::at_least(-1).below(count),
+                       ", the number of groups");
+        if (only < 0)
+            require_option(name, "count", count, allowed::at_least(1).at_most(ranks),
+                           ", the number of ranks");
+        require_option(name, "common", common, allowed::at_least(0.0).at_most(1.0));
     }
 
     void describe(auto&& field) const {

@@ -19,6 +19,7 @@
 #include "sotto/collectives/operation.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/layout.hpp"
+#include "sotto/core/require_option.hpp"
 #include "sotto/data/sampler.hpp"
 #include "sotto/models/gradient_source.hpp"
 #include "sotto/strategies/architecture_of.hpp"
@@ -63,6 +64,7 @@ public:
                 groups_.own),
           strategy_(options.strategy.bind(tensors_, together_)) {
         options.weight.check();
+        (void)options.loss.value({}, 0, {});  // its options
         if (speaks())
             exchange_.emplace(options.exchange.bind(meeting_place<Transport>{
                 groups_, exchanging::teachers(options.exchange, groups_, plan_), plan_.students(),
@@ -113,7 +115,7 @@ public:
         const traffic before = through_->counters();
         const std::int64_t sent_before = sent_to_students(), skipped_before = skipped();
         const std::int64_t lessons = job.step - options_.groups.burn_in;
-        const double weight = lessons < 0 ? 0.0 : options_.weight.at(lessons);
+        const double weight = weight_at(lessons);
         const auto judge = [this](std::size_t i, const label_knowledge& found) {
             return desk_.judge(i, found);
         };
@@ -233,6 +235,17 @@ private:
         options.teachers.check();
         return options.teachers.of_exchanges(options.groups.every,
                                              exchanging::teachers_have_finished<exchange_options>);
+    }
+
+    /// What the distillation loss weighs after so many steps with teachers.
+    double weight_at(std::int64_t lessons) const {
+        if (lessons < 0) return 0.0;
+        constexpr auto range = allowed::at_least(0.0);
+        const double weight = options_.weight.at(lessons);
+        if (!range.holds(weight))
+            require_option("codistillation",
+                           "the weight after " + std::to_string(lessons) + " steps", weight, range);
+        return weight;
     }
 
     static std::vector<int> members_of(const typename Options::group_options& asked,

@@ -15,6 +15,7 @@
 #include "sotto/checkpoint/published_model.hpp"
 #include "sotto/core/absolute_path.hpp"
 #include "sotto/core/errors.hpp"
+#include "sotto/core/require_option.hpp"
 #include "sotto/strategies/model_groups.hpp"
 
 namespace sotto {
@@ -60,9 +61,7 @@ private:
     void check() const {
         if (folder.empty())
             throw invalid_option("finished_models: there is no folder to read teachers from");
-        if (count < 1)
-            throw invalid_option("finished_models: count is " + std::to_string(count) +
-                                 "; expected at least 1");
+        require_option("finished_models", "count", count, allowed::at_least(1).at_most(4096));
     }
 
     class state {

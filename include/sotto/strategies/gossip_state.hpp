@@ -1,7 +1,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -12,8 +11,10 @@
 #include <vector>
 
 #include "sotto/core/errors.hpp"
+#include "sotto/core/finite.hpp"
 #include "sotto/core/large_pages.hpp"
 #include "sotto/core/layout.hpp"
+#include "sotto/core/require_option.hpp"
 #include "sotto/core/visit.hpp"
 #include "sotto/kernels/arithmetic.hpp"
 #include "sotto/kernels/reductions.hpp"
@@ -73,11 +74,10 @@ public:
           is_stepped_(tensors.tensors().size()),
           mixing_(options, tensors_, std::ssize(next_), through, peers_),
           control_(options, through, peers_) {
-        if (measure_every_ < 0)
-            throw invalid_option("gossip: measure_every is " + std::to_string(measure_every_) +
-                                 "; it must be at least 0");
+        require_option("gossip", "measure_every", measure_every_, allowed::at_least(0));
         if (controlling::needs_gap(options.control) &&
-            !(mixing_.second_singular_value() < 1.0 && mixing_.summary().period > 0))
+            !(controlling::is_above(1.0, mixing_.second_singular_value()) &&
+              mixing_.summary().period > 0))
             throw invalid_option(
                 "gossip: this controller decides by the graph's spectral gap, 1 - lambda, which is "
                 "not known of " +
@@ -245,6 +245,7 @@ private:
         studies_ = measure_every_ > 0 && job.step % measure_every_ == 0;
         std::fill(times_.begin(), times_.end(), tensor_times{});
         std::fill(is_stepped_.begin(), is_stepped_.end(), false);
+        first_released_ = is_stepped_.size();
         before_.take(shown_before());
         rate_ = optimizing::rate_at(optimizer_, where_);
         control_.begin_step(where_, optimizer_);
@@ -330,12 +331,11 @@ private:
 
     /// The last tensors that have all been stepped can leave.
     void release_stepped() {
-        std::int64_t from = tensors_.size();
-        for (auto last = tensors_.tensors().rbegin();
-             last != tensors_.tensors().rend() && is_stepped_[slot(*last)]; ++last)
-            from = last->offset;
+        while (first_released_ > 0 && is_stepped_[first_released_ - 1]) --first_released_;
         if (left_ == duration{}) left_ = since_begun();
-        mixing_.release(from);
+        mixing_.release(first_released_ == is_stepped_.size()
+                            ? tensors_.size()
+                            : tensors_.tensors()[first_released_].offset);
     }
 
     // Mixing
@@ -405,7 +405,7 @@ private:
         found.learning_rate = rate_;
         if (!studies_) return;
         at("measure");
-        if (std::isnan(found.distance)) (void)distance(found);  // no controller has measured it
+        if (is_nan(found.distance)) (void)distance(found);  // no controller has measured it
         const std::int64_t before = through_->counters().bytes_sent;
         found.critical = study_->critical_distance(parameters, has_data_, rate_, studied_++);
         study_bytes_ += through_->counters().bytes_sent - before;
@@ -466,6 +466,7 @@ private:
     large_vector<float> of_weight_;  // by shares, where it is measured exactly
     std::vector<tensor_times> times_;
     std::vector<bool> is_stepped_;
+    std::size_t first_released_ = 0;  // this tensor and all behind it have been stepped
     round_info where_;
     time_point began_{};
     duration computing_{}, computed_{}, left_{};

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -15,6 +14,7 @@
 #include "sotto/compressors/compressor.hpp"
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/errors.hpp"
+#include "sotto/core/finite.hpp"
 #include "sotto/core/layout.hpp"
 #include "sotto/core/round_info.hpp"
 #include "sotto/wire/dense_block.hpp"
@@ -94,7 +94,7 @@ private:
         for (std::size_t at = 0; at + 8 <= parts_[1].size(); at += 8) {
             const auto loss = std::bit_cast<double>(
                 wire::load_little_endian<std::uint64_t>(parts_[1].data() + at));
-            if (std::isfinite(loss)) facts_.judged.push_back({static_cast<int>(at / 8), loss});
+            if (is_finite(loss)) facts_.judged.push_back({static_cast<int>(at / 8), loss});
         }
         facts_.step = static_cast<std::int64_t>(h.step);
         facts_.label_loss = h.label_loss;

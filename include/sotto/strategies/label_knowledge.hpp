@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 
+#include "sotto/core/finite.hpp"
 #include "sotto/core/large_pages.hpp"
 #include "sotto/losses/cross_entropy.hpp"
 
@@ -51,7 +52,7 @@ label_knowledge knowledge_of(const Model& model, std::span<const float> logits,
                              large_vector<float>& scratch) {
     label_knowledge found{.loss = label_loss(model, logits, labels), .chance = chance};
     found.unsure = found.loss;
-    if (!(found.loss < chance)) {
+    if (is_nan(found.loss) || found.loss >= chance) {
         scratch.resize(logits.size());
         std::ranges::transform(logits, scratch.begin(), [](float z) { return 0.5f * z; });
         found.unsure = label_loss(model, scratch, labels);

@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -12,6 +11,7 @@
 #include "sotto/core/errors.hpp"
 #include "sotto/core/large_pages.hpp"
 #include "sotto/core/layout.hpp"
+#include "sotto/core/require_option.hpp"
 #include "sotto/core/visit.hpp"
 #include "sotto/kernels/elementwise.hpp"
 #include "sotto/kernels/reductions.hpp"
@@ -80,12 +80,8 @@ public:
           epochs_(through),
           outer_(options.outer.bind(tensors_, through)) {
         before_.take(shown_before());  // the memory, now
-        if (every_ < 1)
-            throw invalid_option("local_updates: every is " + std::to_string(every_) +
-                                 "; it must be at least 1");
-        if (!(from_epoch_ >= 0.0))
-            throw invalid_option("local_updates: from_epoch is " + std::to_string(from_epoch_) +
-                                 "; it must be at least 0");
+        require_option("local_updates", "every", every_, allowed::at_least(1));
+        require_option("local_updates", "from_epoch", from_epoch_, allowed::at_least(0.0));
     }
 
     data::share share() const noexcept { return {through_->rank(), through_->size()}; }

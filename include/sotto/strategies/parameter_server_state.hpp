@@ -18,6 +18,7 @@
 #include "sotto/core/errors.hpp"
 #include "sotto/core/large_pages.hpp"
 #include "sotto/core/layout.hpp"
+#include "sotto/core/require_option.hpp"
 #include "sotto/kernels/reductions.hpp"
 #include "sotto/strategies/arrival_paths.hpp"
 #include "sotto/strategies/guarded.hpp"
@@ -59,6 +60,7 @@ public:
           read_(static_cast<std::size_t>(tensors.size())),
           tensor_bytes_(tensors.tensors().size()) {
         require_messages(compressor_);
+        require_option("parameter_server", "every", options.servers.every, allowed::at_least(1));
         require_one_server_for_backups(options);
         require_arrivals_apart(options.servers.record_arrivals, options.servers.replay_arrivals,
                                roles_.servers());
@@ -189,9 +191,8 @@ private:
     /// How long a server may be away; 0 where nobody may.
     template <class Serving>
     duration survive(const Serving& servers) {
-        if (!(servers.patience >= 0.0 && servers.patience <= 1e9))
-            throw invalid_option("parameter_server: patience is " +
-                                 std::to_string(servers.patience) + " s; 0 to 1e9 are possible");
+        require_option("parameter_server", "patience in seconds", servers.patience,
+                       allowed::at_least(0.0).at_most(1e9));
         if (!servers.survives) return {};
         forgets_ = servers.checkpoints.empty() && servers.patience > 0.0;
         if constexpr (tolerant_transport<Transport>) {

@@ -1,10 +1,10 @@
 #pragma once
 
 #include <chrono>
-#include <string>
 
 #include "sotto/core/clock.hpp"
 #include "sotto/core/errors.hpp"
+#include "sotto/core/require_option.hpp"
 #include "sotto/strategies/gossip_peers.hpp"
 
 namespace sotto {
@@ -34,9 +34,7 @@ struct peers_of_gossip<Options, Transport> {
     ///   errors  invalid_option: patience not above 0
     static type made_for(const Options& options, Transport& through) {
         const double patience = options.options.patience;
-        if (!(patience > 0.0 && patience <= 1e9))
-            throw invalid_option("gossip: patience is " + std::to_string(patience) +
-                                 " s; it must be above 0, and at most 1e9");
+        require_option("gossip", "patience in seconds", patience, allowed::above(0.0).at_most(1e9));
         return type(through,
                     std::chrono::duration_cast<duration>(std::chrono::duration<double>(patience)));
     }

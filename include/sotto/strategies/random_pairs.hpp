@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -17,8 +16,10 @@
 #include "sotto/compressors/none.hpp"
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/errors.hpp"
+#include "sotto/core/finite.hpp"
 #include "sotto/core/large_pages.hpp"
 #include "sotto/core/layout.hpp"
+#include "sotto/core/require_option.hpp"
 #include "sotto/core/visit.hpp"
 #include "sotto/kernels/arithmetic.hpp"
 #include "sotto/kernels/averaging.hpp"
@@ -151,14 +152,10 @@ private:
     static std::size_t slot(const tensor& t) noexcept { return static_cast<std::size_t>(t.index); }
 
     static const random_pairs& checked(const random_pairs& options) {
-        if (!(options.momentum >= 0.0 && options.momentum < 1.0))
-            throw invalid_option("random_pairs: momentum is " + std::to_string(options.momentum) +
-                                 "; it must be at least 0 and below 1");
-        for (const auto& [name, value] :
-             {std::pair("rate", options.rate), std::pair("pull", options.pull)})
-            if (!(value >= 0.0 && std::isfinite(value)))
-                throw invalid_option("random_pairs: " + std::string(name) + " is " +
-                                     std::to_string(value) + "; it must be finite and at least 0");
+        require_option("random_pairs", "momentum", options.momentum,
+                       allowed::at_least(0.0).below(1.0));
+        require_option("random_pairs", "rate", options.rate, allowed::at_least(0.0));
+        require_option("random_pairs", "pull", options.pull, allowed::at_least(0.0));
         return options;
     }
 

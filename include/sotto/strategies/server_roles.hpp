@@ -3,6 +3,7 @@
 #include <string>
 
 #include "sotto/core/errors.hpp"
+#include "sotto/core/require_option.hpp"
 
 namespace sotto {
 
@@ -12,10 +13,8 @@ public:
     /// Of one rank of so many; throws invalid_option where nobody would serve, or work.
     server_roles(int servers, bool dedicated, int rank, int ranks)
         : servers_(servers), first_worker_(dedicated ? servers : 0), rank_(rank), ranks_(ranks) {
-        if (servers < 1 || servers > ranks)
-            throw invalid_option("parameter_server: " + std::to_string(servers) +
-                                 " servers among " + std::to_string(ranks) +
-                                 " ranks; 1 to all of them are possible");
+        require_option("parameter_server", "servers", servers, allowed::at_least(1).at_most(ranks),
+                       ", the number of ranks");
         if (workers() < 1)
             throw invalid_option("parameter_server: dedicated servers on all ranks, which are " +
                                  std::to_string(ranks) + "; one at least must work");

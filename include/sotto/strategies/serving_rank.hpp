@@ -65,10 +65,6 @@ public:
                 throw invalid_option(
                     "parameter_server: checkpoints, but the optimizer has no visit(field), which "
                     "shows everything to be saved: what it remembers would be lost");
-            if (options.servers.every < 1)
-                throw invalid_option("parameter_server: checkpoints every " +
-                                     std::to_string(options.servers.every) +
-                                     " steps; it must be at least 1");
             description text;
             text.add("strategy", options);
             const std::string name = "server" + std::to_string(through.rank());

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -40,9 +41,8 @@ public:
     std::span<float> part_of(const state& compressor, const tensor& t, std::int64_t round) {
         if (joined_ == 0) place(compressor);
         round_ = round;
-        std::size_t which = 0;
-        while (members_[which].index != t.index) ++which;
-        return parts_[which];
+        const auto found = std::ranges::lower_bound(members_, t.index, {}, &tensor::index);
+        return parts_[static_cast<std::size_t>(found - members_.begin())];
     }
 
     /// One more part is as it is to be sent.

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -13,6 +12,7 @@
 
 #include "sotto/checkpoint/published_model.hpp"
 #include "sotto/core/errors.hpp"
+#include "sotto/core/finite.hpp"
 #include "sotto/kernels/reductions.hpp"
 #include "sotto/strategies/label_knowledge.hpp"
 #include "sotto/strategies/taught.hpp"
@@ -140,7 +140,7 @@ public:
         held.above_chance.add(found.above_chance());
         teacher_standing& standing = standings_[at];
         standing.label_loss = held.loss.value();
-        if (!std::isfinite(standing.label_loss))
+        if (!is_finite(standing.label_loss))
             standing.why = left_out::not_finite;
         else if (standing.label_loss > reference(at, found.chance) + rules_.margin ||
                  (own_.value() < knows * found.chance && held.above_chance.value() >= 0.0))
@@ -151,7 +151,7 @@ public:
     /// How the student itself did in a round, on examples that it had not learnt from before or on
     /// others.
     void student(double label_loss, bool unseen = false) noexcept {
-        if (!std::isfinite(label_loss)) return;
+        if (!is_finite(label_loss)) return;
         own_.add(label_loss);
         if (unseen) unseen_.add(label_loss);
     }
@@ -160,7 +160,7 @@ public:
     /// not.
     double judged_by(std::size_t i) const noexcept {
         for (const checkpoint::judgement& j : held_[i].model.facts.judged)
-            if (j.group == own_group_ && std::isfinite(j.label_loss)) return j.label_loss;
+            if (j.group == own_group_ && is_finite(j.label_loss)) return j.label_loss;
         return std::numeric_limits<double>::quiet_NaN();
     }
 
@@ -168,7 +168,7 @@ public:
     std::vector<checkpoint::judgement> judged() const {
         std::vector<checkpoint::judgement> all;
         for (const teacher_standing& s : standings_)
-            if (std::isfinite(s.label_loss)) all.push_back({s.group, s.label_loss});
+            if (is_finite(s.label_loss)) all.push_back({s.group, s.label_loss});
         return all;
     }
     double student() const noexcept { return own_.value(); }
@@ -197,7 +197,8 @@ private:
     double reference(std::size_t i, double chance) const noexcept {
         const double now = own_.empty() ? std::numeric_limits<double>::infinity() : own_.value();
         const double claimed = judged_by(i);
-        return std::fmax(now, std::isnan(claimed) ? unseen_.value() : (std::min)(claimed, chance));
+        const double first = is_nan(claimed) ? unseen_.value() : (std::min)(claimed, chance);
+        return is_nan(first) ? now : (std::max)(now, first);
     }
 
     struct one {

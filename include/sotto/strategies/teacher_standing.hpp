@@ -1,11 +1,11 @@
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <string>
 
 #include "sotto/core/errors.hpp"
+#include "sotto/core/require_option.hpp"
 
 namespace sotto {
 
@@ -60,12 +60,8 @@ struct teacher_rules {
 
     /// Throws invalid_option: age_max below -1, a margin below 0 or not a number.
     void check() const {
-        if (age_max < -1)
-            throw invalid_option("teacher_rules: age_max is " + std::to_string(age_max) +
-                                 "; expected at least -1");
-        if (!(margin >= 0.0))
-            throw invalid_option("teacher_rules: margin is " + std::to_string(margin) +
-                                 "; expected at least 0");
+        require_option("teacher_rules", "age_max", age_max, allowed::at_least(-1));
+        require_option("teacher_rules", "margin", margin, allowed::at_least(0.0));
     }
 
     /// The same with age_max said, for exchanges every so many steps.

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 
+#include "sotto/core/require_option.hpp"
 #include "sotto/topologies/topology.hpp"
 
 namespace sotto::topologies {
@@ -17,9 +18,7 @@ struct lazy {
 
     class state;
     state bind(int size) const {
-        if (!(share > 0.0 && share <= 1.0))
-            throw invalid_option("topologies::lazy: share is " + std::to_string(share) +
-                                 "; it must be above 0 and at most 1");
+        require_option("topologies::lazy", "share", share, allowed::above(0.0).at_most(1.0));
         return {*this, size};
     }
     /// That of the other, as a lazy one.

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "sotto/core/errors.hpp"
+#include "sotto/core/require_option.hpp"
 
 namespace sotto::topologies {
 
@@ -67,7 +68,7 @@ public:
                 throw invalid_option("topology: a link from rank " + std::to_string(from) + " to " +
                                      std::to_string(to) + ", but there are ranks 0 to " +
                                      std::to_string(size() - 1));
-        if (!(weight >= 0.0 && std::isfinite(weight)))
+        if (!allowed::at_least(0.0).holds(weight))
             throw invalid_option("topology: the link from rank " + std::to_string(from) + " to " +
                                  std::to_string(to) + " has weight " + std::to_string(weight) +
                                  "; it must be finite and at least 0");

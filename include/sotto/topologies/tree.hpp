@@ -1,9 +1,9 @@
 #pragma once
 
-#include <string>
 #include <utility>
 #include <vector>
 
+#include "sotto/core/require_option.hpp"
 #include "sotto/topologies/topology.hpp"
 
 namespace sotto::topologies {
@@ -17,9 +17,7 @@ struct tree {
     int branches = 2;  // ranks below each
 
     repeated bind(int size) const {
-        if (branches < 1)
-            throw invalid_option("topologies::tree: branches is " + std::to_string(branches) +
-                                 "; it must be at least 1");
+        require_option("topologies::tree", "branches", branches, allowed::at_least(1));
         std::vector<std::pair<int, int>> edges;
         for (int rank = 1; rank < size; ++rank) edges.emplace_back((rank - 1) / branches, rank);
         return repeated{by_degree(size, edges)};

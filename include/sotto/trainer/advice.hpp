@@ -1,7 +1,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <limits>
 #include <span>
@@ -9,6 +8,7 @@
 #include <vector>
 
 #include "sotto/core/errors.hpp"
+#include "sotto/core/require_option.hpp"
 #include "sotto/trainer/advice_transfer.hpp"
 #include "sotto/trainer/report_text.hpp"
 
@@ -141,14 +141,10 @@ inline std::string reason(const advice& found) {
 }
 
 namespace detail {
-inline void check_asked(double compute_seconds, const network_link& link, int world_size) {
+inline void check_asked(const double& compute_seconds, const network_link& link, int world_size) {
     check_link("advise", link);
-    if (world_size < 1)
-        throw invalid_option("advise: the world size is " + std::to_string(world_size) +
-                             "; it must be at least 1");
-    if (!(compute_seconds >= 0.0) || !std::isfinite(compute_seconds))
-        throw invalid_option("advise: compute_seconds is " + std::to_string(compute_seconds) +
-                             "; it must be at least 0 and finite");
+    require_option("advise", "world_size", world_size, allowed::at_least(1));
+    require_option("advise", "compute_seconds", compute_seconds, allowed::at_least(0.0));
 }
 }  // namespace detail
 

@@ -25,6 +25,7 @@
 #include "sotto/core/errors.hpp"
 #include "sotto/core/layout.hpp"
 #include "sotto/core/random.hpp"
+#include "sotto/core/require_option.hpp"
 #include "sotto/kernels/arithmetic.hpp"
 #include "sotto/kernels/sparse_add.hpp"
 #include "sotto/strategies/entry_route.hpp"
@@ -245,9 +246,9 @@ private:
 template <compressor Compressor>
 way_to_send calibrate(std::string name, const Compressor& options, const layout& tensors,
                       int world_size, calibration_options how = {}) {
-    if (how.rounds < 1 || world_size < 1)
-        throw invalid_option("calibrate: " + std::to_string(how.rounds) + " rounds for " +
-                             std::to_string(world_size) + " ranks; at least 1 of each is needed");
+    require_option("calibrate", "rounds", how.rounds, allowed::at_least(1).at_most(1'000'000));
+    require_option("calibrate", "world_size", world_size, allowed::at_least(1));
+    require_option("calibrate", "epoch", how.epoch, allowed::at_least(0.0));
     if (tensors.size() == 0) throw invalid_option("calibrate: the layout has no weights");
     std::vector<float> gradient(static_cast<std::size_t>(tensors.size()));
     random_stream random(how.seed);

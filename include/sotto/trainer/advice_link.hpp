@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <limits>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "sotto/collectives/all_gather_values.hpp"
@@ -14,6 +13,7 @@
 #include "sotto/collectives/operation.hpp"
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/errors.hpp"
+#include "sotto/core/require_option.hpp"
 #include "sotto/trainer/advice_transfer.hpp"
 #include "sotto/transports/transport.hpp"
 
@@ -37,11 +37,9 @@ template <transport Transport>
 network_link measure_link(Transport& through, link_measurement how = {}) {
     if (through.size() < 2)
         throw invalid_option("measure_link: there is one rank; a link needs two");
-    if (how.repetitions < 1 || how.small_bytes < 0 || how.large_bytes <= how.small_bytes)
-        throw invalid_option("measure_link: " + std::to_string(how.repetitions) +
-                             " repetitions of " + std::to_string(how.small_bytes) + " and " +
-                             std::to_string(how.large_bytes) +
-                             " bytes; needs at least 1, and 0 <= small < large");
+    require_option("measure_link", "repetitions", how.repetitions, allowed::at_least(1));
+    require_option("measure_link", "small_bytes", how.small_bytes,
+                   allowed::at_least(0).below(how.large_bytes), ", the value of large_bytes");
     constexpr std::uint32_t item = 16;
     const int rank = through.rank(), size = through.size();
     const auto room = static_cast<std::size_t>(how.large_bytes);

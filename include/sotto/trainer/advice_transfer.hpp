@@ -1,12 +1,11 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
-#include <string>
 
 #include "sotto/collectives/all_reduce.hpp"
 #include "sotto/core/errors.hpp"
+#include "sotto/core/require_option.hpp"
 #include "sotto/wire/value_format.hpp"
 
 namespace sotto {
@@ -22,14 +21,8 @@ struct network_link {
 
 /// Throws invalid_option, naming `who` asks, unless the link can be one.
 inline void check_link(const char* who, const network_link& link) {
-    const auto refuse = [&](const char* what, double value, const char* allowed) {
-        throw invalid_option(std::string(who) + ": " + what + " is " + std::to_string(value) +
-                             "; it must be " + allowed + " and finite");
-    };
-    if (!(link.bytes_per_second > 0.0) || !std::isfinite(link.bytes_per_second))
-        refuse("bytes_per_second", link.bytes_per_second, "above 0");
-    if (!(link.latency_seconds >= 0.0) || !std::isfinite(link.latency_seconds))
-        refuse("latency_seconds", link.latency_seconds, "at least 0");
+    require_option(who, "bytes_per_second", link.bytes_per_second, allowed::above(0.0));
+    require_option(who, "latency_seconds", link.latency_seconds, allowed::at_least(0.0));
 }
 
 /// What an exchange puts on the busiest rank's link.

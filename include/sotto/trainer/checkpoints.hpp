@@ -4,7 +4,6 @@
 #include <cstdio>
 #include <filesystem>
 #include <optional>
-#include <string>
 #include <type_traits>
 #include <utility>
 
@@ -13,6 +12,7 @@
 #include "sotto/core/absolute_path.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/print_line.hpp"
+#include "sotto/core/require_option.hpp"
 #include "sotto/trainer/reports.hpp"
 
 namespace sotto {
@@ -103,9 +103,7 @@ public:
 
 private:
     static void check(const char* name, std::int64_t value) {
-        if (value < 1)
-            throw invalid_option(std::string("checkpoints: ") + name + " is " +
-                                 std::to_string(value) + "; it must be at least 1");
+        require_option("checkpoints", name, value, allowed::at_least(1));
     }
 
     std::filesystem::path folder_;

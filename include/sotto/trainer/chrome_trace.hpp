@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -15,8 +14,10 @@
 #include "sotto/core/clock.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/file_kind.hpp"
+#include "sotto/core/finite.hpp"
 #include "sotto/core/layout.hpp"
 #include "sotto/core/line_file.hpp"
+#include "sotto/core/require_option.hpp"
 #include "sotto/trainer/callback.hpp"
 #include "sotto/trainer/json_text.hpp"
 #include "sotto/trainer/model_path.hpp"
@@ -63,10 +64,8 @@ public:
     /// Into this file; throws invalid_option unless there is a step to draw, from 1 on.
     explicit chrome_trace(const std::filesystem::path& path, chrome_trace_options options = {})
         : file_(detail::absolute_path(path)), options_(options), complaint_(options.on_failure) {
-        if (options.first_step < 1 || options.steps < 1)
-            throw invalid_option("chrome_trace: " + std::to_string(options.steps) +
-                                 " steps from step " + std::to_string(options.first_step) +
-                                 " on; both are at least 1");
+        require_option("chrome_trace", "first_step", options.first_step, allowed::at_least(1));
+        require_option("chrome_trace", "steps", options.steps, allowed::at_least(1));
     }
 
     void on_begin(const run_info& info) {
@@ -169,7 +168,7 @@ private:
     std::string by_parts(const step_report& report) const {
         std::string text;
         const double began = clock_of(report.round);
-        if (!std::isfinite(began)) return text;
+        if (!is_finite(began)) return text;
         double now = 0.0;
         for (const part_of_time& part :
              timed_step_of(report.step, costs_of(report.round)).parts()) {

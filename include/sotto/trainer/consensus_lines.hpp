@@ -1,11 +1,11 @@
 #pragma once
 
 #include <array>
-#include <cmath>
 #include <utility>
 
 #include <nlohmann/json.hpp>
 
+#include "sotto/core/finite.hpp"
 #include "sotto/strategies/consensus_report.hpp"
 #include "sotto/topologies/mixing_graph.hpp"
 
@@ -31,7 +31,7 @@ inline nlohmann::ordered_json fields_of_consensus(const consensus_report& found)
     auto fields = nlohmann::ordered_json::object();
     if (found.rounds >= 0) fields["rounds"] = found.rounds;
     for (const auto& [name, member] : consensus_members)
-        if (std::isfinite(found.*member)) fields[name] = found.*member;
+        if (is_finite(found.*member)) fields[name] = found.*member;
     if (found.missed) fields["missed"] = true;
     for (const auto& [name, member] : consensus_tensor_members)
         if (!(found.*member).empty()) fields[name] = found.*member;
@@ -45,9 +45,9 @@ inline nlohmann::ordered_json fields_of_graph(const topologies::mixing_graph& gr
         links.push_back(nlohmann::ordered_json::array({l.from, l.to, l.weight}));
     nlohmann::ordered_json fields{{"ranks", graph.ranks}, {"period", graph.period}};
     if (!graph.topology.empty()) fields["topology"] = graph.topology;
-    if (std::isfinite(graph.second_singular_value))
+    if (is_finite(graph.second_singular_value))
         fields["second_singular_value"] = graph.second_singular_value;
-    if (std::isfinite(graph.p)) fields["p"] = graph.p;
+    if (is_finite(graph.p)) fields["p"] = graph.p;
     fields["degree"] = graph.degree;
     if (graph.bytes_a_round > 0) fields["bytes_a_round"] = graph.bytes_a_round;
     if (graph.ranks_may_go) fields["ranks_may_go"] = true;

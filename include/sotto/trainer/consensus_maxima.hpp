@@ -12,6 +12,7 @@
 
 #include "sotto/consensus/fraction_of_maximum.hpp"
 #include "sotto/core/errors.hpp"
+#include "sotto/core/finite.hpp"
 #include "sotto/trainer/read_json_lines.hpp"
 #include "sotto/trainer/run_consensus.hpp"
 #include "sotto/trainer/run_log.hpp"
@@ -43,8 +44,8 @@ inline std::vector<recorded_maximum> consensus_maxima(const run_log& run,
     if (from_epochs.empty() || from_epochs.front() != 0.0)
         throw invalid_option("consensus_maxima: from_epochs has no phase that begins at epoch 0");
     for (std::size_t i = 0; i < from_epochs.size(); ++i)
-        if (!(from_epochs[i] == std::floor(from_epochs[i])) || !(from_epochs[i] <= 0x1p52) ||
-            (i > 0 && !(from_epochs[i - 1] < from_epochs[i])))
+        if (!is_finite(from_epochs[i]) || from_epochs[i] != std::floor(from_epochs[i]) ||
+            from_epochs[i] > 0x1p52 || (i > 0 && from_epochs[i - 1] >= from_epochs[i]))
             throw invalid_option("consensus_maxima: phase " + std::to_string(i) +
                                  " begins at epoch " + std::to_string(from_epochs[i]) +
                                  "; phases begin at whole epochs and ascend");

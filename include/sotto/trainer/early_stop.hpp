@@ -2,9 +2,10 @@
 
 #include <cstdint>
 #include <limits>
-#include <string>
 
 #include "sotto/core/errors.hpp"
+#include "sotto/core/finite.hpp"
+#include "sotto/core/require_option.hpp"
 #include "sotto/trainer/callback.hpp"
 
 namespace sotto {
@@ -23,13 +24,9 @@ public:
     early_stop() = default;
     /// Throws invalid_option: patience below 1, least_improvement below 0.
     explicit early_stop(options chosen) : options_(chosen) {
-        if (chosen.patience < 1)
-            throw invalid_option("early_stop: patience is " + std::to_string(chosen.patience) +
-                                 " epochs; it must be at least 1");
-        if (!(chosen.least_improvement >= 0.0))
-            throw invalid_option("early_stop: least_improvement is " +
-                                 std::to_string(chosen.least_improvement) +
-                                 "; it must be at least 0");
+        require_option("early_stop", "patience", chosen.patience, allowed::at_least(1));
+        require_option("early_stop", "least_improvement", chosen.least_improvement,
+                       allowed::at_least(0.0));
     }
 
     void on_begin(const run_info&) noexcept {
@@ -44,7 +41,9 @@ public:
         }
         if (evaluates_ && !report.evaluated) return verdict::go_on;
         const double loss = evaluates_ ? report.evaluated->loss : report.loss;
-        if (loss < best_ - options_.least_improvement) {
+        // No loss is the first; one that is not finite is no improvement.
+        const bool is_first = is_infinite(best_);
+        if (is_finite(loss) && (is_first || loss < best_ - options_.least_improvement)) {
             best_ = loss;
             waited_ = 0;
             return verdict::go_on;

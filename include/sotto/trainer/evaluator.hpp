@@ -1,7 +1,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -10,6 +9,7 @@
 #include <vector>
 
 #include "sotto/collectives/all_gather_values.hpp"
+#include "sotto/core/finite.hpp"
 #include "sotto/losses/cross_entropy.hpp"
 #include "sotto/models/gradient_source.hpp"
 #include "sotto/trainer/reports.hpp"
@@ -106,11 +106,11 @@ private:
                        -std::numeric_limits<double>::infinity()};
         for (const sums& s : everybodys_) {
             const double value = of(s.mean());
-            all.least = std::fmin(all.least, value);
+            if (!is_nan(value)) all.least = (std::min)(all.least, value);
             all.mean += value / static_cast<double>(everybodys_.size());
-            all.most = std::isnan(value) || all.most < value ? value : all.most;
+            all.most = is_nan(value) || all.most < value ? value : all.most;
         }
-        if (std::isnan(all.mean) && !std::isfinite(all.least)) all.least = all.mean;
+        if (is_nan(all.mean) && !is_finite(all.least)) all.least = all.mean;
         return all;
     }
 

@@ -7,6 +7,7 @@
 
 #include "sotto/core/describe.hpp"
 #include "sotto/core/errors.hpp"
+#include "sotto/core/require_option.hpp"
 #include "sotto/trainer/checkpoints.hpp"
 #include "sotto/trainer/options.hpp"
 
@@ -15,9 +16,7 @@ namespace sotto::detail {
 template <class Extra>
 void request_evaluation(description& text, const Extra& extra) {
     if constexpr (is_evaluation<Extra>) {
-        if (extra.every < 1)
-            throw invalid_option("evaluate_on: every is " + std::to_string(extra.every) +
-                                 " epochs; it must be at least 1");
+        require_option("evaluate_on", "every", extra.every, allowed::at_least(1));
         text.add("evaluate_on.every", extra.every);
         text.add("evaluate_on.own", extra.own);
         text.add("evaluate_on.examples", static_cast<std::int64_t>(extra.data.size()));

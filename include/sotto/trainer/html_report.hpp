@@ -11,6 +11,7 @@
 
 #include "sotto/core/absolute_path.hpp"
 #include "sotto/core/errors.hpp"
+#include "sotto/core/require_option.hpp"
 #include "sotto/trainer/model_path.hpp"
 #include "sotto/trainer/report.hpp"
 #include "sotto/trainer/report_calibration.hpp"
@@ -51,10 +52,11 @@ public:
           recorder_(options_.name),
           complaint_(options_.on_failure),
           calibrates_(std::exchange(options_.report.calibrate, false) && !options_.report.advised) {
-        if (!(options_.every_seconds >= 0.0) || options_.every_epochs < 0)
-            throw invalid_option("html_report: every " + std::to_string(options_.every_seconds) +
-                                 " seconds or " + std::to_string(options_.every_epochs) +
-                                 " epochs; neither may be below 0");
+        require_option("html_report", "every_seconds", options_.every_seconds,
+                       allowed::at_least(0.0));
+        require_option("html_report", "every_epochs", options_.every_epochs, allowed::at_least(0));
+        require_option("html_report", "reload_seconds", options_.report.reload_seconds,
+                       allowed::at_least(0));
         if (options_.report.link) check_link("html_report", *options_.report.link);
         if (options_.report.reload_seconds == 0 && options_.every_seconds > 0.0)
             options_.report.reload_seconds =

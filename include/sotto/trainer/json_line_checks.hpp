@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sotto/core/errors.hpp"
+#include "sotto/core/finite.hpp"
 
 namespace sotto {
 
@@ -61,18 +62,12 @@ public:
         if (text.size() > line_bytes_max)
             refuse("a line of at most " + std::to_string(line_bytes_max) + " bytes",
                    std::to_string(text.size()));
-        std::array<std::size_t, depth_max + 2> keys{};  // of the object open at each depth
-        const auto bounded = [&](int depth, json::parse_event_t what, json&) {
-            if (depth > depth_max)
-                refuse("at most " + std::to_string(depth_max) + " levels", "more");
-            std::size_t& count = keys[static_cast<std::size_t>(depth)];
-            if (what == json::parse_event_t::key && ++count > members_max)
-                refuse("an object of at most " + std::to_string(members_max) + " members", "more");
-            if (what == json::parse_event_t::object_end)
-                keys[static_cast<std::size_t>(depth) + 1] = 0;
-            return true;
-        };
-        json parsed = json::parse(text.begin(), text.end(), bounded, false);
+        // Bounds first: a parser that reports what it reads while it makes values goes through a
+        // list again for each object in it.
+        bounds within(*this);
+        json parsed(json::value_t::discarded);
+        if (json::sax_parse(text.begin(), text.end(), &within))
+            parsed = json::parse(text.begin(), text.end(), nullptr, false);
         if (parsed.is_discarded()) refuse("JSON", quoted(text));
         if (!parsed.is_object()) refuse("a JSON object", parsed.type_name());
         return parsed;
@@ -148,9 +143,10 @@ public:
     }
     /// A number from 0 to `most`.
     double not_negative(const json& value, const char* name, double most) const {
-        if (!value.is_number() || !(value.get<double>() >= 0.0) || value.get<double>() > most)
+        const double found = value.is_number() ? value.get<double>() : -1.0;
+        if (!is_finite(found) || found < 0.0 || found > most)
             refuse_member(name, "a number that is not negative", value);
-        return value.get<double>();
+        return found;
     }
     /// A member that is a number from 0 to `most`.
     double number(const json& object, const char* name, std::int64_t most) const {
@@ -168,7 +164,7 @@ public:
     /// A member that is a number from 0 to 1; null is one that was not finite.
     double share(const json& object, const char* name) const {
         const double value = loss(object, name);
-        if (value < 0.0 || value > 1.0)
+        if (!is_nan(value) && (value < 0.0 || value > 1.0))
             refuse_member(name, "a number from 0 to 1", member(object, name));
         return value;
     }
@@ -204,9 +200,56 @@ public:
     }
 
 private:
-    static constexpr int depth_max = 4;  // a run's tensors' shapes
+    static constexpr std::size_t depth_max = 4;  // a run's tensors' shapes
     // To keep its members in order, an ordered_json looks through all of them for each new one.
     static constexpr std::size_t members_max = 1 << 14;
+
+    /// Refuses a line that is too deep, or of which an object has too many members.
+    class bounds final : public nlohmann::json_sax<json> {
+    public:
+        explicit bounds(const json_line_checks& line) : line_(&line) {}
+
+        bool null() override { return value(); }
+        bool boolean(bool) override { return value(); }
+        bool number_integer(number_integer_t) override { return value(); }
+        bool number_unsigned(number_unsigned_t) override { return value(); }
+        bool number_float(number_float_t, const string_t&) override { return value(); }
+        bool string(string_t&) override { return value(); }
+        bool binary(binary_t&) override { return value(); }
+        bool start_object(std::size_t) override { return open(); }
+        bool end_object() override { return close(); }
+        bool start_array(std::size_t) override { return open(); }
+        bool end_array() override { return close(); }
+        bool key(string_t&) override {
+            if (++members_[open_] > members_max)
+                line_->refuse("an object of at most " + std::to_string(members_max) + " members",
+                              "more");
+            return value();
+        }
+        bool parse_error(std::size_t, const std::string&, const json::exception&) override {
+            return false;
+        }
+
+    private:
+        bool value() const {
+            if (open_ > depth_max)
+                line_->refuse("at most " + std::to_string(depth_max) + " levels", "more");
+            return true;
+        }
+        bool open() {
+            value();
+            members_[++open_] = 0;
+            return true;
+        }
+        bool close() {
+            --open_;
+            return true;
+        }
+
+        const json_line_checks* line_;
+        std::size_t open_ = 0;                              // lists and objects
+        std::array<std::size_t, depth_max + 2> members_{};  // of those that are open
+    };
 
     std::string file_;
     std::int64_t line_ = 0;

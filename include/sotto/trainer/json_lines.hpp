@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -15,7 +14,9 @@
 #include "sotto/core/absolute_path.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/file_kind.hpp"
+#include "sotto/core/finite.hpp"
 #include "sotto/core/line_file.hpp"
+#include "sotto/core/require_option.hpp"
 #include "sotto/trainer/callback.hpp"
 #include "sotto/trainer/consensus_lines.hpp"
 #include "sotto/trainer/json_text.hpp"
@@ -126,9 +127,7 @@ public:
     /// Into this file; throws invalid_option: every_steps below 1.
     explicit json_lines(const std::filesystem::path& path, json_lines_options options = {})
         : file_(detail::absolute_path(path)), options_(options), complaint_(options.on_failure) {
-        if (options.every_steps < 1)
-            throw invalid_option("json_lines: every_steps is " +
-                                 std::to_string(options.every_steps) + "; it must be at least 1");
+        require_option("json_lines", "every_steps", options.every_steps, allowed::at_least(1));
         std::error_code ignored;
         was_there_ = std::filesystem::exists(file_.path(), ignored);
         // Now, not after the data were read: can it be written?
@@ -189,7 +188,7 @@ public:
                     {"seconds_since_start", report.seconds},
                     {"rank_loss", report.round.loss}};
         add_costs(line, report.round);
-        if (const double clock = clock_of(report.round); std::isfinite(clock))
+        if (const double clock = clock_of(report.round); is_finite(clock))
             line["began_seconds"] = clock;
         line["tensor_message_bytes"] = report.round.tensor_message_bytes;
         if (consensus_means::tells(report.round.consensus))
@@ -260,7 +259,8 @@ private:
             const std::string_view line = text.substr(0, text.find('\n'));
             text.remove_prefix(line.size() < text.size() ? line.size() + 1 : line.size());
             const std::size_t middle = line.find(" = ");
-            if (middle != line.npos)
+            // Tensors have a list of their own: an object looks through all members for a new one.
+            if (middle != line.npos && !line.starts_with("tensor "))
                 fields[std::string(line.substr(0, middle))] = line.substr(middle + 3);
         }
         return fields;

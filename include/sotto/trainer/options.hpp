@@ -5,6 +5,7 @@
 #include <string>
 
 #include "sotto/core/errors.hpp"
+#include "sotto/core/require_option.hpp"
 
 namespace sotto {
 
@@ -22,9 +23,7 @@ struct training_options {
 
     ///   errors  invalid_option: batch_size below 1
     const training_options& checked() const {
-        if (batch_size < 1)
-            throw invalid_option("trainer: batch_size is " + std::to_string(batch_size) +
-                                 "; it must be at least 1");
+        require_option("trainer", "batch_size", batch_size, allowed::at_least(1));
         return *this;
     }
 };

@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 
+#include "sotto/core/finite.hpp"
 #include "sotto/core/number_text.hpp"
 #include "sotto/core/print_line.hpp"
 #include "sotto/core/terminal.hpp"
@@ -89,7 +90,7 @@ public:
 
     void on_step(const step_report& report) {
         if (shown_) add_teachers(report);
-        aimed_ += std::isfinite(report.round.consensus.target);
+        aimed_ += is_finite(report.round.consensus.target);
         missed_ += report.round.consensus.missed;
         if (!live_ || report.seconds < next_) return;
         next_ = report.seconds + 0.1;
@@ -124,10 +125,10 @@ public:
         if (report.evaluated) {
             line_ += "  test loss ";
             add_loss(report.evaluated->loss);
-            if (std::isfinite(report.evaluated->accuracy))  // else there were no labels
+            if (is_finite(report.evaluated->accuracy))  // else there were no labels
                 line_ += "  accuracy " + detail::fixed_text(100.0 * report.evaluated->accuracy, 2) +
                          " %";
-            if (const auto& own = report.evaluated->own; own && std::isfinite(own->accuracy.mean))
+            if (const auto& own = report.evaluated->own; own && is_finite(own->accuracy.mean))
                 line_ += " (own models " + detail::fixed_text(100.0 * own->accuracy.least, 2) +
                          " to " + detail::fixed_text(100.0 * own->accuracy.most, 2) + " %)";
         }

@@ -12,6 +12,8 @@
 #include "sotto/checkpoint/published_model.hpp"
 #include "sotto/core/absolute_path.hpp"
 #include "sotto/core/errors.hpp"
+#include "sotto/core/finite.hpp"
+#include "sotto/core/require_option.hpp"
 #include "sotto/models/gradient_source.hpp"
 #include "sotto/strategies/architecture_of.hpp"
 #include "sotto/strategies/strategy.hpp"
@@ -36,19 +38,19 @@ struct publish_options {
 ///   wire    as checkpoint::publish_model
 ///   cost    the others wait while the first one writes, for no longer than the transport's timeout
 ///   errors  the same on all ranks: io_failure, the file could not be written: what was there still
-///           is; invalid_option: a group below 0, a keep below 1, names that cannot be written
+///           is; invalid_option: a group below 0, a keep below 1, an infinite label_loss, names
+///           that cannot be written
 /// Returns the file, by its absolute path.
 template <class Model, class Strategy, class Transport,
           checkpoint::file_system Files = checkpoint::posix_files>
 std::filesystem::path publish(trainer<Model, Strategy, Transport>& from,
                               const std::filesystem::path& folder, int group,
                               publish_options options = {}, Files files = {}) {
-    if (group < 0)
-        throw invalid_option("publish: group is " + std::to_string(group) +
-                             "; expected at least 0");
-    if (options.keep < 1)
-        throw invalid_option("publish: keep is " + std::to_string(options.keep) +
-                             "; expected at least 1");
+    require_option("publish", "group", group, allowed::at_least(0));
+    require_option("publish", "keep", options.keep, allowed::at_least(1));
+    if (!is_nan(options.label_loss))
+        require_option("publish", "label_loss", options.label_loss, allowed::any_finite(),
+                       ", or NaN where it is not known");
     const std::filesystem::path place =
         checkpoint::models_folder(detail::absolute_path(folder), group);
     const std::int64_t step = from.step();

@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <vector>
+
+#include "sotto/core/finite.hpp"
 
 namespace sotto {
 
@@ -67,8 +68,8 @@ public:
         const double took = s.ended() - s.began;
         waited += s.wait;
         seconds += took;
-        if (steps.empty()) by_clock = std::isfinite(clock);
-        if (steps.size() == steps_max || by_clock != std::isfinite(clock)) return;
+        if (steps.empty()) by_clock = is_finite(clock);
+        if (steps.size() == steps_max || by_clock != is_finite(clock)) return;
         s.began = by_clock ? clock : (std::max)(ended - took, 0.0);
         if (!steps.empty() && s.began < steps.back().began) return;
         steps.push_back(s);

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "sotto/collectives/all_gather_v.hpp"
+#include "sotto/core/finite.hpp"
 #include "sotto/core/sort_stably.hpp"
 #include "sotto/trainer/advice.hpp"
 #include "sotto/trainer/report_chart.hpp"
@@ -288,10 +289,10 @@ inline std::string advice_section(const advice& found, bool link_known, const st
         }
         const double below = step.pays_below_bytes_per_second;
         out += "<td>" +
-               (i == found.dense    ? std::string("–")
-                : std::isinf(below) ? std::string("any bandwidth")
-                : below > 0.0       ? bandwidth(below)
-                                    : std::string("none")) +
+               (i == found.dense     ? std::string("–")
+                : is_infinite(below) ? std::string("any bandwidth")
+                : below > 0.0        ? bandwidth(below)
+                                     : std::string("none")) +
                "</td></tr>";
     }
     return out + "</table></div>";

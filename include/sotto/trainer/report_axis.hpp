@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "sotto/core/finite.hpp"
 #include "sotto/trainer/report_text.hpp"
 
 namespace sotto::reporting {
@@ -22,7 +23,7 @@ struct axis {
 
     /// Whether a value can lie on it.
     bool shows(double value) const noexcept {
-        return std::isfinite(value) && (!logarithmic || value > 0.0);
+        return is_finite(value) && (!logarithmic || value > 0.0);
     }
 
     /// 0 at the low end, 1 at the high one, and there for what lies beyond.

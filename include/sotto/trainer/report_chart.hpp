@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstddef>
 #include <limits>
 #include <string>
@@ -10,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "sotto/core/finite.hpp"
 #include "sotto/trainer/report_axis.hpp"
 #include "sotto/trainer/report_text.hpp"
 
@@ -232,7 +232,7 @@ inline std::vector<dot> thinned(const std::vector<dot>& points, std::size_t most
         std::size_t low = none, high = none, gap = none;
         for (std::size_t i = s * none / stretches; i < (s + 1) * none / stretches; ++i) {
             const double y = points[i].y;
-            if (!std::isfinite(y)) {
+            if (!is_finite(y)) {
                 gap = i;
                 continue;
             }

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "sotto/core/finite.hpp"
 #include "sotto/trainer/report_axis.hpp"
 #include "sotto/trainer/report_chart.hpp"
 #include "sotto/trainer/report_curves.hpp"
@@ -40,7 +41,7 @@ inline axis distance_axis(const run_log& run) {
     for (const run_point& p : run.points)
         for (const distance_line& line : distance_lines) {
             const double value = (p.consensus.*line.of).value();
-            if (!std::isfinite(value) || !(value > 0.0)) continue;
+            if (!is_finite(value) || !(value > 0.0)) continue;
             low = (std::min)(low, value);
             high = (std::max)(high, value);
         }
@@ -97,7 +98,7 @@ inline std::string cost_chart(const run_log& run, const std::string& title, std:
     if (values.empty()) return "";
     double most = 0.0;
     for (const taken& t : values)
-        if (std::isfinite(t.each)) most = (std::max)(most, t.each);
+        if (is_finite(t.each)) most = (std::max)(most, t.each);
     chart c(title, axis_along(against::steps, std::span(&run, 1)), "steps",
             axis_from_zero(most, label));
     drawn_end end;

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -10,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "sotto/core/finite.hpp"
 #include "sotto/trainer/report_chart.hpp"
 #include "sotto/trainer/report_summary.hpp"
 #include "sotto/trainer/report_terms.hpp"
@@ -70,7 +70,7 @@ inline const char* name_of(against what, std::span<const run_log> runs) noexcept
 inline axis axis_of(const std::vector<double>& values, bool share) {
     double low = std::numeric_limits<double>::infinity(), high = -low;
     for (const double v : values) {
-        if (!std::isfinite(v)) continue;
+        if (!is_finite(v)) continue;
         low = (std::min)(low, v);
         high = (std::max)(high, v);
     }
@@ -109,7 +109,7 @@ inline std::vector<double> values_of(std::span<const run_log> runs, const measur
                 if (value) values.push_back(*value);
         if (!what.of_steps) continue;
         for (const run_point& p : run.points)
-            if (p.losses > 0 && std::isfinite(p.loss())) {
+            if (p.losses > 0 && is_finite(p.loss())) {
                 steps.push_back(p.loss());
                 if (run.epochs.size() < 2) values.push_back(p.loss());
             }
@@ -144,7 +144,7 @@ void draw(chart& c, const Stretches& all, std::size_t colour, chart::weight how,
         const dot next{along(x, each), *y};
         if (!line.empty() && next.x < line.back().x) flush();
         line.push_back(next);
-        end.runs_away = !std::isfinite(*y);
+        end.runs_away = !is_finite(*y);
         if (!end.runs_away) end.last = line.back();
     }
     flush();
@@ -208,9 +208,8 @@ inline std::string curves(std::span<const run_log> runs) {
     const measure measures[] = {
         {"Accuracy on unseen data",
          [](const run_epoch& e) {
-             return e.evaluated && std::isfinite(e.evaluated->accuracy)
-                        ? value(e.evaluated->accuracy)
-                        : value();
+             return e.evaluated && is_finite(e.evaluated->accuracy) ? value(e.evaluated->accuracy)
+                                                                    : value();
          },
          false, true, &own_evaluations::accuracy},
         {"Loss while training, " + whose_loss(runs),

@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "sotto/core/finite.hpp"
 #include "sotto/topologies/mixing_graph.hpp"
 #include "sotto/trainer/report_text.hpp"
 
@@ -55,11 +56,11 @@ public:
                    std::to_string(topologies::mixing_graph::rounds_seen_max) + " rounds";
         else if (g.period > 1)
             out += ", which take turns over " + counted(static_cast<double>(g.period)) + " rounds";
-        if (std::isfinite(g.second_singular_value))
+        if (is_finite(g.second_singular_value))
             out += ". A round leaves at most " + percent(g.second_singular_value, 1) +
                    " of the distance between ranks (λ)";
-        if (std::isfinite(g.p))
-            out += std::string(std::isfinite(g.second_singular_value) ? ", " : ". Expected is ") +
+        if (is_finite(g.p))
+            out += std::string(is_finite(g.second_singular_value) ? ", " : ". Expected is ") +
                    "p = 1 − λ² = " + digits(g.p);
         if (g.bytes_a_round > 0)
             out +=

@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 
+#include "sotto/core/finite.hpp"
 #include "sotto/trainer/report_chart.hpp"
 #include "sotto/trainer/report_terms.hpp"
 #include "sotto/trainer/report_text.hpp"
@@ -137,7 +138,7 @@ inline std::string all_workers(const run_log& run) {
 /// How good ranks' own models are, beside the mean of all; nothing where they were not measured.
 inline std::string own_models(const evaluation& found, const std::string& said) {
     if (!found.own) return "";
-    const bool share = std::isfinite(found.accuracy);
+    const bool share = is_finite(found.accuracy);
     const over_ranks& ranks = share ? found.own->accuracy : found.own->loss;
     const auto told = [&](double value) { return share ? percent(value) : digits(value); };
     return said + told(ranks.least) + " to " + told(ranks.most) + ", " + told(ranks.mean) +
@@ -186,7 +187,7 @@ inline std::string told_alone(const run_log& run) {
     if (has_others(run)) out += own_messages(run) + beside_whole(run);
     if (const run_epoch* e = run.last_evaluated()) {
         const evaluation& found = *e->evaluated;
-        out += std::isfinite(found.accuracy)
+        out += is_finite(found.accuracy)
                    ? ". Accuracy on unseen data: <b>" + percent(found.accuracy)
                    : ". Loss on unseen data: <b>" + digits(found.loss);
         out += "</b>" + own_models(found, ", of ranks’ own models ");
@@ -223,7 +224,7 @@ inline std::string told_beside(const run_log& run, const run_log& dense) {
     std::string out = sent_beside(run, dense);
     const std::string comma = serve_alike(run, dense) ? "," : "";
     const run_epoch *a = run.last_evaluated(), *b = dense.last_evaluated();
-    if (a && b && std::isfinite(a->evaluated->accuracy) && std::isfinite(b->evaluated->accuracy)) {
+    if (a && b && is_finite(a->evaluated->accuracy) && is_finite(b->evaluated->accuracy)) {
         const double points = 100.0 * (a->evaluated->accuracy - b->evaluated->accuracy);
         out += comma + " ended at <b>" + percent(a->evaluated->accuracy) +
                "</b> accuracy instead of " + percent(b->evaluated->accuracy) + " (" +
@@ -334,7 +335,7 @@ inline std::string card(const run_log& run, std::size_t colour) {
         out += number_of_card(value, what);
     };
     const run_epoch* tested = run.last_evaluated();
-    if (tested && std::isfinite(tested->evaluated->accuracy))
+    if (tested && is_finite(tested->evaluated->accuracy))
         number(percent(tested->evaluated->accuracy),
                "accuracy on unseen data" + whose_model(run) + ", loss " +
                    digits(tested->evaluated->loss) +

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -12,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "sotto/core/finite.hpp"
 #include "sotto/trainer/report_axis.hpp"
 #include "sotto/trainer/report_chart.hpp"
 #include "sotto/trainer/report_consensus.hpp"
@@ -88,7 +88,7 @@ inline std::optional<dot> draw_means(chart& c, const std::vector<taken>& values,
 inline void add_shown(std::vector<double>& to, const std::vector<taken>& values) {
     std::vector<double> sorted;
     for (const taken& t : values)
-        if (std::isfinite(t.each)) sorted.push_back(t.each);
+        if (is_finite(t.each)) sorted.push_back(t.each);
     std::sort(sorted.begin(), sorted.end());
     const auto out = static_cast<std::ptrdiff_t>(sorted.size() / 100);
     to.insert(to.end(), sorted.begin() + out, sorted.end() - out);

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "sotto/core/finite.hpp"
 #include "sotto/core/printable.hpp"
 
 namespace sotto::reporting {
@@ -42,7 +43,7 @@ inline std::string escaped(std::string_view text, std::size_t longest = 2000) {
 
 /// A number with so many places, in any locale.
 inline std::string fixed(double value, int places) {
-    if (!std::isfinite(value)) return std::isnan(value) ? "–" : value > 0 ? "∞" : "−∞";
+    if (!is_finite(value)) return is_nan(value) ? "–" : value > 0 ? "∞" : "−∞";
     std::array<char, 400> buffer;
     const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value,
                                    std::chars_format::fixed, places)
@@ -54,12 +55,13 @@ inline std::string fixed(double value, int places) {
 
 /// A coordinate: a tenth of a unit is less than anybody sees.
 inline std::string at(double value) {
-    return fixed(std::clamp(std::isfinite(value) ? value : 0.0, -1e5, 1e5), 1);
+    return fixed(std::clamp(is_finite(value) ? value : 0.0, -1e5, 1e5), 1);
 }
 
 /// So many digits that count, without an exponent where that can be read.
 inline std::string digits(double value, int count = 3) {
-    if (value == 0.0 || !std::isfinite(value)) return value == 0.0 ? "0" : fixed(value, 0);
+    if (!is_finite(value)) return fixed(value, 0);
+    if (value == 0.0) return "0";
     const double size = std::abs(value);
     if (size >= 1e7 || size < 1e-5) {
         std::array<char, 32> buffer;
@@ -74,7 +76,7 @@ inline std::string digits(double value, int count = 3) {
 /// A whole number with its thousands apart.
 inline std::string counted(double value) {
     const std::string plain = fixed(value, 0);
-    if (!std::isfinite(value) || std::abs(value) >= 1e15) return digits(value);
+    if (!is_finite(value) || std::abs(value) >= 1e15) return digits(value);
     const std::size_t start = plain.front() == '-' ? 1 : 0;
     std::string out = plain.substr(0, start);
     for (std::size_t i = start; i < plain.size(); ++i) {
@@ -113,7 +115,7 @@ inline std::string bandwidth(double bytes_per_second) {
 /// A length of time: "2.1 s".
 inline std::string seconds(double value) {
     const double size = std::abs(value);
-    if (!(size < 1e10)) return digits(value) + "\u202fs";  // centuries, or no number
+    if (is_nan(size) || size >= 1e10) return digits(value) + "\u202fs";  // centuries
     if (size >= 7200.0)
         return fixed(std::floor(value / 3600.0), 0) + "\u202fh " +
                fixed(std::floor(std::fmod(value, 3600.0) / 60.0), 0) + "\u202fmin";
@@ -127,7 +129,7 @@ inline std::string seconds(double value) {
 
 /// "77 times", "1.6 times", "1 210 times", "0.23 times".
 inline std::string times(double ratio) {
-    if (!std::isfinite(ratio)) return "–";
+    if (!is_finite(ratio)) return "–";
     if (ratio < 0.95) return digits(ratio, 2) + "\u202f×";
     return (ratio < 9.95 ? fixed(ratio, 1) : counted(std::round(ratio))) + "\u202f×";
 }

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <limits>
 #include <span>
@@ -9,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sotto/core/finite.hpp"
 #include "sotto/core/sort_stably.hpp"
 #include "sotto/trainer/rank_timeline.hpp"
 #include "sotto/trainer/report_axis.hpp"
@@ -131,7 +131,7 @@ private:
         const bool in_common = length_ > 0.0;
         for (row& r : rows_) r.origin = in_common ? origin : begin_after(r, leading);
         if (!in_common) length_ = (std::min)(known_until(), wanted);
-        if (!std::isfinite(length_)) length_ = 0.0;
+        if (!is_finite(length_)) length_ = 0.0;
     }
 
     /// A span as `visible` takes it: the colour is the number of its part.

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "sotto/core/finite.hpp"
 #include "sotto/strategies/consensus_report.hpp"
 
 namespace sotto {
@@ -19,7 +20,7 @@ struct measured_mean {
 
     /// Takes a value in; one that is not finite is none.
     void add(double value) noexcept {
-        if (!std::isfinite(value)) return;
+        if (!is_finite(value)) return;
         sum += value;
         ++count;
     }
@@ -61,7 +62,7 @@ struct consensus_means {
     }
     /// Whether the step is one of ranks that mix.
     static bool tells(const consensus_report& found) noexcept {
-        return found.rounds >= 0 || found.learning_rate > 0.0 || std::isfinite(found.distance);
+        return found.rounds >= 0 || found.learning_rate > 0.0 || is_finite(found.distance);
     }
     friend bool operator==(const consensus_means&, const consensus_means&) = default;
 };
@@ -141,7 +142,7 @@ public:
         if (!consensus_means::tells(found)) return;
         is_told = true;
         if (found.rounds > 0) rounds += times * static_cast<double>(found.rounds);
-        if (std::isfinite(found.target)) aimed += times;
+        if (is_finite(found.target)) aimed += times;
         if (found.missed) missed += times;
         const auto half = static_cast<std::int64_t>(std::floor(2.0 * epoch)), number = half / 2;
         if (halves.empty() || halves.back().number != half) halves.push_back({.number = half});
@@ -149,8 +150,7 @@ public:
         changes_.add(number, found.squared_changes);
         distances_.add(number, found.squared_distances);
         const double length = found.learning_rate * found.gradient_norm;
-        if (std::isfinite(length) && std::exchange(epoch_of_lengths_, number) != number)
-            lengths_ = {};
+        if (is_finite(length) && std::exchange(epoch_of_lengths_, number) != number) lengths_ = {};
         lengths_.add(length);
     }
 

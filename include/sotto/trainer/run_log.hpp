@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "sotto/core/finite.hpp"
 #include "sotto/metrics/churn.hpp"
 #include "sotto/strategies/consensus_report.hpp"
 #include "sotto/strategies/rank_loss.hpp"
@@ -244,7 +245,7 @@ public:
                         .bytes_sent = total.bytes_sent,
                         .dense_bytes = times * s.costs.dense_bytes,
                         .message_bytes = times * s.costs.message_bytes};
-        if (std::isfinite(s.loss)) {
+        if (is_finite(s.loss)) {
             point.losses = 1;
             point.loss_sum = point.loss_min = point.loss_max = s.loss;
         }
@@ -391,7 +392,7 @@ private:
     }
 
     void judge(double loss, std::int64_t after) noexcept {
-        if (std::isfinite(loss))
+        if (is_finite(loss))
             not_finite_from = 0;
         else if (not_finite_from == 0)
             not_finite_from = after;

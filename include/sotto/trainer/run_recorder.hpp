@@ -47,7 +47,8 @@ public:
             const std::string_view line = text.substr(0, text.find('\n'));
             text.remove_prefix(line.size() < text.size() ? line.size() + 1 : line.size());
             const std::size_t middle = line.find(" = ");
-            if (middle != line.npos)
+            // Tensors have a list of their own.
+            if (middle != line.npos && !line.starts_with("tensor "))
                 start.options.emplace_back(line.substr(0, middle), line.substr(middle + 3));
         }
         for (const tensor& t : *info.parameters)

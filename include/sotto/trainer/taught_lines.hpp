@@ -1,7 +1,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -13,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sotto/core/clock.hpp"
+#include "sotto/core/finite.hpp"
 #include "sotto/strategies/round_report.hpp"
 #include "sotto/strategies/teacher_standing.hpp"
 #include "sotto/trainer/taught_record.hpp"
@@ -70,7 +70,7 @@ public:
                 written_[i] = standing.details;
                 if (!standing.details.empty()) one["details"] = standing.details;
             }
-            if (std::isfinite(standing.label_loss)) one["label_loss"] = standing.label_loss;
+            if (is_finite(standing.label_loss)) one["label_loss"] = standing.label_loss;
             standings.push_back(std::move(one));
         }
         fields["standings"] = std::move(standings);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -11,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "sotto/core/finite.hpp"
 #include "sotto/strategies/round_report.hpp"
 #include "sotto/strategies/teacher_standing.hpp"
 #include "sotto/trainer/published_record.hpp"
@@ -65,9 +65,7 @@ struct teacher_record {
     }
 
     friend bool operator==(const teacher_record& a, const teacher_record& b) {
-        const auto same = [](double x, double y) {
-            return x == y || (std::isnan(x) && std::isnan(y));
-        };
+        const auto same = [](double x, double y) { return x == y || (is_nan(x) && is_nan(y)); };
         return a.group == b.group && a.place == b.place && a.newest == b.newest &&
                a.first_heard == b.first_heard && a.heard == b.heard && a.ages == b.ages &&
                same(a.label_loss, b.label_loss) && a.stands == b.stands &&
@@ -104,7 +102,7 @@ public:
             const teacher_standing& standing = round.standings[i];
             teacher_record& teacher = record_of(standing.group, i);
             if (standing.step >= 0) teacher.newest = standing.step;
-            if (std::isfinite(standing.label_loss)) teacher.label_loss = standing.label_loss;
+            if (is_finite(standing.label_loss)) teacher.label_loss = standing.label_loss;
             if (!standing.details.empty() && standing.details != teacher.details)
                 teacher.details = standing.details;
             if (counts) count(teacher, standing, first, step);

@@ -20,6 +20,7 @@
 #include "sotto/core/deadline.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/owner_process.hpp"
+#include "sotto/transports/age_list.hpp"
 #include "sotto/transports/in_process_hub.hpp"
 #include "sotto/transports/in_process_mailbox.hpp"
 #include "sotto/transports/transport.hpp"
@@ -106,12 +107,11 @@ public:
     void await(std::uint64_t seen) {
         begin();
         if (activity() != seen) return;
-        const transfer* waited = nullptr;
-        for (const transfer& t : transfers_) {
-            if (!under_way(t)) continue;
-            if (const auto leaver = hub_->left_for_ever(t); leaver && under_way(t)) lose(*leaver);
-            if (!waited || !t.sends) waited = &t;
-        }
+        if (hub_->has_leavers())
+            for (const transfer* t = in_use_.oldest(); t; t = t->newer)
+                if (const auto leaver = hub_->left_for_ever(*t); leaver && under_way(*t))
+                    lose(*leaver);
+        const transfer* const waited = in_use_.longest_waiting(under_way);
         if (!waited) {
             // A transfer completes before activity tells: who holds the mutex sees both or neither.
             const std::lock_guard lock(own().mutex);
@@ -144,10 +144,9 @@ public:
     void withdraw() noexcept {
         withdrawn_ = true;
         if (!owner_.is_this()) return;  // a child of fork(): other ranks are threads of the parent
-        for (transfer& t : transfers_) {
-            if (t.reached.load() == transfer::stage::idle) continue;
-            if (under_way(t)) hub_->cancel(t);
-            retire(t);
+        while (transfer* const t = in_use_.oldest()) {
+            if (under_way(*t)) hub_->cancel(*t);
+            retire(*t);
         }
     }
 
@@ -174,6 +173,10 @@ public:
                                  " transfers; 0 to 2^24 are possible");
         const auto needed = (std::max)(static_cast<std::size_t>(count), transfers_.size());
         free_.reserve(needed);
+        {
+            const std::lock_guard lock(own().mutex);
+            own().reserve(needed);
+        }
         while (transfers_.size() < needed) {
             transfer& t = transfers_.emplace_back();
             t.owner = rank_;
@@ -218,6 +221,7 @@ private:
         t.peer = peer;
         t.label = label;
         t.size = size;
+        in_use_.add(t);
         t.reached.store(transfer::stage::posted, std::memory_order_relaxed);
         return t;
     }
@@ -239,6 +243,7 @@ private:
 
     void retire(transfer& t) noexcept {
         t.reached.store(transfer::stage::idle);
+        in_use_.remove(t);
         ++t.generation;
         free_.push_back(t.slot);  // has room for every slot
     }
@@ -304,7 +309,8 @@ private:
     bool withdrawn_ = false;
     occasion occasion_;
     traffic traffic_;
-    std::deque<transfer> transfers_;  // never moved: the other side holds pointers to them
+    std::deque<transfer> transfers_;     // never moved: the other side holds pointers to them
+    detail::age_list<transfer> in_use_;  // those that are not idle
     std::vector<std::uint32_t> free_;
 };
 

@@ -168,6 +168,9 @@ public:
         wake_all();
     }
 
+    /// Whether any rank has left.
+    bool has_leavers() const noexcept { return leavers_.load() > 0; }
+
     /// Whether a posted transfer can never complete because those it needs have left; then, who.
     std::optional<int> left_for_ever(const transfer& t) noexcept {
         if (leavers_.load() == 0) return std::nullopt;

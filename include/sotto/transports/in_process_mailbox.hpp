@@ -1,13 +1,12 @@
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
 
-#include "sotto/transports/ordered_list.hpp"
+#include "sotto/transports/tag_lists.hpp"
 #include "sotto/transports/transport.hpp"
 
 namespace sotto::detail::local {
@@ -32,6 +31,8 @@ struct transfer {
     std::uint32_t generation = 1;  // uses of the slot: tells a spent request from a live one
     transfer* before = nullptr;
     transfer* after = nullptr;
+    transfer* older = nullptr;  // its owner's one that was taken before; the owner's thread alone
+    transfer* newer = nullptr;  // likewise, after
 
     int receiver() const noexcept { return sends ? peer : owner; }
 };
@@ -48,7 +49,7 @@ struct alignas(64) mailbox {
 
     /// Takes out the oldest counterpart of t, or posts t and returns nothing. Requires the mutex.
     transfer* match(transfer& t) noexcept {
-        ordered_list<transfer>& others = list(t.label, !t.sends);
+        ordered_list<transfer>& others = side(!t.sends).of(t.label);
         for (transfer* other = others.first(); other; other = other->after) {
             const transfer& send = t.sends ? t : *other;
             const transfer& receive = t.sends ? *other : t;
@@ -58,31 +59,29 @@ struct alignas(64) mailbox {
                 return other;
             }
         }
-        list(t.label, t.sends).push_back(t);
+        side(t.sends).of(t.label).push_back(t);
         return nullptr;
     }
 
     /// Takes t out if no copy of it has begun. Requires the mutex.
     bool remove(transfer& t) noexcept {
         if (!t.linked) return false;
-        list(t.label, t.sends).unlink(t);
+        side(t.sends).of(t.label).unlink(t);
         return true;
     }
 
-private:
-    // Equal tags meet in one list, whoever they come from, so that posting order decides among
-    // them. With 64 lists some hundred tensors leave only a handful of others to step over.
-    static constexpr std::size_t lists = 64;
-
-    ordered_list<transfer>& list(const tag& label, bool sends) noexcept {
-        const std::uint64_t mixed =
-            (label.round * 31 + label.item * std::uint64_t{7} + label.channel) *
-            0x9E3779B97F4A7C15u;
-        return (sends ? sends_ : receives_)[mixed >> 58];
+    /// Room for so many transfers that wait here. Requires the mutex.
+    void reserve(std::size_t count) {
+        sends_.reserve(count);
+        receives_.reserve(count);
     }
 
-    std::array<ordered_list<transfer>, lists> sends_;
-    std::array<ordered_list<transfer>, lists> receives_;
+private:
+    tag_lists<transfer>& side(bool sends) noexcept { return sends ? sends_ : receives_; }
+
+    // Equal tags meet in one list, whoever they come from, so that posting order decides among
+    // them.
+    tag_lists<transfer> sends_, receives_;
 };
 
 }  // namespace sotto::detail::local

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -12,7 +11,7 @@
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/contentless.hpp"
 #include "sotto/transports/message_memory.hpp"
-#include "sotto/transports/ordered_list.hpp"
+#include "sotto/transports/tag_lists.hpp"
 #include "sotto/transports/transport.hpp"
 
 namespace sotto::detail::net {
@@ -36,6 +35,8 @@ struct transfer {
     std::uint32_t generation = 1;  // uses of the slot: tells a spent request from a live one
     transfer* before = nullptr;
     transfer* after = nullptr;
+    transfer* older = nullptr;  // in use and taken before it
+    transfer* newer = nullptr;  // and after it
 
     /// Of the receive that a message was too long for.
     std::int64_t room() const noexcept { return sends ? peer_room : size; }
@@ -71,12 +72,18 @@ struct arrival {
 };
 
 /// Where an endpoint's receives and the messages of other processes meet.
-///   cost    a message steps over those of other tags that share one of 64 lists with it
+///   cost    a message steps over those of other tags that share a list with it: see tag_lists
 class message_board {
 public:
+    /// Room for so many receives, and for as many messages that came before theirs.
+    void reserve(std::size_t count) {
+        receives_.reserve(count);
+        arrivals_.reserve(count);
+    }
+
     /// Takes the oldest receive that is for this message, or nothing.
     transfer* take_receive(int from, const tag& label) noexcept {
-        auto& waiting = receives_[list_of(label)];
+        auto& waiting = receives_.of(label);
         for (transfer* t = waiting.first(); t; t = t->after)
             if (t->is_for(from, label)) {
                 waiting.unlink(*t);
@@ -86,38 +93,38 @@ public:
     }
 
     bool has_receive(int from, const tag& label) const noexcept {
-        for (const transfer* t = receives_[list_of(label)].first(); t; t = t->after)
+        for (const transfer* t = receives_.of(label).first(); t; t = t->after)
             if (t->is_for(from, label)) return true;
         return false;
     }
 
     void post(transfer& receive) noexcept {
         receive.posted = posted_++;
-        receives_[list_of(receive.label)].push_back(receive);
+        receives_.of(receive.label).push_back(receive);
     }
 
     /// Of a receive whose message does not come after all: it is as old as it was.
     void post_again(transfer& receive) noexcept {
-        auto& waiting = receives_[list_of(receive.label)];
+        auto& waiting = receives_.of(receive.label);
         transfer* after = waiting.first();
         while (after && after->posted < receive.posted) after = after->after;
         waiting.insert_before(after, receive);
     }
 
     void remove(transfer& receive) noexcept {
-        if (receive.linked) receives_[list_of(receive.label)].unlink(receive);
+        if (receive.linked) receives_.of(receive.label).unlink(receive);
     }
 
     /// The oldest message that this receive is for, or nothing; take it by `claim` or `release`.
     arrival* find_arrival(const transfer& receive) const noexcept {
-        for (arrival* a = arrivals_[list_of(receive.label)].first(); a; a = a->after)
+        for (arrival* a = arrivals_.of(receive.label).first(); a; a = a->after)
             if (receive.is_for(a->source, a->label)) return a;
         return nullptr;
     }
 
     /// Whether a whole message is here that no receive was for.
     bool has_arrival(int from, const tag& label) const noexcept {
-        for (const arrival* a = arrivals_[list_of(label)].first(); a; a = a->after)
+        for (const arrival* a = arrivals_.of(label).first(); a; a = a->after)
             if (a->where == arrival::place::here && a->source == from && a->label == label)
                 return true;
         return false;
@@ -125,7 +132,7 @@ public:
 
     /// This message is the receive's, once it has come; then give it back by `release`.
     void claim(arrival& coming, transfer& receive) noexcept {
-        arrivals_[list_of(coming.label)].unlink(coming);
+        arrivals_.of(coming.label).unlink(coming);
         coming.claimed_by = &receive;
     }
 
@@ -146,12 +153,12 @@ public:
         a.where = where;
         a.has_content = has_content;
         a.sent_to_self = a.claimed_by = nullptr;
-        arrivals_[list_of(label)].push_back(a);
+        arrivals_.of(label).push_back(a);
         return a;
     }
 
     void release(arrival& a) noexcept {
-        if (a.linked) arrivals_[list_of(a.label)].unlink(a);
+        if (a.linked) arrivals_.of(a.label).unlink(a);
         memory_.give_back(std::exchange(a.content, {}));
         free_.push_back(&a);  // has room for every one
     }
@@ -166,7 +173,7 @@ public:
 
     /// Forgets what a rank has sent of one tag and nobody has received.
     void forget(int from, const tag& label) noexcept {
-        forget(arrivals_[list_of(label)].first(), from, label);
+        forget(arrivals_.of(label).first(), from, label);
     }
 
     /// Forgets what a rank has sent and nobody has received.
@@ -194,18 +201,8 @@ private:
         }
     }
 
-    // With 64 lists some hundred tensors leave only a handful of others to step over.
-    static constexpr std::size_t lists = 64;
-
-    static std::size_t list_of(const tag& label) noexcept {
-        const std::uint64_t mixed =
-            (label.round * 31 + label.item * std::uint64_t{7} + label.channel) *
-            0x9E3779B97F4A7C15u;
-        return static_cast<std::size_t>(mixed >> 58);
-    }
-
-    std::array<ordered_list<transfer>, lists> receives_;
-    std::array<ordered_list<arrival>, lists> arrivals_;
+    tag_lists<transfer> receives_;
+    tag_lists<arrival> arrivals_;
     std::uint64_t posted_ = 0;
     message_memory memory_;
     std::deque<arrival> pool_;

@@ -12,6 +12,7 @@
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/contentless.hpp"
 #include "sotto/core/errors.hpp"
+#include "sotto/transports/age_list.hpp"
 #include "sotto/transports/message_link.hpp"
 #include "sotto/transports/message_board.hpp"
 #include "sotto/transports/transport.hpp"
@@ -130,15 +131,23 @@ public:
         board_.remove(t);
         if (!t.sends) --expected_[slot_of(t.peer)];
         t.reached = transfer::stage::idle;
+        in_use_.remove(t);
         ++t.generation;
         free_.push_back(t.slot);  // has room for every slot
     }
 
     /// Calls with each transfer that is under way.
+    ///   cost    O(transfers in use)
     template <class Visitor>
     void for_each_under_way(Visitor&& visit) {
-        for (transfer& t : transfers_)
-            if (t.reached == transfer::stage::posted) visit(t);
+        for (transfer* t = in_use_.oldest(); t; t = t->newer)
+            if (t->reached == transfer::stage::posted) visit(*t);
+    }
+
+    /// The receive that is under way for longest, or else the send; null if nothing is.
+    const transfer* longest_waiting() const noexcept {
+        return in_use_.longest_waiting(
+            [](const transfer& t) { return t.reached == transfer::stage::posted; });
     }
 
     /// Another process is this rank now: what the one before sent is not received any more.
@@ -176,8 +185,7 @@ public:
     /// Ends everything: no memory that was lent is touched any more, by whatever bytes come.
     void abandon() noexcept {
         links_.clear();
-        for (transfer& t : transfers_)
-            if (t.reached != transfer::stage::idle) retire(t);
+        while (transfer* const t = in_use_.oldest()) retire(*t);
     }
 
     void reserve(std::int64_t count) {
@@ -186,6 +194,7 @@ public:
                                  " transfers; 0 to 2^24 are possible");
         const auto needed = (std::max)(static_cast<std::size_t>(count), transfers_.size());
         free_.reserve(needed);
+        board_.reserve(needed);
         while (transfers_.size() < needed) {
             transfer& t = transfers_.emplace_back();
             t.slot = static_cast<std::uint32_t>(transfers_.size() - 1);
@@ -229,6 +238,7 @@ private:
         t.size = size;
         t.ended = {rank_, size};
         t.reached = transfer::stage::posted;
+        in_use_.add(t);
         return t;
     }
 
@@ -265,6 +275,7 @@ private:
     traffic traffic_;
     std::deque<transfer> transfers_;  // never moved: links and board hold pointers to them
     std::vector<std::uint32_t> free_;
+    age_list<transfer> in_use_;           // those that are not idle
     std::vector<std::int64_t> expected_;  // receives from any rank, from rank 0, from rank 1, ...
     message_board board_;
     std::vector<std::unique_ptr<message_link>> links_;

@@ -121,10 +121,7 @@ public:
     void await(std::uint64_t seen) {
         begin();
         if (activity() != seen) return;
-        const transfer* waited = nullptr;
-        exchange_.for_each_under_way([&](const transfer& t) {
-            if (!waited || !t.sends) waited = &t;
-        });
+        const transfer* const waited = exchange_.longest_waiting();
         if (!waited && !library_.busy() && !members_->tolerates())
             exchange_.misuse("await, but no transfer is under way that could end it");
         // While ranks may come and go the caller has a time limit of its own.

@@ -18,6 +18,7 @@
 #include "sotto/core/clock.hpp"
 #include "sotto/core/contentless.hpp"
 #include "sotto/core/errors.hpp"
+#include "sotto/core/finite.hpp"
 #include "sotto/core/random.hpp"
 #include "sotto/transports/packet_library.hpp"
 #include "sotto/transports/simulated_options.hpp"
@@ -173,7 +174,8 @@ public:
     void compute(int rank, work amount) {
         const double slower = options_.slowness(rank, of(rank).speed);
         const double needed = options_.machine.seconds_for(amount) * slower;
-        if (!(slower >= 0.0) || !(needed >= 0.0) || needed > longest_work)
+        if (!is_finite(slower) || !is_finite(needed) || slower < 0.0 || needed < 0.0 ||
+            needed > longest_work)
             throw invalid_option("simulated: rank " + std::to_string(rank) + " is to compute for " +
                                  std::to_string(needed) + " s, at a slowness of " +
                                  std::to_string(slower) + "; 0 to 10^9 s are possible");

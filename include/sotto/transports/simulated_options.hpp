@@ -9,6 +9,7 @@
 #include "sotto/core/clock.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/number_text.hpp"
+#include "sotto/core/require_option.hpp"
 #include "sotto/transports/packet_options.hpp"
 #include "sotto/transports/simulated_faults.hpp"
 #include "sotto/transports/speeds.hpp"
@@ -119,20 +120,26 @@ inline void require_possible(const simulated_options& options, int ranks) {
     if (!options.lines.empty() && options.lines.size() != static_cast<std::size_t>(ranks))
         refuse(std::to_string(options.lines.size()) + " lines for " + std::to_string(ranks) +
                " ranks; none or one for each is expected");
-    const auto require_above_0 = [&](const std::string& name, auto value) {
-        if (!(value > decltype(value){})) refuse(name + " must be above 0");
+    constexpr auto rate = allowed::above(0.0);
+    const auto require_time = [&](const char* name, duration value, bool may_be_0) {
+        if (value < duration::zero() || (value == duration::zero() && !may_be_0) ||
+            value > std::chrono::years(1))
+            refuse(std::string(name) + " is " + std::to_string(value.count()) + " ns; it must be " +
+                   (may_be_0 ? "at least" : "above") + " 0 and at most a year");
     };
     for (int rank = 0; rank < (options.lines.empty() ? 1 : ranks); ++rank) {
         const simulated_line& line = options.line_of(rank);
-        require_above_0("line.out", line.out);
-        require_above_0("line.in", line.in);
-        if (line.latency < duration::zero()) refuse("line.latency must be at least 0");
+        require_option("simulated", "line.out", line.out, rate);
+        require_option("simulated", "line.in", line.in, rate);
+        require_time("line.latency", line.latency, true);
     }
-    require_above_0("machine.flops", options.machine.flops);
-    require_above_0("machine.bytes", options.machine.bytes);
-    require_above_0("call", options.call);
+    require_option("simulated", "machine.flops", options.machine.flops, rate);
+    require_option("simulated", "machine.bytes", options.machine.bytes, rate);
+    require_time("call", options.call, false);
     speeds::require_possible(options.slowness, ranks);
-    require_above_0("heartbeat", options.heartbeat);
+    require_time("heartbeat", options.heartbeat, false);
+    require_time("timeout", options.timeout, false);
+    require_time("dead_after", options.dead_after, true);
     if (options.dead_after != duration::zero() && options.dead_after < 4 * options.heartbeat)
         refuse("dead_after must be 0 or at least four heartbeats");
     if (options.packet < 1024 || options.packet > 1 << 30)

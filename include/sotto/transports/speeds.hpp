@@ -2,10 +2,10 @@
 
 #include <cmath>
 #include <functional>
-#include <string>
 
 #include "sotto/core/errors.hpp"
 #include "sotto/core/random.hpp"
+#include "sotto/core/require_option.hpp"
 
 /// How much longer than on a machine of the stated speed a piece of work takes, on a simulated
 /// network: drawn anew for each piece, from a stream that belongs to the rank.
@@ -18,13 +18,6 @@ using slowness = std::function<double(int rank, random_stream& stream)>;
 /// is made of is one of those below with options that give no such factors.
 void require_possible(const slowness& what, int ranks);
 
-/// Throws invalid_option unless it is possible.
-inline void require_option(bool is_possible, const char* name, double value, const char* expected) {
-    if (!is_possible)
-        throw invalid_option("simulated: speeds::" + std::string(name) + " is " +
-                             std::to_string(value) + "; it must be " + expected);
-}
-
 /// Every piece takes as long as it should.
 struct constant {
     double operator()(int, random_stream&) const noexcept { return 1.0; }
@@ -35,8 +28,9 @@ struct uniform {
     double low = 0.5, high = 1.5;  // factors
 
     void require_possible(int) const {
-        require_option(low >= 0.0 && std::isfinite(low), "uniform.low", low, "at least 0");
-        require_option(high >= low && std::isfinite(high), "uniform.high", high, "at least low");
+        require_option("simulated", "speeds::uniform.low", low, allowed::at_least(0.0));
+        require_option("simulated", "speeds::uniform.high", high, allowed::at_least(low),
+                       ", the value of low");
     }
     double operator()(int, random_stream& stream) const noexcept {
         return low + (high - low) * static_cast<double>(stream.uniform());
@@ -49,7 +43,8 @@ struct exponential {
     double fixed = 0.5;  // the part that is always the same
 
     void require_possible(int) const {
-        require_option(fixed >= 0.0 && fixed <= 1.0, "exponential.fixed", fixed, "0 to 1");
+        require_option("simulated", "speeds::exponential.fixed", fixed,
+                       allowed::at_least(0.0).at_most(1.0));
     }
     double operator()(int, random_stream& stream) const noexcept {
         const double u = static_cast<double>(stream.uniform());
@@ -65,8 +60,8 @@ struct heavy_tailed {
     double most = 100.0;  // no factor is above it
 
     void require_possible(int) const {
-        require_option(shape > 0.0, "heavy_tailed.shape", shape, "above 0");
-        require_option(most >= 1.0 && std::isfinite(most), "heavy_tailed.most", most, "at least 1");
+        require_option("simulated", "speeds::heavy_tailed.shape", shape, allowed::above(0.0));
+        require_option("simulated", "speeds::heavy_tailed.most", most, allowed::at_least(1.0));
     }
     double operator()(int, random_stream& stream) const noexcept {
         const double u = static_cast<double>(stream.uniform());
@@ -81,11 +76,9 @@ struct one_slow {
     slowness others = constant{};  // how slow all are besides
 
     void require_possible(int ranks) const {
-        require_option(factor > 0.0 && std::isfinite(factor), "one_slow.factor", factor, "above 0");
-        if (rank < 0 || rank >= ranks)
-            throw invalid_option("simulated: speeds::one_slow is rank " + std::to_string(rank) +
-                                 ", which there is not; ranks are 0 to " +
-                                 std::to_string(ranks - 1));
+        require_option("simulated", "speeds::one_slow.factor", factor, allowed::above(0.0));
+        require_option("simulated", "speeds::one_slow.rank", rank,
+                       allowed::at_least(0).below(ranks), ", the number of ranks");
         speeds::require_possible(others, ranks);
     }
     double operator()(int of, random_stream& stream) const {

@@ -179,20 +179,19 @@ public:
     void await(std::uint64_t seen) {
         begin();
         if (activity() != seen) return;
-        const transfer* waited = nullptr;
-        exchange_.for_each_under_way([&](const transfer& t) {
-            if (!waited || !t.sends) waited = &t;
-        });
+        const transfer* const waited = exchange_.longest_waiting();
         if (!waited && !tolerates_)
             exchange_.misuse("await, but no transfer is under way that could end it");
         // While ranks may come and go the caller has a time limit of its own.
         const time_point enough =
             tolerates_ ? now() + waiting_time::slice_max : (time_point::max)();
-        block(
-            [&] { return activity() != seen || now() >= enough; },
-            [&] { return waited ? waited->peer : any_rank; },
-            [&] { return waited ? described(*waited) : std::string("any change"); },
-            [&] { exchange_.for_each_under_way([&](const transfer& t) { require_possible(t); }); });
+        block([&] { return activity() != seen || now() >= enough; },
+              [&] { return waited ? waited->peer : any_rank; },
+              [&] { return waited ? described(*waited) : std::string("any change"); },
+              [&] {
+                  if (!links_.all_open())
+                      exchange_.for_each_under_way([&](const transfer& t) { require_possible(t); });
+              });
     }
 
     bool agree(bool vote) { return agree(*everyone_, vote); }

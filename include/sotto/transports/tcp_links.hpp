@@ -41,6 +41,13 @@ public:
         return std::any_of(sockets_.begin(), sockets_.end(), [](const auto& s) { return bool(s); });
     }
 
+    /// Whether there is a connection to every other rank.
+    bool all_open() const noexcept {
+        const auto open =
+            std::count_if(sockets_.begin(), sockets_.end(), [](const auto& s) { return bool(s); });
+        return open + 1 == std::ssize(sockets_);
+    }
+
     /// Another process is this rank now.
     void open(int peer, std::unique_ptr<tcp_socket> socket) {
         at(peer) = std::move(socket);

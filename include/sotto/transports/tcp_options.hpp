@@ -110,13 +110,17 @@ inline void require_possible(const tcp_options& options) {
     require_above_0("join", options.join);
     require_above_0("handshake", options.handshake);
     require_above_0("heartbeat", options.heartbeat);
-    const duration limit = options.timeout == deadline::never ? duration::zero() : options.timeout;
-    for (const duration value :
-         {limit, options.join, options.handshake, options.heartbeat, options.dead_after})
+    const auto require_at_most_a_year = [&](const char* name, duration value) {
         if (value > std::chrono::hours(24 * 366))
-            refuse("a time of " + std::to_string(value.count()) +
+            refuse(std::string(name) + " is " + std::to_string(value.count()) +
                    " ns; a year is the longest that can be waited for, but a timeout may be "
                    "sotto::deadline::never");
+    };
+    if (options.timeout != deadline::never) require_at_most_a_year("timeout", options.timeout);
+    require_at_most_a_year("join", options.join);
+    require_at_most_a_year("handshake", options.handshake);
+    require_at_most_a_year("heartbeat", options.heartbeat);
+    require_at_most_a_year("dead_after", options.dead_after);
     if (options.dead_after != duration::zero() && options.dead_after < 4 * options.heartbeat)
         refuse("dead_after is " + std::to_string(options.dead_after.count()) +
                " ns; it must be 0 or at least four heartbeats, of " +

@@ -1,13 +1,13 @@
 #pragma once
 
 #include <bit>
-#include <cmath>
 #include <compare>
 #include <cstddef>
 #include <cstdint>
 
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/config.hpp"
+#include "sotto/core/finite.hpp"
 #include "sotto/core/result.hpp"
 #include "sotto/wire/little_endian.hpp"
 
@@ -155,7 +155,7 @@ inline result<gossip_word> read_gossip_word(byte_view in) noexcept {
     if (u32(0) > 7) return refused(0, "a kind of word, 0 to 7", u32(0));
     if (u32(4) > 511) return refused(4, "0 to 511 for what is so of a rank", u32(4));
     for (const std::size_t at : {48u, 56u, 80u, 88u, 96u, 120u, 128u})
-        if (const auto real = std::bit_cast<double>(u64(at)); !(real >= 0.0) || std::isinf(real))
+        if (const auto real = std::bit_cast<double>(u64(at)); !is_finite(real) || real < 0.0)
             return refused(at, "a number of at least 0", u64(at));
     const auto real = [&](std::size_t at) { return std::bit_cast<double>(u64(at)); };
     return gossip_word{

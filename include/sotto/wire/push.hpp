@@ -1,7 +1,6 @@
 #pragma once
 
 #include <bit>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -9,6 +8,7 @@
 
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/config.hpp"
+#include "sotto/core/finite.hpp"
 #include "sotto/core/result.hpp"
 #include "sotto/wire/frame.hpp"
 #include "sotto/wire/little_endian.hpp"
@@ -123,7 +123,7 @@ inline result<push_header> read_push_header(byte_view in) noexcept {
         .read = load_little_endian<std::uint64_t>(in.data() + 16),
         .epoch = std::bit_cast<double>(load_little_endian<std::uint64_t>(in.data() + 24)),
         .clock = load_little_endian<std::uint64_t>(in.data() + 32)};
-    if (!(h.epoch >= 0.0) || !std::isfinite(h.epoch))
+    if (!is_finite(h.epoch) || h.epoch < 0.0)
         return refused(24, "a number of passes, at least 0", std::bit_cast<std::uint64_t>(h.epoch));
     if (h.clock > clock_max) return refused(32, "a clock below 2^62", h.clock);
     return h;

@@ -13,6 +13,7 @@
 
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/config.hpp"
+#include "sotto/core/finite.hpp"
 #include "sotto/core/result.hpp"
 #include "sotto/kernels/half.hpp"
 #include "sotto/wire/little_endian.hpp"
@@ -62,16 +63,16 @@ constexpr float largest_of(value_format format) noexcept {
                                           : 0x1.fep127f;
 }
 
-/// The first finite value that a format rounds to infinity; -1 if there is none.
+/// The first finite value that a format rounds to infinity; -1 if there is none. It reads the bits,
+/// as is_finite.
 inline std::int64_t first_beyond(value_format format, std::span<const float> values) noexcept {
+    if (format == value_format::fp32) return -1;
+    using bits = sotto::detail::real_bits<float>;
     // Half a unit in the last place above the largest, values round up.
-    const float least = format == value_format::fp16   ? 65520.0f
-                        : format == value_format::bf16 ? 0x1.ffp127f
-                                                       : std::numeric_limits<float>::infinity();
-    const float most = (std::numeric_limits<float>::max)();
+    const bits::word least = bits::magnitude(format == value_format::fp16 ? 65520.0f : 0x1.ffp127f);
     for (std::size_t i = 0; i < values.size(); ++i) {
-        const float magnitude = values[i] < 0.0f ? -values[i] : values[i];
-        if (magnitude >= least && magnitude <= most) return static_cast<std::int64_t>(i);
+        const bits::word magnitude = bits::magnitude(values[i]);
+        if (magnitude >= least && magnitude < bits::infinity) return static_cast<std::int64_t>(i);
     }
     return -1;
 }

@@ -162,7 +162,7 @@ TEST_CASE("a norm that is negative or no number is refused") {
     const layout tensors = testing::small_layout();
     CHECK_THROWS_WITH_AS(
         dgc{.clip_norm = -2.0}.bind(tensors),
-        "local_clipping: norm is -2.000000; it must be positive, or 0 for no clipping",
+        "local_clipping: norm is -2; it must be finite and at least 0, where 0 is no clipping",
         invalid_option);
     CHECK_THROWS_AS(dgc{.clip_norm = std::nan("")}.bind(tensors), invalid_option);
 }

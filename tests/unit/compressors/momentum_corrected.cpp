@@ -197,13 +197,12 @@ TEST_CASE("without momentum it is error feedback, bit for bit") {
 
 TEST_CASE("impossible momentum is refused with its value") {
     CHECK_THROWS_WITH_AS(momentum_corrected{.mask_from_sparsity = 7.0}.bind_memory(one_matrix(3)),
-                         "momentum_corrected: mask_from_sparsity is 7.000000; it must be at least "
+                         "momentum_corrected: mask_from_sparsity is 7; it must be at least "
                          "0 and at most 1",
                          invalid_option);
-    CHECK_THROWS_WITH_AS(
-        momentum_corrected{.momentum = 1.0}.bind_memory(one_matrix(3)),
-        "momentum_corrected: momentum is 1.000000; it must be at least 0 and below 1",
-        invalid_option);
+    CHECK_THROWS_WITH_AS(momentum_corrected{.momentum = 1.0}.bind_memory(one_matrix(3)),
+                         "momentum_corrected: momentum is 1; it must be at least 0 and below 1",
+                         invalid_option);
     CHECK_THROWS_AS(momentum_corrected{.momentum = -0.1}.bind_memory(one_matrix(3)),
                     invalid_option);
 }

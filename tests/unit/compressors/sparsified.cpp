@@ -442,7 +442,7 @@ TEST_CASE("the paper's and the code's warm-up have their published densities") {
 TEST_CASE("options that cannot work are refused with their value") {
     const layout tensors = testing::small_layout();
     CHECK_THROWS_WITH_AS(top_k{.density = 0.0}.bind(tensors),
-                         "sparsified: density is 0.000000; it must be above 0 and at most 1 (0.001 "
+                         "sparsified: density is 0; it must be above 0 and at most 1 (0.001 "
                          "sends one entry in a "
                          "thousand)",
                          invalid_option);

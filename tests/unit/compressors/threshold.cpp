@@ -46,7 +46,7 @@ TEST_CASE("its messages may be as long as the tensor") {
 
 TEST_CASE("a limit that is not positive is refused with its value") {
     CHECK_THROWS_WITH_AS(threshold{.limit = -1.0}.bind(layout{}),
-                         "threshold: limit is -1.000000; it must be positive", invalid_option);
+                         "threshold: limit is -1; it must be finite and above 0", invalid_option);
     CHECK_THROWS_AS(threshold{.limit = 0.0}.bind(layout{}), invalid_option);
     CHECK_THROWS_AS(threshold{.limit = std::nan("")}.bind(layout{}), invalid_option);
 }

@@ -213,8 +213,8 @@ TEST_CASE("what cannot be is refused by name") {
     CHECK_THROWS_WITH_AS((void)stale_synchronous{.bound = -1}.bind(2),
                          "stale_synchronous: bound is -1; it must be at least 0", invalid_option);
     CHECK_THROWS_WITH_AS((void)(dynamic_stale_synchronous{.lowest = 3, .highest = 2}.bind(2)),
-                         "dynamic_stale_synchronous: from 3 to 2; 0 <= lowest <= highest is "
-                         "expected",
+                         "dynamic_stale_synchronous: highest is 2; it must be at least 3 and at "
+                         "most 65536",
                          invalid_option);
     CHECK_THROWS_AS((void)bulk_synchronous{.backups = 2}.bind(2), invalid_option);
 }

@@ -184,10 +184,11 @@ TEST_CASE("varying takes no memory once the largest batch was seen") {
 }
 
 TEST_CASE("a padding must leave a part of the image to be seen") {
-    CHECK_THROWS_WITH_AS((augmented{images(1), {.padding = 3}}),
-                         "augmented: padding is 3; expected 0 to 3 exclusive, the smaller side of "
-                         "an image",
-                         sotto::invalid_option);
+    CHECK_THROWS_WITH_AS(
+        (augmented{images(1), {.padding = 3}}),
+        "augmented: padding is 3; it must be at least 0 and below 3, the smaller side of "
+        "an image",
+        sotto::invalid_option);
     CHECK_THROWS_AS((augmented{images(1), {.padding = -1}}), sotto::invalid_option);
     CHECK_THROWS_AS((augmented{images(1)}), sotto::invalid_option);  // 4, for larger images
 }

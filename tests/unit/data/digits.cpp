@@ -73,6 +73,7 @@ TEST_CASE("training and test digits are different drawings") {
 
 TEST_CASE("no digits are a set without examples, and fewer are refused") {
     CHECK(digits(0).size() == 0);
-    CHECK_THROWS_WITH_AS(digits(-1), "digits: count is -1; expected at least 0",
+    CHECK_THROWS_WITH_AS(digits(-1),
+                         "digits: count is -1; it must be at least 0 and at most 2147483647",
                          sotto::invalid_option);
 }

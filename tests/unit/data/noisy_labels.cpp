@@ -53,5 +53,6 @@ TEST_CASE("labels are those of the part that was changed, and parts of it keep t
                          "labelled_set: 1 labels for 4 examples", invalid_option);
     CHECK_THROWS_AS(all.with_labels(std::vector<std::int32_t>{1, 2, -1, 0}), invalid_option);
     CHECK_THROWS_WITH_AS(data::noisy_labels(all, 1.5, random_stream{}),
-                         "noisy_labels: part is 1.500000; expected 0 to 1", invalid_option);
+                         "noisy_labels: part is 1.5; it must be at least 0 and at most 1",
+                         invalid_option);
 }

@@ -212,7 +212,7 @@ TEST_CASE("a sampler refuses what cannot work") {
                          sotto::invalid_option);
     CHECK_THROWS_AS(sampler(10, {}, 1, random, true, {0, 0}), sotto::invalid_option);
     CHECK_THROWS_WITH_AS(sampler(10, {}, 1, random, true, {0, 2, 1.5}),
-                         "sampler: shard.common is 1.500000; expected 0 to 1",
+                         "sampler: shard.common is 1.5; it must be at least 0 and at most 1",
                          sotto::invalid_option);
     sampler s(10, {}, 1, random);
     CHECK_THROWS_AS(s.begin_epoch(-1), sotto::invalid_option);

@@ -146,9 +146,9 @@ TEST_CASE("a text set refuses what cannot work") {
     CHECK_THROWS_AS(text_set("ab", {.length = std::numeric_limits<std::int64_t>::max()}),
                     sotto::invalid_option);
     CHECK_THROWS_WITH_AS(text_set("0123456789", {.length = 0}),
-                         "text_set: length is 0; expected at least 1", sotto::invalid_option);
+                         "text_set: length is 0; it must be at least 1", sotto::invalid_option);
     CHECK_THROWS_WITH_AS(text_set("0123456789", {.length = 1, .stride = -1}),
-                         "text_set: stride is -1; expected at least 1, or 0 for the length",
+                         "text_set: stride is -1; it must be at least 0, where 0 is the length",
                          sotto::invalid_option);
     const text_set text("0123456789", {.length = 3});
     labelled_batch batch;

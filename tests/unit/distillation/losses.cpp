@@ -209,9 +209,9 @@ TEST_CASE("options that cannot work are refused by name, without rows too") {
         return "";
     };
     CHECK(why(forward_kl{.temperature = 0.0}) ==
-          "forward_kl: temperature is 0.000000; expected above 0 and finite");
+          "forward_kl: temperature is 0; it must be finite and above 0");
     CHECK(why(soft_cross_entropy{.temperature = std::nan("")}).starts_with("soft_cross_entropy: "));
     CHECK(why(reverse_kl{.temperature = -1.0}).starts_with("reverse_kl: temperature is -1"));
     CHECK(why(reverse_kl{.floor = 0.0}) ==
-          "reverse_kl: floor is 0.000000; expected above 0 and below 1");
+          "reverse_kl: floor is 0; it must be above 0 and below 1");
 }

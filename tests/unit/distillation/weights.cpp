@@ -40,10 +40,10 @@ TEST_CASE("weights that cannot be are refused by name") {
     CHECK(why(constant_weight{}) == "");
     CHECK(why(constant_weight{.weight = 0.0}) == "");
     CHECK(why(constant_weight{.weight = -1.0}) ==
-          "constant_weight: weight is -1.000000; expected at least 0 and finite");
+          "constant_weight: weight is -1; it must be finite and at least 0");
     CHECK(why(ramped_weight{.weight = std::nan("")}).starts_with("ramped_weight: weight is "));
-    CHECK(why(ramped_weight{.steps = 0}) == "ramped_weight: steps is 0; expected at least 1");
+    CHECK(why(ramped_weight{.steps = 0}) == "ramped_weight: steps is 0; it must be at least 1");
     CHECK(why(decayed_weight{.half_life = -5}) ==
-          "decayed_weight: half_life is -5; expected at least 1");
+          "decayed_weight: half_life is -5; it must be at least 1");
     CHECK(why(decayed_weight{.weight = HUGE_VAL}).starts_with("decayed_weight: weight is inf"));
 }

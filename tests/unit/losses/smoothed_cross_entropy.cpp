@@ -135,7 +135,7 @@ TEST_CASE("smoothed cross-entropy refuses what cannot be, and says what it expec
         CHECK(
             why({.smoothing = s, .towards = {1.0}}).starts_with("smoothed_cross_entropy: smooth"));
     CHECK(why({.smoothing = 1.5, .towards = {1.0}}) ==
-          "smoothed_cross_entropy: smoothing is 1.500000; expected at least 0 and below 1");
+          "smoothed_cross_entropy: smoothing is 1.5; it must be at least 0 and below 1");
     CHECK(why({}) ==
           "smoothed_cross_entropy: towards has no frequencies; expected one for each output, see "
           "frequencies_of");

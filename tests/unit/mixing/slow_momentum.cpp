@@ -98,9 +98,8 @@ TEST_CASE("options that cannot be are refused by name") {
     };
     refuses({.every = 0}, "mixing::slow_momentum: every is 0; it must be at least 1");
     refuses({.momentum = 1.0},
-            "mixing::slow_momentum: momentum is 1.000000; it must be at least 0 and below 1");
-    refuses({.factor = 0.0},
-            "mixing::slow_momentum: factor is 0.000000; it must be finite and above 0");
+            "mixing::slow_momentum: momentum is 1; it must be at least 0 and below 1");
+    refuses({.factor = 0.0}, "mixing::slow_momentum: factor is 0; it must be finite and above 0");
     refuses({.factor = std::numeric_limits<double>::infinity()},
             "mixing::slow_momentum: factor is inf; it must be finite and above 0");
 }

@@ -184,12 +184,12 @@ TEST_CASE("the variance of values far from 0 keeps its digits") {
 TEST_CASE("batch_norm refuses options that cannot work") {
     blueprint plan;
     CHECK_THROWS_WITH_AS((batch_norm{.momentum = 1.5}.bind({1, 2, 2}, plan)),
-                         "batch_norm1: momentum is 1.500000; expected 0 to 1",
+                         "batch_norm1: momentum is 1.5; it must be at least 0 and at most 1",
                          sotto::invalid_option);
     CHECK_THROWS_AS((batch_norm{.momentum = std::nan("")}.bind({1, 2, 2}, plan)),
                     sotto::invalid_option);
     CHECK_THROWS_WITH_AS((batch_norm{.epsilon = 0.0}.bind({1, 2, 2}, plan)),
-                         "batch_norm3: epsilon is 0.000000; expected a number above 0",
+                         "batch_norm3: epsilon is 0; it must be finite and above 0",
                          sotto::invalid_option);
     CHECK_THROWS_AS((batch_norm{}.bind({0, 2, 2}, plan)), sotto::invalid_option);
     CHECK(plan.tensors().size() == 0);

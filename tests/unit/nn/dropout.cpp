@@ -75,7 +75,7 @@ TEST_CASE("evaluation passes the input itself through, both ways") {
 TEST_CASE("dropout refuses a rate at which nothing is left, or none") {
     blueprint plan;
     CHECK_THROWS_WITH_AS((dropout{.rate = 1.0}.bind({8, 1, 1}, plan)),
-                         "dropout1: rate is 1.000000; expected 0 to 1 exclusive",
+                         "dropout1: rate is 1; it must be at least 0 and below 1",
                          sotto::invalid_option);
     CHECK_THROWS_AS((dropout{.rate = -0.1}.bind({8, 1, 1}, plan)), sotto::invalid_option);
     CHECK_THROWS_AS((dropout{.rate = std::nan("")}.bind({8, 1, 1}, plan)), sotto::invalid_option);

@@ -59,7 +59,7 @@ TEST_CASE("a schedule of a linear optimizer is linear, of another one it is not"
 
 TEST_CASE("a schedule that starts with no usable factor is refused") {
     CHECK_THROWS_WITH_AS((scheduled{sgd{}, negative{}}.bind(layout{})),
-                         "scheduled: the schedule's factor at step 0 is -1.000000; it must be "
+                         "scheduled: the schedule's factor at step 0 is -1; it must be "
                          "finite and at least 0",
                          invalid_option);
 }
@@ -71,7 +71,7 @@ TEST_CASE("a schedule that turns bad later is named when it does") {
     const std::vector<float> gradient{1.0f};
     CHECK_NOTHROW(state.begin_step({.where = {.step = 2}}, gradient));
     CHECK_THROWS_WITH_AS(state.begin_step({.where = {.step = 3}}, gradient),
-                         "scheduled: the schedule's factor at step 3 is -1.000000; it must be "
+                         "scheduled: the schedule's factor at step 3 is -1; it must be "
                          "finite and at least 0",
                          invalid_option);
 }

@@ -101,7 +101,7 @@ TEST_CASE("options that cannot be are refused by name") {
         CHECK_THROWS_WITH_AS(bind(checkpoint_exchange<>{}),
                              "checkpoint_exchange: there is no folder to meet in", invalid_option);
         CHECK_THROWS_WITH_AS(bind(checkpoint_exchange<>{.folder = "there", .keep = 1}),
-                             "checkpoint_exchange: keep is 1; expected at least 2: readers may "
+                             "checkpoint_exchange: keep is 1; it must be at least 2: readers may "
                              "still be at the last one",
                              invalid_option);
     });

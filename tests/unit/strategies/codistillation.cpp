@@ -531,13 +531,14 @@ TEST_CASE("groups that cannot be are refused by name") {
         return "";
     };
     CHECK(why({.count = 3}) ==
-          "codistillation_groups: count is 3; expected at most 2, the number of ranks");
-    CHECK(why({.count = 0}) == "codistillation_groups: count is 0; expected at least 1");
-    CHECK(why({.every = 0}) == "codistillation_groups: every is 0; expected at least 1");
-    CHECK(why({.burn_in = -1}) == "codistillation_groups: burn_in is -1; expected at least 0");
+          "codistillation_groups: count is 3; it must be at least 1 and at most 2, the number of "
+          "ranks");
+    CHECK(why({.count = 0}) == "codistillation_groups: count is 0; it must be at least 1");
+    CHECK(why({.every = 0}) == "codistillation_groups: every is 0; it must be at least 1");
+    CHECK(why({.burn_in = -1}) == "codistillation_groups: burn_in is -1; it must be at least 0");
     for (const int only : {2, -2})
         CHECK(why({.only = only}) ==
               "codistillation_groups: only is " + std::to_string(only) +
-                  "; expected at least -1 and below 2, the number of groups");
+                  "; it must be at least -1 and below 2, the number of groups");
     CHECK(why({.only = -1}) == "");
 }

@@ -280,7 +280,8 @@ TEST_CASE("teachers that are not there are refused when they are bound, by their
     CHECK(why_not(taught_by(folder, 2)) == "finished_models: teacher 1 of 2 was to be in '" +
                                                models_of(folder, 1).string() +
                                                "': there is no model in it");
-    CHECK(why_not(taught_by(folder, 0)) == "finished_models: count is 0; expected at least 1");
+    CHECK(why_not(taught_by(folder, 0)) ==
+          "finished_models: count is 0; it must be at least 1 and at most 4096");
     auto nowhere = taught_by(folder);
     nowhere.exchange.folder.clear();
     CHECK(why_not(nowhere) == "finished_models: there is no folder to read teachers from");

@@ -280,7 +280,7 @@ TEST_CASE("the newest of some twenty losses count") {
 
 TEST_CASE("rules that cannot be are refused by name") {
     CHECK_THROWS_WITH_AS((teacher_desk{{0}, {.age_max = -2}}),
-                         "teacher_rules: age_max is -2; expected at least -1", invalid_option);
+                         "teacher_rules: age_max is -2; it must be at least -1", invalid_option);
     CHECK(teacher_rules{}.of_exchanges(50, false).age_max == 1000);
     CHECK(teacher_rules{}.of_exchanges(50, true).age_max == 0);
     CHECK(teacher_rules{.age_max = 7}.of_exchanges(50, false).age_max == 7);

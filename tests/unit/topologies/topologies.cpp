@@ -269,7 +269,7 @@ TEST_CASE("what is lazy halves links, and has no eigenvalue below 0") {
     CHECK(rounds.matrix(4).weight(2, 0) == doctest::Approx(0.125));
     CHECK(rounds.matrix(3).weight(1, 0) == doctest::Approx(0.125));
     CHECK_THROWS_WITH((lazy{ring{}, 0.0}.bind(4)),
-                      "topologies::lazy: share is 0.000000; it must be above 0 and at most 1");
+                      "topologies::lazy: share is 0; it must be above 0 and at most 1");
 }
 
 TEST_CASE(

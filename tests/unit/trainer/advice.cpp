@@ -211,7 +211,7 @@ TEST_CASE("whole gradients are advised for the reason that decided") {
 TEST_CASE("what cannot be advised on is refused by name") {
     const std::array ways{dense_way(1.0), sparse_way(1.0, 0.0)};
     CHECK_THROWS_WITH_AS(advise(1.0, {.bytes_per_second = 0.0}, 2, ways),
-                         "advise: bytes_per_second is 0.000000; it must be above 0 and finite",
+                         "advise: bytes_per_second is 0; it must be finite and above 0",
                          invalid_option);
     CHECK_THROWS_AS(advise(1.0, {.latency_seconds = -1.0}, 2, ways), invalid_option);
     CHECK_THROWS_AS(advise(std::nan(""), {}, 2, ways), invalid_option);
@@ -246,7 +246,7 @@ TEST_CASE("calibrated ways send what the compressors send") {
     CHECK_THROWS_WITH_AS(advise(0.001, {}, 4, layout{}), "advise: the layout has no weights",
                          invalid_option);
     CHECK_THROWS_WITH_AS(advise(0.001, {}, 0, tensors),
-                         "advise: the world size is 0; it must be at least 1", invalid_option);
+                         "advise: world_size is 0; it must be at least 1", invalid_option);
     const advice found = advise(0.001, {.bytes_per_second = 1e5}, 4, tensors, {.rounds = 1});
     CHECK(found.best != found.dense);  // 0.6 s of whole gradients a step
 }

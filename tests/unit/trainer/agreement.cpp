@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cstddef>
 #include <string>
 
 #include "sotto/transports/run_in_process.hpp"
@@ -35,12 +36,63 @@ TEST_CASE("equal texts pass, and the lowest rank that differs is named to all") 
     });
 }
 
-TEST_CASE("a configuration too long to be one is refused by every rank before it is sent") {
+TEST_CASE("agreement: a configuration above 16 MiB -> refused by every rank, none is sent") {
     run_in_process(3, [](in_process& transport) {
-        const std::string text(transport.rank() == 1 ? (1u << 20) + 1 : 1u << 20, 'x');
+        const std::string text(transport.rank() == 1 ? (1u << 24) + 1 : 1u << 24, 'x');
         CHECK_THROWS_WITH_AS(require_agreement(transport, text),
-                             "the configuration of rank 1 has 1048577 bytes; at most 1048576 are "
+                             "the configuration of rank 1 has 16777217 bytes; at most 16777216 are "
                              "possible",
                              mismatch);
     });
+}
+
+namespace {
+
+/// What ranks with 40,000 tensors have in common: 2 MB.
+std::string long_text() {
+    std::string text;
+    for (int i = 0; i < 40000; ++i)
+        text += "tensor layers." + std::to_string(i) + ".experts.weight = 1024 x 4096\n";
+    return text;
+}
+
+}  // namespace
+
+TEST_CASE("agreement: equal texts -> some bytes of each rank, however long they are") {
+    run_in_process(3, [](in_process& transport) {
+        CHECK_NOTHROW(require_agreement(transport, long_text()));
+        CHECK(transport.counters().bytes_sent < 200);
+    });
+}
+
+TEST_CASE("agreement: long texts that differ somewhere -> the line is shown") {
+    const std::string text = long_text();
+    for (const std::string line : {"layers.0.", "layers.9999.", "layers.10738.", "layers.39999."})
+        run_in_process(3, [&](in_process& transport) {
+            std::string own = text;
+            const std::size_t at = own.find(line);
+            if (transport.rank() == 2) own.replace(own.find("4096", at), 4, "8192");
+            const std::string name = "'tensor " + line + "experts.weight = 1024 x ";
+            CHECK_THROWS_WITH_AS(require_agreement(transport, own),
+                                 ("the ranks are configured differently: rank 2 has " + name +
+                                  "8192' where rank 0 has " + name + "4096'")
+                                     .c_str(),
+                                 mismatch);
+        });
+}
+
+TEST_CASE("agreement: a long text that ends early -> the first missing line is shown") {
+    const std::string text = long_text();
+    for (const std::size_t piece : {std::size_t{0}, std::size_t{1} << 19, text.size() - 10})
+        run_in_process(2, [&](in_process& transport) {
+            const std::size_t end = text.rfind('\n', piece) + 1;
+            const std::string own = transport.rank() == 1 ? text.substr(0, end) : text;
+            const std::string missing = text.substr(end, text.find('\n', end) - end);
+            CHECK_THROWS_WITH_AS(require_agreement(transport, own),
+                                 ("the ranks are configured differently: rank 1 has 'nothing' "
+                                  "where rank 0 has '" +
+                                  missing + "'")
+                                     .c_str(),
+                                 mismatch);
+        });
 }

@@ -12,6 +12,7 @@
 #include <limits>
 #include <optional>
 #include <set>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -24,6 +25,7 @@
 
 #include "sotto/compressors/dgc.hpp"
 #include "sotto/core/descriptor.hpp"
+#include "sotto/core/layout.hpp"
 #include "sotto/strategies/all_reduce.hpp"
 #include "sotto/trainer/read_json_lines.hpp"
 #include "sotto/trainer/trainer.hpp"
@@ -79,11 +81,14 @@ std::set<std::string> with_costs(std::set<std::string> names) {
 TEST_CASE("every line is a JSON object with the members of its event") {
     const scratch_file file;
     std::string description;
+    std::vector<std::string> tensors;
     run_in_process(2, [&](in_process& transport) {
         testing::number_model model;
         trainer trainer{model, all_reduce{sgd{}, dgc{}}, transport, {.batch_size = 4}};
         const testing::numbered data{24}, unseen{5};
         if (transport.rank() == 0) description = trainer.description();
+        if (transport.rank() == 0)
+            for (const tensor& t : model.layout()) tensors.push_back(t.name);
         trainer.fit(data, epochs{2}, evaluate_on{unseen, 2}, json_lines{file.path});
     });
     const auto lines = file.lines();
@@ -100,10 +105,15 @@ TEST_CASE("every line is a JSON object with the members of its event") {
     std::string options;
     for (const auto& [name, value] : run["options"].items())
         options += name + " = " + value.get<std::string>() + "\n";
-    CHECK(options.size() == description.size());  // items() are in the order of their names
+    // Tensors are in a list of their own.
+    std::string expected;
+    for (std::istringstream all(description); std::getline(all, description);)
+        if (!description.starts_with("tensor ")) expected += description + "\n";
+    CHECK(options.size() == expected.size());  // items() are in the order of their names
     CHECK(run["options"]["trainer.batch_size"] == "4");
     CHECK(run["world_size"] == 2);
     REQUIRE(run["tensors"].size() == 4);
+    for (std::size_t i = 0; i < 4; ++i) CHECK(run["tensors"][i]["name"] == tensors.at(i));
     CHECK(run["tensors"][3]["name"] == "second.weight");
     CHECK(run["tensors"][3]["shape"] == std::vector<std::int64_t>{70, 10});
     CHECK(run["tensors"][3]["size"] == 700);

@@ -153,8 +153,8 @@ TEST_CASE("groups and numbers that cannot be are refused") {
         models::mlp model{784, 10};
         trainer trainer{model, all_reduce{sgd{}}, transport};
         CHECK_THROWS_WITH_AS(publish(trainer, folder.path(), -1),
-                             "publish: group is -1; expected at least 0", invalid_option);
+                             "publish: group is -1; it must be at least 0", invalid_option);
         CHECK_THROWS_WITH_AS(publish(trainer, folder.path(), 0, {.keep = 0}),
-                             "publish: keep is 0; expected at least 1", invalid_option);
+                             "publish: keep is 0; it must be at least 1", invalid_option);
     });
 }

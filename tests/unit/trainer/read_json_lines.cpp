@@ -18,6 +18,7 @@
 
 #include "sotto/compressors/dgc.hpp"
 #include "sotto/core/descriptor.hpp"
+#include "sotto/core/layout.hpp"
 #include "sotto/strategies/all_reduce.hpp"
 #include "sotto/trainer/json_lines.hpp"
 #include "sotto/trainer/run_recorder.hpp"
@@ -172,6 +173,20 @@ TEST_CASE("lines that are not as they are written are refused with line, expecte
     for (int i = 0; i < 20'000; ++i) many.append("\"").append(std::to_string(i)).append("\":0,");
     CHECK(refusal(many + "\"event\":0}\n") ==
           "line 1: expected an object of at most 16384 members, found more");
+}
+
+TEST_CASE("read_json_lines: 20,000 tensors -> all are read") {
+    const scratch_file file;
+    layout tensors;
+    for (int i = 0; i < 20000; ++i) tensors.add("layers." + std::to_string(i), {1});
+    run_in_process(1, [&](in_process& transport) {
+        testing::number_model model(tensors);
+        trainer trainer{model, all_reduce{sgd{}}, transport, {.batch_size = 4}};
+        trainer.fit(testing::numbered{4}, steps{1}, json_lines{file.path});
+    });
+    const run_log read = read_json_lines(file.path);
+    REQUIRE(read.about.tensors.size() == 20000);
+    CHECK(read.about.tensors.back().name == "layers.19999");
 }
 
 TEST_CASE("a round is read as it was, and refused where its times are out of order") {

@@ -124,17 +124,23 @@ TEST_CASE("two calls of fit for one epoch each are one call for two, bit for bit
                 parameters.assign(trainer.parameters().begin(), trainer.parameters().end());
                 state = testing::snapshot(trainer.state());
             };
-            with_trainer(world, strategy, [&](auto& trainer, int rank) {
-                trainer.fit(numbered{50}, epochs{2});
-                if (rank == 0) keep(trainer, once, state_once);
-            }, options);
-            with_trainer(world, strategy, [&](auto& trainer, int rank) {
-                trainer.fit(numbered{50}, epochs{1});
-                const auto report = trainer.fit(numbered{50}, epochs{1});
-                CHECK(report.epochs == 1);
-                CHECK(trainer.step() == 2 * report.steps);
-                if (rank == 0) keep(trainer, twice, state_twice);
-            }, options);
+            with_trainer(
+                world, strategy,
+                [&](auto& trainer, int rank) {
+                    trainer.fit(numbered{50}, epochs{2});
+                    if (rank == 0) keep(trainer, once, state_once);
+                },
+                options);
+            with_trainer(
+                world, strategy,
+                [&](auto& trainer, int rank) {
+                    trainer.fit(numbered{50}, epochs{1});
+                    const auto report = trainer.fit(numbered{50}, epochs{1});
+                    CHECK(report.epochs == 1);
+                    CHECK(trainer.step() == 2 * report.steps);
+                    if (rank == 0) keep(trainer, twice, state_twice);
+                },
+                options);
             CHECK(once == twice);
             CHECK(state_once == state_twice);
         }
@@ -145,27 +151,32 @@ TEST_CASE("two calls of fit for one epoch each are one call for two, bit for bit
 }
 
 TEST_CASE("steps run across epochs and end in the middle of one") {
-    with_trainer(1, all_reduce{}, [](auto& trainer, int) {
-        std::vector<std::int64_t> epochs_seen, steps_seen;
-        const auto on_epoch = [&](const epoch_report& report) {
-            epochs_seen.push_back(report.epoch);
-            CHECK(report.step == static_cast<std::int64_t>(steps_seen.size()));
-        };
-        const auto on_step = [&](const step_report& report) { steps_seen.push_back(report.step); };
-        const auto report = trainer.fit(numbered{20}, steps{12}, on_step, on_epoch);  // 5 an epoch
-        CHECK(report.steps == 12);
-        CHECK(report.step == 12);
-        CHECK(report.epochs == 2);  // and two steps of a third
-        CHECK_FALSE(report.stopped_early);
-        CHECK(epochs_seen == std::vector<std::int64_t>{1, 2, 3});
-        REQUIRE(steps_seen.size() == 12);
-        for (std::size_t i = 0; i < 12; ++i)
-            CHECK(steps_seen[i] == static_cast<std::int64_t>(i) + 1);
-        CHECK(trainer.step() == 12);
-        CHECK(trainer.fit(numbered{20}, steps{0}).steps == 0);
-        CHECK(trainer.fit(numbered{20}, steps{0}).step == 12);
-        CHECK(trainer.fit(numbered{20}, epochs{0}).epochs == 0);
-    }, {.batch_size = 4});
+    with_trainer(1, all_reduce{},
+                 [](auto& trainer, int) {
+                     std::vector<std::int64_t> epochs_seen, steps_seen;
+                     const auto on_epoch = [&](const epoch_report& report) {
+                         epochs_seen.push_back(report.epoch);
+                         CHECK(report.step == static_cast<std::int64_t>(steps_seen.size()));
+                     };
+                     const auto on_step = [&](const step_report& report) {
+                         steps_seen.push_back(report.step);
+                     };
+                     const auto report =
+                         trainer.fit(numbered{20}, steps{12}, on_step, on_epoch);  // 5 an epoch
+                     CHECK(report.steps == 12);
+                     CHECK(report.step == 12);
+                     CHECK(report.epochs == 2);  // and two steps of a third
+                     CHECK_FALSE(report.stopped_early);
+                     CHECK(epochs_seen == std::vector<std::int64_t>{1, 2, 3});
+                     REQUIRE(steps_seen.size() == 12);
+                     for (std::size_t i = 0; i < 12; ++i)
+                         CHECK(steps_seen[i] == static_cast<std::int64_t>(i) + 1);
+                     CHECK(trainer.step() == 12);
+                     CHECK(trainer.fit(numbered{20}, steps{0}).steps == 0);
+                     CHECK(trainer.fit(numbered{20}, steps{0}).step == 12);
+                     CHECK(trainer.fit(numbered{20}, epochs{0}).epochs == 0);
+                 },
+                 {.batch_size = 4});
 }
 
 TEST_CASE("a call that ends inside an epoch is resumed there: 3 steps and 4 are 7, bit for bit") {
@@ -216,42 +227,46 @@ TEST_CASE("a call that ends inside an epoch is resumed there: 3 steps and 4 are 
 }
 
 TEST_CASE("a resumed epoch is reported in two parts, and counts for the call that completes it") {
-    with_trainer(2, all_reduce{}, [](auto& trainer, int) {
-        std::vector<epoch_report> parts;
-        run_info first;
-        struct {
-            std::vector<epoch_report>* reports;
-            run_info* info;
-            void on_begin(const run_info& known) { *info = known; }
-            void on_epoch(const epoch_report& report) { reports->push_back(report); }
-        } keep{&parts, &first};
-        const numbered data{40}, unseen{4};  // 5 steps an epoch
-        CHECK(trainer.fit(data, steps{3}, keep, evaluate_on{unseen}).epochs == 0);
-        CHECK(trainer.fit(data, epochs{1}, keep).epochs == 1);
-        CHECK(first.epochs_before == 0);
-        CHECK(first.rounds_before == 3);
-        CHECK(first.steps_before == 3);
-        trainer.fit(data, epochs{1}, keep);
-        CHECK(first.epochs_before == 1);
-        CHECK(first.rounds_before == 0);
-        REQUIRE(parts.size() == 3);
-        CHECK((parts[0].epoch == 1 && !parts[0].complete && parts[0].examples == 24));
-        CHECK(parts[0].evaluated.has_value());
-        CHECK(parts[1].total.examples == 8);  // of this rank, in this call
-        CHECK((parts[1].epoch == 1 && parts[1].complete && parts[1].examples == 40));
-        CHECK((parts[2].epoch == 2 && parts[2].complete && parts[2].examples == 40));
-    }, {.batch_size = 4});
+    with_trainer(2, all_reduce{},
+                 [](auto& trainer, int) {
+                     std::vector<epoch_report> parts;
+                     run_info first;
+                     struct {
+                         std::vector<epoch_report>* reports;
+                         run_info* info;
+                         void on_begin(const run_info& known) { *info = known; }
+                         void on_epoch(const epoch_report& report) { reports->push_back(report); }
+                     } keep{&parts, &first};
+                     const numbered data{40}, unseen{4};  // 5 steps an epoch
+                     CHECK(trainer.fit(data, steps{3}, keep, evaluate_on{unseen}).epochs == 0);
+                     CHECK(trainer.fit(data, epochs{1}, keep).epochs == 1);
+                     CHECK(first.epochs_before == 0);
+                     CHECK(first.rounds_before == 3);
+                     CHECK(first.steps_before == 3);
+                     trainer.fit(data, epochs{1}, keep);
+                     CHECK(first.epochs_before == 1);
+                     CHECK(first.rounds_before == 0);
+                     REQUIRE(parts.size() == 3);
+                     CHECK((parts[0].epoch == 1 && !parts[0].complete && parts[0].examples == 24));
+                     CHECK(parts[0].evaluated.has_value());
+                     CHECK(parts[1].total.examples == 8);  // of this rank, in this call
+                     CHECK((parts[1].epoch == 1 && parts[1].complete && parts[1].examples == 40));
+                     CHECK((parts[2].epoch == 2 && parts[2].complete && parts[2].examples == 40));
+                 },
+                 {.batch_size = 4});
 }
 
 TEST_CASE("other data than those of the epoch that was left begin a new one, on all ranks") {
     const auto position = [](auto again) {
         std::vector<double> at(2);
-        with_trainer(2, all_reduce{}, [&](auto& trainer, int rank) {
-            trainer.fit(own_share{numbered{20}}, steps{3});  // of 5
-            again(trainer, rank, [&](const step_report& step) {
-                at[static_cast<std::size_t>(rank)] = step.epoch;
-            });
-        }, {.batch_size = 4});
+        with_trainer(2, all_reduce{},
+                     [&](auto& trainer, int rank) {
+                         trainer.fit(own_share{numbered{20}}, steps{3});  // of 5
+                         again(trainer, rank, [&](const step_report& step) {
+                             at[static_cast<std::size_t>(rank)] = step.epoch;
+                         });
+                     },
+                     {.batch_size = 4});
         CHECK(at[0] == at[1]);
         return at[0];
     };
@@ -267,37 +282,47 @@ TEST_CASE("other data than those of the epoch that was left begin a new one, on 
 }
 
 TEST_CASE("a round that fails leaves the place in the epoch where it was") {
-    with_trainer(1, all_reduce{}, [](auto& trainer, int) {
-        int left = 3;
-        numbered data{20};
-        data.on_gather = [&] {
-            if (left-- == 0) throw std::runtime_error("no more");
-        };
-        CHECK_THROWS_AS(trainer.fit(data, epochs{2}), std::runtime_error);
-        CHECK(trainer.step() == 3);
-        std::vector<double> at;
-        trainer.fit(data, steps{3}, [&](const step_report& r) { at.push_back(r.epoch); });
-        CHECK(at == std::vector<double>{0.6, 0.8, 1.0});
-    }, {.batch_size = 4});
+    with_trainer(1, all_reduce{},
+                 [](auto& trainer, int) {
+                     int left = 3;
+                     numbered data{20};
+                     data.on_gather = [&] {
+                         if (left-- == 0) throw std::runtime_error("no more");
+                     };
+                     CHECK_THROWS_AS(trainer.fit(data, epochs{2}), std::runtime_error);
+                     CHECK(trainer.step() == 3);
+                     std::vector<double> at;
+                     trainer.fit(data, steps{3},
+                                 [&](const step_report& r) { at.push_back(r.epoch); });
+                     CHECK(at == std::vector<double>{0.6, 0.8, 1.0});
+                 },
+                 {.batch_size = 4});
 }
 
 TEST_CASE("a step report says how many passes over the data were completed") {
-    with_trainer(1, all_reduce{}, [](auto& trainer, int) {
-        std::vector<double> at;
-        trainer.fit(numbered{20}, steps{7}, [&](const step_report& r) { at.push_back(r.epoch); });
-        CHECK(at == std::vector<double>{0.0, 0.2, 0.4, 0.6, 0.8, 1.0, 1.2});
-    }, {.batch_size = 4});
+    with_trainer(1, all_reduce{},
+                 [](auto& trainer, int) {
+                     std::vector<double> at;
+                     trainer.fit(numbered{20}, steps{7},
+                                 [&](const step_report& r) { at.push_back(r.epoch); });
+                     CHECK(at == std::vector<double>{0.0, 0.2, 0.4, 0.6, 0.8, 1.0, 1.2});
+                 },
+                 {.batch_size = 4});
 }
 
 TEST_CASE("an epoch's loss is the mean over the examples of all ranks") {
     for (const int world : {1, 2, 3, 5})
-        with_trainer(world, all_reduce{}, [&](auto& trainer, int) {
-            std::int64_t examples = 0;
-            const auto count = [&](const epoch_report& report) { examples = report.examples; };
-            const auto report = trainer.fit(numbered{37}, epochs{1}, count);
-            CHECK(report.loss == doctest::Approx(18.0));  // the mean of 0..36
-            CHECK(examples == 37);
-        }, {.batch_size = 4});
+        with_trainer(world, all_reduce{},
+                     [&](auto& trainer, int) {
+                         std::int64_t examples = 0;
+                         const auto count = [&](const epoch_report& report) {
+                             examples = report.examples;
+                         };
+                         const auto report = trainer.fit(numbered{37}, epochs{1}, count);
+                         CHECK(report.loss == doctest::Approx(18.0));  // the mean of 0..36
+                         CHECK(examples == 37);
+                     },
+                     {.batch_size = 4});
 }
 
 TEST_CASE("an evaluation counts every example once, whatever the number of ranks") {
@@ -419,20 +444,26 @@ TEST_CASE("a model's own loss(parameters, batch) goes before the loss it learns 
 
 TEST_CASE("ranks whose models are alike in all tensors but not in their options are refused") {
     const auto refused = [](auto model_of, const char* difference) {
-        CHECK_THROWS_WITH_AS(run_in_process(2, [&](in_process& transport) {
-                                 auto model = model_of(transport.rank());
-                                 trainer trainer{model, all_reduce{}, transport};
-                             }),
+        CHECK_THROWS_WITH_AS(run_in_process(2,
+                                            [&](in_process& transport) {
+                                                auto model = model_of(transport.rank());
+                                                trainer trainer{model, all_reduce{}, transport};
+                                            }),
                              doctest::Contains(difference), mismatch);
     };
-    refused([](int rank) {
-        return models::mlp<>{{784, 10}, cross_entropy{.label_smoothing = rank == 1 ? 0.3 : 0.0}};
-    }, "'model.loss.label_smoothing = 0.3' where rank 0 has 'model.loss.label_smoothing = 0'");
-    refused([](int rank) {
-        return models::sequential{nn::shape{1, 8, 8},
-                                  nn::chain{nn::max_pool2d{.stride = rank == 1 ? 1 : 2},
-                                            nn::global_average_pool{}, nn::dense{.outputs = 2}}};
-    }, "'model.layers.1.stride = 1' where rank 0 has 'model.layers.1.stride = 2'");
+    refused(
+        [](int rank) {
+            return models::mlp<>{{784, 10},
+                                 cross_entropy{.label_smoothing = rank == 1 ? 0.3 : 0.0}};
+        },
+        "'model.loss.label_smoothing = 0.3' where rank 0 has 'model.loss.label_smoothing = 0'");
+    refused(
+        [](int rank) {
+            return models::sequential{
+                nn::shape{1, 8, 8}, nn::chain{nn::max_pool2d{.stride = rank == 1 ? 1 : 2},
+                                              nn::global_average_pool{}, nn::dense{.outputs = 2}}};
+        },
+        "'model.layers.1.stride = 1' where rank 0 has 'model.layers.1.stride = 2'");
 }
 
 TEST_CASE("a rank without data goes straight to finish, and serves until the others have") {
@@ -494,10 +525,13 @@ TEST_CASE("the mean of all ranks is to be had after fit, of strategies not in st
 TEST_CASE("every rank starts from rank 0's parameters, which the seed alone decides") {
     const auto start = [](int world, std::uint64_t seed) {
         std::vector<float> first;
-        with_trainer(world, all_reduce{}, [&](auto& trainer, int rank) {
-            const std::vector<float> own(trainer.parameters().begin(), trainer.parameters().end());
-            if (rank == 0) first = own;
-        }, {.seed = seed});
+        with_trainer(world, all_reduce{},
+                     [&](auto& trainer, int rank) {
+                         const std::vector<float> own(trainer.parameters().begin(),
+                                                      trainer.parameters().end());
+                         if (rank == 0) first = own;
+                     },
+                     {.seed = seed});
         return first;
     };
     CHECK(start(1, 5) == start(4, 5));
@@ -516,32 +550,36 @@ TEST_CASE("every rank starts from rank 0's parameters, which the seed alone deci
 }
 
 TEST_CASE("reports of bytes and examples add up from steps to epochs to the whole") {
-    with_trainer(3, all_reduce{sgd{}, dgc{.density = 0.1}}, [](auto& trainer, int) {
-        round_report steps_sum, epochs_sum;
-        std::int64_t tensors_sum = 0;
-        const auto on_step = [&](const step_report& step) {
-            accumulate(steps_sum, step.round);
-            REQUIRE(step.round.tensor_message_bytes.size() == 4);
-            for (const std::int64_t bytes : step.round.tensor_message_bytes) tensors_sum += bytes;
-        };
-        const auto on_epoch = [&](const epoch_report& epoch) {
-            accumulate(epochs_sum, epoch.total);
-        };
-        const auto whole = trainer.fit(numbered{50}, epochs{2}, on_step, on_epoch).total;
-        for (const round_report* sum : {&steps_sum, &epochs_sum}) {
-            CHECK(sum->examples == whole.examples);
-            CHECK(sum->message_bytes == whole.message_bytes);
-            CHECK(sum->dense_bytes == whole.dense_bytes);
-            CHECK(sum->bytes_sent == whole.bytes_sent);
-            CHECK(sum->bytes_received == whole.bytes_received);
-            CHECK(sum->compute == whole.compute);
-            CHECK(sum->loss == doctest::Approx(whole.loss));
-        }
-        CHECK(tensors_sum == whole.message_bytes);
-        CHECK(whole.dense_bytes == 10 * 4 * trainer.tensors().size());  // 17 examples, 5 steps
-        CHECK(whole.message_bytes < whole.dense_bytes / 2);
-        CHECK(whole.bytes_sent > whole.message_bytes);
-    }, {.batch_size = 4});
+    with_trainer(
+        3, all_reduce{sgd{}, dgc{.density = 0.1}},
+        [](auto& trainer, int) {
+            round_report steps_sum, epochs_sum;
+            std::int64_t tensors_sum = 0;
+            const auto on_step = [&](const step_report& step) {
+                accumulate(steps_sum, step.round);
+                REQUIRE(step.round.tensor_message_bytes.size() == 4);
+                for (const std::int64_t bytes : step.round.tensor_message_bytes)
+                    tensors_sum += bytes;
+            };
+            const auto on_epoch = [&](const epoch_report& epoch) {
+                accumulate(epochs_sum, epoch.total);
+            };
+            const auto whole = trainer.fit(numbered{50}, epochs{2}, on_step, on_epoch).total;
+            for (const round_report* sum : {&steps_sum, &epochs_sum}) {
+                CHECK(sum->examples == whole.examples);
+                CHECK(sum->message_bytes == whole.message_bytes);
+                CHECK(sum->dense_bytes == whole.dense_bytes);
+                CHECK(sum->bytes_sent == whole.bytes_sent);
+                CHECK(sum->bytes_received == whole.bytes_received);
+                CHECK(sum->compute == whole.compute);
+                CHECK(sum->loss == doctest::Approx(whole.loss));
+            }
+            CHECK(tensors_sum == whole.message_bytes);
+            CHECK(whole.dense_bytes == 10 * 4 * trainer.tensors().size());  // 17 examples, 5 steps
+            CHECK(whole.message_bytes < whole.dense_bytes / 2);
+            CHECK(whole.bytes_sent > whole.message_bytes);
+        },
+        {.batch_size = 4});
 }
 
 TEST_CASE("callbacks are told the beginning, each step, each epoch and the end, in this order") {
@@ -553,22 +591,24 @@ TEST_CASE("callbacks are told the beginning, each step, each epoch and the end, 
         void on_epoch(const epoch_report&) { events.push_back('e'); }
         void on_end(const fit_report&) { events.push_back('x'); }
     };
-    with_trainer(2, all_reduce{}, [](auto& trainer, int rank) {
-        diary own;
-        trainer.fit(numbered{12}, epochs{2}, own);
-        CHECK(own.events == std::vector<char>{'b', 's', 's', 'e', 's', 's', 'e', 'x'});
-        CHECK(own.first.rank == rank);
-        CHECK(own.first.world_size == 2);
-        CHECK(own.first.epochs == 2);
-        CHECK(own.first.examples == 6);
-        CHECK(own.first.steps_an_epoch == 2);
-        CHECK(own.first.epochs_before == 0);
-        CHECK(own.first.parameters->size() == trainer.tensors().size());
-        CHECK(own.first.description == trainer.description());
-        trainer.fit(numbered{12}, epochs{1}, own);
-        CHECK(own.first.epochs_before == 2);
-        CHECK(own.first.steps_before == 4);
-    }, {.batch_size = 4});
+    with_trainer(2, all_reduce{},
+                 [](auto& trainer, int rank) {
+                     diary own;
+                     trainer.fit(numbered{12}, epochs{2}, own);
+                     CHECK(own.events == std::vector<char>{'b', 's', 's', 'e', 's', 's', 'e', 'x'});
+                     CHECK(own.first.rank == rank);
+                     CHECK(own.first.world_size == 2);
+                     CHECK(own.first.epochs == 2);
+                     CHECK(own.first.examples == 6);
+                     CHECK(own.first.steps_an_epoch == 2);
+                     CHECK(own.first.epochs_before == 0);
+                     CHECK(own.first.parameters->size() == trainer.tensors().size());
+                     CHECK(own.first.description == trainer.description());
+                     trainer.fit(numbered{12}, epochs{1}, own);
+                     CHECK(own.first.epochs_before == 2);
+                     CHECK(own.first.steps_before == 4);
+                 },
+                 {.batch_size = 4});
 }
 
 TEST_CASE("early_stop waits for its patience and forgets it at every improvement") {
@@ -585,8 +625,8 @@ TEST_CASE("early_stop waits for its patience and forgets it at every improvement
     CHECK(epochs_of(early_stop(options{.patience = 2}), {3, 3, 2, 2, 1, 1, 1}) == 7);
     CHECK(epochs_of(early_stop(options{.patience = 1}), {1, 2}) == 2);
     CHECK(epochs_of(early_stop{}, {1, 1, 1, 1, 0}) == 4);
-    CHECK(epochs_of(early_stop(options{.patience = 1, .least_improvement = 0.5}),
-                    {3, 2, 1.6, 1}) == 3);
+    CHECK(epochs_of(early_stop(options{.patience = 1, .least_improvement = 0.5}), {3, 2, 1.6, 1}) ==
+          3);
     // An evaluation counts before the training loss.
     early_stop stop(options{.patience = 1});
     CHECK(stop.on_epoch({.loss = 1, .evaluated = evaluation{.loss = 5}}) == verdict::go_on);
@@ -625,10 +665,12 @@ TEST_CASE("options that cannot work are refused by name and value") {
     const auto refused = [](auto body, const char* sentence) {
         CHECK_THROWS_WITH_AS(run_in_process(2, body), sentence, invalid_option);
     };
-    refused([](in_process& transport) {
-        number_model model;
-        trainer{model, all_reduce{}, transport, {.batch_size = 0}};
-    }, "trainer: batch_size is 0; it must be at least 1");
+    refused(
+        [](in_process& transport) {
+            number_model model;
+            trainer{model, all_reduce{}, transport, {.batch_size = 0}};
+        },
+        "trainer: batch_size is 0; it must be at least 1");
     const auto fitting = [&](auto fit) {
         return [=](in_process& transport) {
             number_model model;
@@ -641,14 +683,16 @@ TEST_CASE("options that cannot work are refused by name and value") {
             "fit: asked for -1 epochs; expected at least 0");
     refused(fitting([&](auto& trainer) { trainer.fit(data, steps{-7}); }),
             "fit: asked for -7 steps; expected at least 0");
-    refused(fitting([&](auto& trainer) { trainer.fit(data, epochs{1}, evaluate_on{data, 0}); }),
-            "evaluate_on: every is 0 epochs; it must be at least 1");
+    refused(fitting([&](auto& trainer) {
+                trainer.fit(data, epochs{1}, evaluate_on{data, 0});
+            }),
+            "evaluate_on: every is 0; it must be at least 1");
     refused(fitting([&](auto& trainer) { trainer.fit(numbered{0}, epochs{1}); }),
             "fit: no rank has any examples to train on");
     CHECK_THROWS_WITH_AS(early_stop(early_stop::options{.patience = 0}),
-                         "early_stop: patience is 0 epochs; it must be at least 1", invalid_option);
+                         "early_stop: patience is 0; it must be at least 1", invalid_option);
     CHECK_THROWS_WITH_AS(early_stop(early_stop::options{.least_improvement = -1.0}),
-                         "early_stop: least_improvement is -1.000000; it must be at least 0",
+                         "early_stop: least_improvement is -1; it must be finite and at least 0",
                          invalid_option);
 }
 

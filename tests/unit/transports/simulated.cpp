@@ -325,21 +325,22 @@ TEST_CASE("options that cannot work are refused by name") {
         refused_for(why, {.slowness = speeds::one_slow{.others = speeds::of_each_rank{of}}});
     };
     const double infinity = HUGE_VAL;
-    refused_speed("simulated: speeds::one_slow.factor is 0.000000; it must be above 0",
+    refused_speed("simulated: speeds::one_slow.factor is 0; it must be finite and above 0",
                   speeds::one_slow{.rank = 1, .factor = 0.0});
     refused_speed("one_slow.factor is nan", speeds::one_slow{.factor = std::nan("")});
-    refused_speed("speeds::one_slow is rank 2, which there is not; ranks are 0 to 1",
+    refused_speed("speeds::one_slow.rank is 2; it must be at least 0 and below 2",
                   speeds::one_slow{.rank = 2});
-    refused_speed("speeds::uniform.low is -1.000000; it must be at least 0",
+    refused_speed("speeds::uniform.low is -1; it must be finite and at least 0",
                   speeds::uniform{.low = -1.0});
-    refused_speed("speeds::uniform.high is 0.250000; it must be at least low",
-                  speeds::uniform{.high = 0.25});
+    refused_speed(
+        "speeds::uniform.high is 0.25; it must be finite and at least 0.5, the value of low",
+        speeds::uniform{.high = 0.25});
     refused_speed("speeds::uniform.high is inf", speeds::uniform{.high = infinity});
-    refused_speed("speeds::exponential.fixed is 2.000000; it must be 0 to 1",
+    refused_speed("speeds::exponential.fixed is 2; it must be at least 0 and at most 1",
                   speeds::exponential{.fixed = 2.0});
-    refused_speed("speeds::heavy_tailed.shape is 0.000000; it must be above 0",
+    refused_speed("speeds::heavy_tailed.shape is 0; it must be finite and above 0",
                   speeds::heavy_tailed{.shape = 0.0});
-    refused_speed("speeds::heavy_tailed.most is 0.500000; it must be at least 1",
+    refused_speed("speeds::heavy_tailed.most is 0.5; it must be finite and at least 1",
                   speeds::heavy_tailed{.most = 0.5});
     refused_speed("slowness is empty", {});
 }

@@ -1,0 +1,44 @@
+#pragma once
+
+namespace sotto::detail {
+
+/// Transfers of an endpoint that are in use, from the oldest to the newest. It owns no memory: each
+/// links the one before and the one after it, by `older` and `newer`.
+template <class Transfer>
+class age_list {
+public:
+    /// One that is newer than all.
+    void add(Transfer& t) noexcept {
+        t.older = newest_;
+        t.newer = nullptr;
+        (newest_ ? newest_->newer : oldest_) = &t;
+        newest_ = &t;
+    }
+
+    void remove(Transfer& t) noexcept {
+        (t.older ? t.older->newer : oldest_) = t.newer;
+        (t.newer ? t.newer->older : newest_) = t.older;
+    }
+
+    /// Null if there is none.
+    Transfer* oldest() const noexcept { return oldest_; }
+
+    /// The oldest receive of which `is_waiting(transfer)`, or else the oldest send; null if it is
+    /// of none.
+    ///   cost    O(those that are older and do not wait, or are sends)
+    template <class Predicate>
+    const Transfer* longest_waiting(Predicate is_waiting) const noexcept {
+        const Transfer* send = nullptr;
+        for (const Transfer* t = oldest_; t; t = t->newer) {
+            if (!is_waiting(*t)) continue;
+            if (!t->sends) return t;
+            if (!send) send = t;
+        }
+        return send;
+    }
+
+private:
+    Transfer *oldest_ = nullptr, *newest_ = nullptr;
+};
+
+}  // namespace sotto::detail
