@@ -277,6 +277,26 @@ TEST_CASE("newest checkpoint: removed while it is opened -> the folder is listed
     CHECK(refused.empty());
 }
 
+TEST_CASE("open_newest: listed -> steps of all, also of damaged and later ones") {
+    memory_files files = with_two_generations();
+    REQUIRE(small_checkpoint(30).write(files, "run", 3) == "");
+    content(files, newer).pop_back();
+    std::optional<checkpoint::file_reader<memory_files>> file;
+    std::vector<checkpoint::refused_file> refused{{7, "refused by an earlier call"}};
+    std::vector<std::int64_t> listed{7};
+    REQUIRE(checkpoint::open_newest(files, "run", file, refused, 25, &listed));
+    CHECK(file->path().filename() == older);
+    CHECK(listed == std::vector<std::int64_t>{30, 20, 10});
+    REQUIRE(refused.size() == 2);
+    CHECK(refused[0].step == 30);
+    CHECK(refused[0].why.ends_with("is newer than what others have, of step 25"));
+    CHECK(refused[1].step == 20);
+    CHECK(refused[1].kind == checkpoint::refusal::damaged);
+    file.reset();
+    REQUIRE(checkpoint::open_newest(files, "run", file, refused, 10, &listed));
+    CHECK(file->path().filename() == older);
+}
+
 TEST_CASE("tensors without data at the borders of many sections stay in theirs") {
     std::vector<float> values(40);
     for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i);

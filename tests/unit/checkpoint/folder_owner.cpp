@@ -181,6 +181,7 @@ TEST_CASE("folder_owner: another job on another host, which renews its claim -> 
           "the folder 'run' belongs to job 'one' (process 1 on host 'a'), which is alive: it has "
           "just renewed its claim; give each job a folder of its own, or end that one before this "
           "one begins");
+    CHECK(attempt(second) == ownership::waits);  // another attempt sees no renewal yet
     // It keeps the folder for as long as it renews its claim.
     for (int i = 0; i < 20; ++i) {
         files.disk().pass(10s);
@@ -353,6 +354,49 @@ TEST_CASE("folder_owner: no locks, two claim at the same moment -> one has it") 
         files.disk().call_tasks();
         CHECK(first.attempt(ignored) == ownership::refused);
     }
+}
+
+TEST_CASE("folder_owner: another job claims first at the lock -> its claim stays") {
+    /// A disk on which another job acts before the folder is locked.
+    struct late_files : memory_files {
+        using memory_files::memory_files;
+        int lock(const std::filesystem::path& path, std::error_code& why) {
+            if (*before) std::exchange(*before, nullptr)();
+            return memory_files::lock(path, why);
+        }
+        std::shared_ptr<std::function<void()>> before = std::make_shared<std::function<void()>>();
+    };
+    late_files files;
+    put(files, checkpoint::detail::owner_text(of("old", "c", 5)));
+    files.disk().pass(60s);
+    checkpoint::folder_owner<late_files> first(files, "run", of("one", "a", 1)),
+        second(files, "run", of("two", "b", 2));
+    std::string ignored;
+    *files.before = [&] { CHECK(second.attempt(ignored) == ownership::held); };
+    CHECK(first.attempt(ignored) == ownership::waits);
+    CHECK(content(files) == checkpoint::detail::owner_text(of("two", "b", 2)));
+    CHECK(second.problem().empty());
+}
+
+TEST_CASE("folder_owner: an owner that lost the folder ends -> claim stays") {
+    const memory_files files;
+    auto first = std::make_unique<owner>(files, "run", of("one"));
+    REQUIRE(attempt(*first) == ownership::held);
+    owner second = own(files, of("two", "b", 2), {{{1, process_state::ended}}});
+    REQUIRE(attempt(second) == ownership::held);
+    first.reset();
+    CHECK(content(files) == checkpoint::detail::owner_text(of("two", "b", 2)));
+    CHECK(second.problem().empty());
+}
+
+TEST_CASE("folder_owner: processes of unknown boots -> not taken for the same one") {
+    const memory_files files;
+    claimant one = of("one"), two = of("two");
+    one.process.boot = two.process.boot = "";
+    owner first = own(files, one);
+    REQUIRE(attempt(first) == ownership::held);
+    owner second = own(files, two);
+    CHECK(attempt(second) == ownership::waits);
 }
 
 TEST_CASE("why_not_write: a checkpoint that this run did not write -> refused, none is removed") {

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cstdlib>
 #include <map>
 #include <optional>
 #include <string>
@@ -37,6 +38,15 @@ TEST_CASE("job_of_process: without a launcher -> the same in this process, anoth
     CHECK(checkpoint::job_of_process() == checkpoint::job_of_process());
     CHECK(checkpoint::detail::random_name().size() == 32);
     CHECK(checkpoint::detail::random_name() != checkpoint::detail::random_name());
+}
+
+TEST_CASE("job_of_process: an empty variable -> no name; a long one -> 256 bytes") {
+    for (const char* name : {"SLURM_JOB_ID", "TORCHELASTIC_RUN_ID"}) ::unsetenv(name);
+    ::setenv("SOTTO_JOB", "", 1);
+    CHECK(checkpoint::job_of_process().starts_with("without a launcher, "));
+    ::setenv("SOTTO_JOB", std::string(300, 'x').c_str(), 1);
+    CHECK(checkpoint::job_of_process() == "sotto " + std::string(250, 'x'));
+    ::unsetenv("SOTTO_JOB");
 }
 
 TEST_CASE("require_job_name: a name that is too long -> refused with its length") {

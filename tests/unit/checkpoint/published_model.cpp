@@ -75,7 +75,9 @@ TEST_CASE("who writes may begin anew: what an earlier training left goes with it
     for (const std::int64_t step : {950, 1000}) REQUIRE(publish(files, step) == "");
     CHECK_FALSE(read_published(files, "group", small(), 1000));
     REQUIRE(publish(files, 50) == "");
-    CHECK(read_published(files, "group", small(), 1000)->facts.step == 50);
+    const auto found = read_published(files, "group", small(), 1000);
+    REQUIRE(found);
+    CHECK(found->facts.step == 50);
     CHECK_FALSE(read_published(files, "group", small(), 50));
     std::error_code why;
     CHECK(generations(files, "group", why) == std::vector<std::int64_t>{50});

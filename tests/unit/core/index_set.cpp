@@ -44,6 +44,8 @@ TEST_CASE("index_set: random changes -> the same indices as std::set, in order")
         set.clear();
         CHECK(set.empty());
         CHECK(set.next(0) == end);
+        set.insert(end - 1);
+        CHECK(all_of(set) == std::vector<std::size_t>{end - 1});
     }
 }
 

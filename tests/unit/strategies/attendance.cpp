@@ -249,6 +249,19 @@ TEST_CASE("nobody waits for who begins in the midst until it has pushed") {
     CHECK_FALSE(of.round_complete());  // for 2
 }
 
+TEST_CASE("attendance: a worker that is done -> the others' gradients weigh 1/n") {
+    for (const bool done : {true, false}) {
+        CAPTURE(done);
+        attendance of(stale_synchronous{.bound = 4}, 2, 1);
+        begin(of, 2);
+        of.push(0, 1, {});
+        CHECK(of.detach(0, done));
+        CHECK_FALSE(of.detach(0, done));
+        of.push(1, 1, {});
+        CHECK(of.weight() == (done ? 0.5 : 1.0));
+    }
+}
+
 TEST_CASE("where there is one server who begins in the midst is waited for") {
     attendance of(bulk_synchronous{}, 2, 1);
     begin(of, 1);

@@ -81,7 +81,8 @@ TEST_CASE("leader search: the name has another address now -> it looks there") {
     searching one("node0", names);
     CHECK(one.begin() == place("10.0.0.1"));
     CHECK(one.search.look(place("10.0.0.1"), one.clock) == place("10.0.0.1"));
-    CHECK(names.asked == 1);  // not again within a second
+    CHECK_FALSE(one.search.waits());  // not again within a second
+    CHECK(names.asked == 1);
     names.now = 1;
     CHECK(one.look_again(place("10.0.0.1"), names) == place("10.0.0.2"));
     names.now = 2;  // an answer without addresses changes nothing
@@ -120,6 +121,7 @@ TEST_CASE("leader search: an address instead of a name -> no question is asked")
     searching one("[fd00::1]", names);
     CHECK(one.begin() == place("fd00::1"));
     CHECK(one.search.after(place("fd00::1"), one.clock + 1min) == place("fd00::1"));
+    CHECK_FALSE(one.search.waits());
     CHECK(names.asked == 0);
 }
 

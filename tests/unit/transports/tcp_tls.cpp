@@ -464,8 +464,11 @@ TEST_CASE("a secret that can be guessed or read by others is refused") {
     const testing::scratch_folder folder("tcp_tls");
     const std::filesystem::path path = folder.path() / "secret";
     std::ofstream(path) << one_secret;
-    ::chmod(path.c_str(), 0644);
-    CHECK_THROWS_AS(pre_shared_key::from_file(path), invalid_option);
+    for (const ::mode_t mode : {0644u, 0640u, 0604u, 0620u, 0602u}) {
+        CAPTURE(mode);
+        ::chmod(path.c_str(), mode);
+        CHECK_THROWS_AS(pre_shared_key::from_file(path), invalid_option);
+    }
     ::chmod(path.c_str(), 0600);
     ::setenv("SOTTO_SECRET_FILE", path.c_str(), 1);
     ::setenv("SOTTO_SECRET", one_secret.c_str(), 1);
@@ -474,6 +477,22 @@ TEST_CASE("a secret that can be guessed or read by others is refused") {
     const auto from_text = pre_shared_key::from_environment();
     CHECK(meet(*from_file, "job", 1, 0, *from_text, "job", 0).heard);
     CHECK_THROWS_AS(pre_shared_key::from_file(folder.path() / "none"), invalid_option);
+}
+
+TEST_CASE("secret: more than 4096 bytes -> refused, none is left out") {
+    const testing::scratch_folder folder("tcp_tls_long");
+    const std::filesystem::path path = folder.path() / "secret";
+    std::ofstream(path) << std::string(4097, 'x');
+    ::chmod(path.c_str(), 0600);
+    const std::string begin = "tls: the secret in ",
+                      end =
+                          " has more than 4096 bytes; 32 to 4096 random ones are needed, since a "
+                          "short one can be guessed";
+    CHECK_THROWS_WITH_AS(pre_shared_key::from_file(path), (begin + path.string() + end).c_str(),
+                         invalid_option);
+    CHECK_THROWS_WITH_AS(secret_of(std::string(4097, 'x')), (begin + "a test" + end).c_str(),
+                         invalid_option);
+    CHECK_NOTHROW(secret_of(std::string(4096, 'x')));
 }
 
 TEST_CASE("secret in a FIFO: no writer, then one -> read when the rank joins, not before") {
@@ -602,6 +621,7 @@ TEST_CASE("ranks with different secrets never join, and both say what it may be"
         CHECK(told.find(p.told) != std::string::npos);
         CHECK(told_by_leader.find("the last from 127.0.0.1, did not say of which rank") !=
               std::string::npos);
+        CHECK(told_by_leader.find("; one was turned away: it has ") != std::string::npos);
         CHECK((told_by_leader.find("or had another secret") != std::string::npos) ==
               (p.leaders != nullptr));
     }
