@@ -37,8 +37,8 @@ inline std::error_code make_folder_of(const std::filesystem::path& file) {
 /// opened without blocking, and a FIFO whose reader is slow is waited for at most `patience`.
 ///
 /// A regular file may be removed, renamed or shortened by others while it is written, or between
-/// two attempts to write. `write` then writes nothing and returns the file_fault, so that no line is
-/// lost silently.
+/// two attempts. `write` then writes nothing and returns the file_fault, so that no line is lost
+/// silently.
 ///   cost    a line is one call of the system, and two more that look at a regular file
 ///   errors  returns the system's reason or a file_fault, and nothing on success. The file is then
 ///           closed, and the next write opens it again
