@@ -8,6 +8,7 @@
 #include <string>
 
 #include "sotto/core/clock.hpp"
+#include "sotto/core/deadline.hpp"
 #include "sotto/core/describe.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/transports/tcp_options.hpp"
@@ -43,12 +44,12 @@ inline std::string limit_of_join(const tcp_options& options) {
 /// The same once there is one: a name may be known a moment later than its rank begins.
 ///   errors  error (timed_out)
 inline asio::ip::address find_address(const tcp_options& options, const std::string& name,
-                                      time_point deadline) {
+                                      deadline& limit) {
     constexpr auto pause = std::chrono::milliseconds(200);
     while (true) {
         std::string why;
         if (const auto found = resolve(name, why)) return *found;
-        if (std::chrono::steady_clock::now() + pause >= deadline)
+        if (limit.passed(std::chrono::steady_clock::now()))
             throw error(errc::timed_out, "tcp: rank " + std::to_string(options.rank) +
                                              " found no address for '" + name + "' within " +
                                              limit_of_join(options) + " (" + why + ")");
@@ -68,11 +69,11 @@ inline bool is_no_host_name(const std::string& name) {
 /// Debian's do by 127.0.1.1, would wait where no other host comes to, and its other ranks would be
 /// found there: they meet at the address that `bind` chose for them.
 ///   errors  invalid_option: none was chosen; error (timed_out)
-inline asio::ip::address find_leader(const tcp_options& options, time_point deadline) {
+inline asio::ip::address find_leader(const tcp_options& options, deadline& limit) {
     std::optional<asio::ip::address> chosen;
-    if (!options.bind.empty()) chosen = find_address(options, options.bind, deadline);
+    if (!options.bind.empty()) chosen = find_address(options, options.bind, limit);
     if (chosen && options.rank == 0) return *chosen;
-    const auto found = find_address(options, options.address, deadline);
+    const auto found = find_address(options, options.address, limit);
     if (!found.is_loopback() || options.size == 1 || is_no_host_name(options.address)) return found;
     if (chosen && !chosen->is_unspecified()) return *chosen;
     throw invalid_option(

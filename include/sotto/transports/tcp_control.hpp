@@ -83,7 +83,7 @@ public:
           sockets_(std::move(sockets)),
           to_user_(&to_user),
           gathering_(std::move(gathering)),
-          data_(sockets_.size(), none) {
+          data_(sockets_.size()) {
         for (const auto& socket : sockets_)
             if (socket) socket->resend_steadily();
     }
@@ -97,12 +97,11 @@ public:
     void wait_for(int rank) noexcept { waits_for_.store(rank, std::memory_order_relaxed); }
 
     /// The descriptor of a rank's connection for messages, whose bytes are signs of life as well;
-    /// `none` before it is closed.
-    void carries_messages(int rank, int handle) noexcept {
+    /// none before it is closed.
+    void carries_messages(int rank, std::optional<int> handle) noexcept {
         const std::lock_guard lock(mutex_);
         data_[static_cast<std::size_t>(rank)] = handle;
     }
-    static constexpr int none = -1;
 
     /// Hears what has come, without waiting until the thread wakes up for it.
     void listen() {
@@ -295,16 +294,7 @@ private:
         for (std::size_t rank = 0; rank < sockets_.size(); ++rank) {
             const int peer = static_cast<int>(rank);
             if (!sockets_[rank] || !state_.is_overdue(peer, now)) continue;
-            const whole_tcp_info control = tcp_info_of(sockets_[rank]->handle());
-            const whole_tcp_info data =
-                data_[rank] == none ? whole_tcp_info{} : tcp_info_of(data_[rank]);
-            using microseconds = std::chrono::microseconds;
-            state_.observe(
-                peer,
-                {.segments = std::uint64_t{control.data_segs_in} + data.data_segs_in,
-                 .round_trip = microseconds((std::max)(control.rtt, data.rtt)),
-                 .retransmission = microseconds(control.retransmits > 0 ? control.rto : 0)},
-                now);
+            state_.observe(peer, path_of(sockets_[rank]->handle(), data_[rank]), now);
             note_delay(peer);
         }
     }
@@ -375,7 +365,7 @@ private:
     wake_up own_;
     wake_up* to_user_;
     std::unique_ptr<tcp_gathering> gathering_;
-    std::vector<int> data_;  // descriptors of the connections for messages, by rank
+    std::vector<std::optional<int>> data_;  // descriptors of the connections for messages, by rank
     duration noted_limit_{};
     std::string noted_;
     std::deque<change> changes_;

@@ -19,6 +19,7 @@
 
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/clock.hpp"
+#include "sotto/core/deadline.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/result.hpp"
 #include "sotto/transports/handshake.hpp"
@@ -56,7 +57,7 @@ protected:
           listener_(context_) {
         std::random_device entropy;
         incarnation_ = (std::uint64_t{entropy()} << 32 ^ entropy()) | 1;
-        deadline_ = now() + options_.join;
+        deadline_ = deadline(now(), options_.join);
         if (options_.listener >= 0) {
             listener_.adopt(options_.rank, options_.listener);
             require_private(options_, listener_.place().address(), "listener");
@@ -105,10 +106,10 @@ protected:
     /// Starts the time in which all have to meet. A rank that cannot take part looks for rank 0 for
     /// a moment, so that the others are told.
     void begin_meeting() {
-        deadline_ = now() + options_.join;
+        deadline_ = deadline(now(), options_.join);
         if (shortage_.empty()) return;
         if (options_.rank == 0) require_descriptors();
-        deadline_ = std::min<time_point>(deadline_, now() + std::chrono::seconds(1));
+        deadline_ = deadline(now(), std::min<duration>(options_.join, std::chrono::seconds(1)));
     }
 
     /// Throws io_failure if this rank cannot open the descriptors that its job takes.
@@ -125,7 +126,10 @@ protected:
         time_point until = now() + std::chrono::milliseconds(listener_.resting() ? 100 : 1000);
         if (const auto strangers = listener_.waits()) waits.push_back(*strangers);
         for (const tcp_opening& o : openings_) {
-            if (o.at <= stage::hello_due) until = (std::min)(until, o.until);
+            if (o.at == stage::resting)
+                until = (std::min)(until, o.until);
+            else if (o.at <= stage::hello_due)
+                until = (std::min)(until, o.limit.next_look());
             if (!o.socket()) continue;
             const bool connects = o.at == stage::connecting;
             const short interest = connects ? short{POLLOUT} : o.socket()->interest(o.has_output());
@@ -141,7 +145,7 @@ protected:
             make_room_for_stranger(openings_, address, options_.size);
             openings_.push_back(tcp_opening::from(
                 std::move(socket), address, options_.security ? stage::knock_due : stage::hello_due,
-                now() + options_.handshake));
+                deadline(now(), options_.handshake)));
         });
         for (auto o = openings_.begin(); o != openings_.end();) {
             // A step may add connections at the end of the list, but takes none away.
@@ -172,7 +176,7 @@ protected:
     tcp_context context_;
     tcp_listener listener_;
     std::uint64_t incarnation_ = 0;
-    time_point deadline_{};
+    deadline deadline_;
     failed_tries tries_;  // to be greeted by rank 0
     seen_strangers strangers_;
     std::list<tcp_opening> openings_;
@@ -204,18 +208,19 @@ private:
         }
         if (o.at == stage::connecting) {
             const connecting_state state = o.socket()->connecting();
-            if (state == connecting_state::under_way && now() < o.until) return true;
+            if (state == connecting_state::under_way && !o.limit.passed(now())) return true;
             if (state != connecting_state::connected) return unanswered(o);
             say_hello(o);
         }
-        if (o.is_stranger() && now() > o.until) return false;
-        if (o.closes) return !o.flush() && o.has_output() && now() <= o.until;
+        const bool is_late = (o.is_stranger() || o.closes) && o.limit.passed(now());
+        if (o.closes) return !o.flush() && o.has_output() && !is_late;
         // What was said before a connection ended is heard before its end is.
         std::optional<std::string> ended;
         while (const auto whole = o.read(o.due(index(options_.size)), ended)) {
             if (!take(o, *whole)) return false;
             if (!o.socket()) return true;  // it begins anew
         }
+        if (o.is_stranger() && is_late) return false;  // also after what was read just now
         if (o.at == stage::hello_due && !o.may_become_hello()) return false;
         if (!ended) ended = o.flush();
         if (!ended) return true;

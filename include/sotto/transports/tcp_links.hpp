@@ -47,7 +47,7 @@ public:
     }
     void forget(int peer) noexcept {
         if (!at(peer)) return;
-        control_->carries_messages(peer, tcp_control::none);
+        control_->carries_messages(peer, std::nullopt);
         at(peer)->close();
         at(peer).reset();
     }
@@ -184,8 +184,7 @@ private:
     }
     /// Before they are closed, whose descriptors may then be others'.
     void take_from_control() noexcept {
-        for (int peer = 0; peer < size(); ++peer)
-            control_->carries_messages(peer, tcp_control::none);
+        for (int peer = 0; peer < size(); ++peer) control_->carries_messages(peer, std::nullopt);
     }
 
     /// Whether what a rank sent could be used.

@@ -21,6 +21,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -28,6 +29,7 @@
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/clock.hpp"
 #include "sotto/core/descriptor.hpp"
+#include "sotto/transports/liveness.hpp"
 #include "sotto/transports/tcp_security.hpp"
 
 namespace sotto::detail::net {
@@ -53,6 +55,17 @@ inline whole_tcp_info tcp_info_of(int handle) noexcept {
     socklen_t size = sizeof known;
     if (::getsockopt(handle, IPPROTO_TCP, TCP_INFO, &known, &size) != 0) return {};
     return known;
+}
+
+/// What the system knows of the connections to a rank: one for words, and one for messages where it
+/// has a descriptor.
+inline path_facts path_of(int words, std::optional<int> messages = {}) noexcept {
+    using microseconds = std::chrono::microseconds;
+    const whole_tcp_info one = tcp_info_of(words);
+    const whole_tcp_info other = messages ? tcp_info_of(*messages) : whole_tcp_info{};
+    return {.segments = std::uint64_t{one.data_segs_in} + other.data_segs_in,
+            .round_trip = microseconds((std::max)(one.rtt, other.rtt)),
+            .retransmission = microseconds(one.retransmits > 0 ? one.rto : 0)};
 }
 
 enum class connecting_state : unsigned char { under_way, connected, refused };
