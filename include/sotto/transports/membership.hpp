@@ -69,6 +69,10 @@ public:
         bool has(int rank) const noexcept {
             return std::binary_search(members.begin(), members.end(), rank);
         }
+        /// Whether its vote in the next poll is not there.
+        bool misses(int rank) const noexcept {
+            return of[static_cast<std::size_t>(rank)].cast <= completed;
+        }
     };
 
     /// `seeds(from, to)`: of the digests in that direction.

@@ -110,6 +110,17 @@ public:
         after_change();
     }
 
+    /// In a crowd: adds what a rank that waits for votes is woken by, those that are missing. Else
+    /// the thread wakes it.
+    void add_waits_for(const membership::ballot& among, std::vector<pollfd>& waits) {
+        if (!is_crowded()) return;
+        const std::lock_guard lock(mutex_);
+        for (const int member : among.members)
+            if (const auto& socket = sockets_[static_cast<std::size_t>(member)];
+                socket && among.misses(member))
+                waits.push_back({socket->handle(), POLLIN, 0});
+    }
+
     /// Says what the thread has noted, which itself never waits for an output.
     void say_noted() {
         if (!has_noted_.exchange(false)) return;
@@ -205,7 +216,7 @@ private:
             time_point until;
             {
                 const std::lock_guard lock(mutex_);
-                std::exchange(has_more_, false) ? read_all() : read_ready();
+                std::exchange(has_more_, false) || is_crowded() ? read_all() : read_ready();
                 state_.wait_for(waits_for_.load(std::memory_order_relaxed));
                 const time_point now = std::chrono::steady_clock::now();
                 if (now >= state_.next_tick()) look_at_silent(now);
@@ -218,11 +229,16 @@ private:
                 waiting_ranks_.clear();
                 for (std::size_t rank = 0; rank < sockets_.size(); ++rank)
                     if (sockets_[rank]) {
-                        waits_.push_back({sockets_[rank]->handle(),
-                                          sockets_[rank]->interest(has_output(rank)), 0});
+                        tcp_socket& socket = *sockets_[rank];
+                        const bool writes = has_output(rank);
+                        waits_.push_back(
+                            {socket.handle(),
+                             is_crowded() ? socket.calm_interest(writes) : socket.interest(writes),
+                             0});
                         waiting_ranks_.push_back(rank);
                     }
                 until = has_more_ ? now : state_.next_tick();
+                if (is_crowded()) until = (std::min)(until, now + state_.options().heartbeat / 4);
                 if (gathering_) until = (std::min)(until, gathering_->add_waits(waits_));
             }
             wait_for_any(waits_, until - std::chrono::steady_clock::now());
@@ -313,6 +329,8 @@ private:
         noted_ = std::move(text);
         has_noted_.store(true);
     }
+
+    bool is_crowded() const noexcept { return sockets_.size() > tcp_socket::crowd; }
 
     bool has_output(std::size_t rank) noexcept {
         return !state_.stream(static_cast<int>(rank)).output().empty();

@@ -79,9 +79,9 @@ public:
         }
         while (!released_) {
             waits_.clear();
+            const duration most = met_.add_waits(waits_);
             const time_point until =
-                (std::min)({add_waits(waits_), deadline_.next_look(), now() + options_.heartbeat});
-            met_.add_waits(waits_);
+                (std::min)({add_waits(waits_), deadline_.next_look(), now() + most});
             wait_for_any(waits_, until - now());
             advance();
             met_.tick();

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -136,8 +137,9 @@ public:
             if (at(peer)) read(peer);
     }
 
-    /// Until something comes, something that was full is not, or `woken` rings; or for so long.
-    void sleep(duration most, wake_up& woken) {
+    /// Until something comes, something that was full is not, `woken` rings, or one of `others` is
+    /// ready; or for so long.
+    void sleep(duration most, wake_up& woken, std::span<const pollfd> others = {}) {
         waits_.assign(1, {woken.handle(), POLLIN, 0});
         waiting_ranks_.assign(1, exchange_->rank());
         for (int peer = 0; peer < size(); ++peer) {
@@ -147,9 +149,11 @@ public:
             waiting_ranks_.push_back(peer);
         }
         const bool lost = waits_.size() < static_cast<std::size_t>(size());
+        const std::size_t own = waits_.size();
+        waits_.insert(waits_.end(), others.begin(), others.end());
         wait_for_any(waits_, std::min<duration>(most, lost ? grace : std::chrono::seconds(1)));
         if ((waits_[0].revents & POLLIN) != 0) woken.silence();
-        for (std::size_t i = 1; i < waits_.size(); ++i) {
+        for (std::size_t i = 1; i < own; ++i) {
             const int peer = waiting_ranks_[i];  // `move` reads the others
             if ((waits_[i].revents & ~POLLOUT) != 0 && !exchange_->expects(peer)) read(peer);
         }

@@ -53,6 +53,7 @@ public:
     explicit tcp_rendezvous(const tcp_options& options)
         : own_(static_cast<std::uint32_t>(options.rank)),
           table_bytes_(wire::rank_table_bytes(static_cast<std::size_t>(options.size))),
+          is_crowded_(static_cast<std::size_t>(options.size) > tcp_socket::crowd),
           options_{options.heartbeat, options.dead_after, {}, "tcp"},
           clock_(now(), (options.dead_after / 2 + options.heartbeat) / 4) {}
     tcp_rendezvous(const tcp_rendezvous&) = delete;
@@ -147,12 +148,18 @@ public:
         return all;
     }
 
-    /// Adds what is to be waited for. The thread may have been there first.
-    void add_waits(std::vector<pollfd>& waits) const {
+    /// Adds what is to be waited for; returns how long at most. The thread may have been there
+    /// first, and in a crowd it is that alone which receives signs of life.
+    duration add_waits(std::vector<pollfd>& waits) const {
         const std::lock_guard lock(mutex_);
-        for (const auto& [peer, l] : lines_)
-            if (!l.has_ended && !l.has_gone)
-                waits.push_back({l.socket->handle(), l.socket->interest(!l.out.empty()), 0});
+        for (const auto& [peer, l] : lines_) {
+            if (l.has_ended || l.has_gone) continue;
+            const bool writes = !l.out.empty();
+            waits.push_back(
+                {l.socket->handle(),
+                 is_crowded_ ? l.socket->calm_interest(writes) : l.socket->interest(writes), 0});
+        }
+        return is_crowded_ ? options_.heartbeat / 4 : options_.heartbeat;
     }
 
     /// Shows that this rank lives, where that is due, and receives what came.
@@ -284,6 +291,7 @@ private:
 
     std::uint32_t own_;
     std::size_t table_bytes_;
+    bool is_crowded_;
     liveness_options options_;
     mutable std::mutex mutex_;
     std::condition_variable stopped_;

@@ -147,6 +147,14 @@ public:
         return static_cast<short>(writes ? POLLIN | POLLOUT : POLLIN);
     }
 
+    /// The same where what comes need not be noticed at once: that the connection ends is. So a
+    /// sender does not wake a thread of the receiver, which on a busy machine runs in its place.
+    short calm_interest(bool has_output) const noexcept {
+        return static_cast<short>((interest(has_output) & ~POLLIN) | POLLRDHUP);
+    }
+    /// Ranks of a job from which on signs of life are received calmly: 16 of them come each 16 ms.
+    static constexpr std::size_t crowd = 16;
+
     /// Fills `into` as far as there are bytes: less than it has room for means that no more were
     /// there, or are to be expected by poll(2).
     moved read(std::span<const mutable_byte_view> into) {
