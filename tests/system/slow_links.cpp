@@ -1,5 +1,6 @@
-// One rank of a job on a slow link, whose queue delays signs of life by more than tcp_options::dead_after.
-// tests/system/long_slow_links.sh starts the ranks, each in a network namespace; alone this test does nothing.
+// One rank of a job on a slow link, whose queue delays signs of life by more than
+// tcp_options::dead_after. tests/system/long_slow_links.sh starts the ranks, each in a network
+// namespace; alone this test does nothing.
 //
 //   SOTTO_SLOW_STEPS    steps; 3
 //   SOTTO_SLOW_VALUES   parameters, each 4 bytes; 5000

@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "sotto/core/clock.hpp"
+#include "sotto/core/deadline.hpp"
 #include "sotto/core/descriptor.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/thread.hpp"
@@ -240,6 +241,7 @@ private:
                 until = has_more_ ? now : state_.next_tick();
                 if (is_crowded()) until = (std::min)(until, now + state_.options().heartbeat / 4);
                 if (gathering_) until = (std::min)(until, gathering_->add_waits(waits_));
+                if (gathering_ && gathers_more_) until = now;
             }
             wait_for_any(waits_, until - std::chrono::steady_clock::now());
             if ((waits_[0].revents & POLLIN) != 0) own_.silence();
@@ -249,7 +251,9 @@ private:
     /// Whoever has come is a rank of the job from now on.
     void gather() {
         hear_of_gone();
-        gathering_->advance();
+        // Signs of life do not wait for handshakes with many that come, or with strangers.
+        gathers_more_ =
+            !gathering_->advance(std::chrono::steady_clock::now() + state_.options().heartbeat / 4);
         while (auto come = gathering_->next_arrival()) {
             const int own = state_.rank();
             const std::uint64_t incarnation = gathering_->incarnation();
@@ -276,7 +280,7 @@ private:
     }
 
     void say_good_bye() {
-        const time_point until = std::chrono::steady_clock::now() + last_words;
+        deadline limit(std::chrono::steady_clock::now(), last_words);
         const std::lock_guard lock(mutex_);
         state_.leave();
         while (true) {
@@ -284,7 +288,7 @@ private:
             bool all = true;
             for (std::size_t rank = 0; rank < sockets_.size(); ++rank)
                 if (sockets_[rank] && has_output(rank)) all = false;
-            if (all || std::chrono::steady_clock::now() >= until) return;
+            if (all || limit.passed(std::chrono::steady_clock::now())) return;
             read_all();  // who has ended its side wants nothing more
             wait_for_any({}, std::chrono::milliseconds(1));
         }
@@ -390,6 +394,7 @@ private:
     std::vector<pollfd> waits_;
     std::vector<std::size_t> waiting_ranks_;  // whose they are, but for the first
     bool has_more_ = false;                   // some socket may have more than was read
+    bool gathers_more_ = false;               // there is more to do for ranks that come
     std::uint64_t seen_ = 0;
     std::array<std::byte, 16384> room_;
     std::atomic<int> waits_for_ = waits_for_nobody;

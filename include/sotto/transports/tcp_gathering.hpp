@@ -88,11 +88,12 @@ public:
         return until;
     }
 
-    /// Does what can be done.
-    void advance() {
-        tcp_greeter::advance();
+    /// Does what can be done; false if it was `enough` before that.
+    bool advance(time_point enough = (time_point::max)()) {
+        const bool all = tcp_greeter::advance(enough);
         options_.rank == 0 ? lead() : follow();
         if (!released_ && deadline_.passed(now())) give_up();
+        return all;
     }
 
     /// The next rank that is there now.

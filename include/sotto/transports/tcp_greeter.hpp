@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <list>
 #include <memory>
 #include <optional>
@@ -138,8 +139,9 @@ protected:
         return until;
     }
 
-    /// Lets in who has come, and does with all connections what can be done.
-    void advance() {
+    /// Lets in who has come, and does with all connections what can be done. Returns false when it
+    /// is `enough` before that: handshakes take long on a busy machine. The next call goes on there.
+    bool advance(time_point enough = (time_point::max)()) {
         listener_.accept([&](std::unique_ptr<tcp_socket> socket, const asio::ip::address& from) {
             const std::string address = from.to_string();
             make_room_for_stranger(openings_, address, options_.size);
@@ -147,7 +149,13 @@ protected:
                 std::move(socket), address, options_.security ? stage::knock_due : stage::hello_due,
                 deadline(now(), options_.handshake)));
         });
-        for (auto o = openings_.begin(); o != openings_.end();) {
+        auto o = std::next(openings_.begin(),
+                           static_cast<std::ptrdiff_t>((std::min)(place_, openings_.size())));
+        for (std::size_t left = openings_.size(); left > 0; --left) {
+            if (o == openings_.end()) {
+                o = openings_.begin();
+                place_ = 0;
+            }
             // A step may add connections at the end of the list, but takes none away.
             bool goes_on = false;
             try {
@@ -158,7 +166,10 @@ protected:
             if (!goes_on && o->is_stranger() && !o->closes && o->peer < 0)
                 strangers_.add(o->address);
             o = goes_on ? std::next(o) : openings_.erase(o);
+            if (goes_on) ++place_;
+            if (left > 1 && now() >= enough) return false;
         }
+        return true;
     }
 
     void say(tcp_opening& o, wire::word what) {
@@ -180,6 +191,7 @@ protected:
     failed_tries tries_;  // to be greeted by rank 0
     seen_strangers strangers_;
     std::list<tcp_opening> openings_;
+    std::size_t place_ = 0;  // of the opening that is next
 
     /// Throws at the deadline. Where one of the ranks that are absent was turned away because of
     /// its configuration, that is the reason, which every attempt would repeat.

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "sotto/core/clock.hpp"
+#include "sotto/core/deadline.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/result.hpp"
 #include "sotto/transports/membership.hpp"
@@ -161,8 +162,8 @@ public:
 
     /// Of a rank whose connection here has ended, though it has not failed yet: what that means,
     /// once word of more would have come.
-    std::optional<std::string> why_lost(int peer) const {
-        if (now() - lost_at_ <= grace) return std::nullopt;
+    std::optional<std::string> why_lost(int peer) {
+        if (!lost_.passed(now())) return std::nullopt;
         return cut_short_ == peer ? "the connection for messages broke inside of one"
                                   : "the connection for messages broke";
     }
@@ -205,13 +206,14 @@ private:
     void lose(int peer) {
         if (!exchange_->link_to(peer)->between_frames()) cut_short_ = peer;
         forget(peer);
-        lost_at_ = now();
+        lost_ = deadline(now(), grace);
     }
 
     message_exchange* exchange_;
     tcp_control* control_;
     std::vector<std::unique_ptr<tcp_socket>> sockets_;  // by rank
-    time_point moved_at_{}, lost_at_{}, full_at_{};
+    time_point moved_at_{}, full_at_{};
+    deadline lost_;  // for word of the rank whose connection ended last
     bool halted_ = false;
     bool full_ = false;         // some connection took not all there was to write
     int cut_short_ = any_rank;  // the rank whose connection ended inside a message

@@ -28,6 +28,7 @@
 
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/clock.hpp"
+#include "sotto/core/deadline.hpp"
 #include "sotto/core/descriptor.hpp"
 #include "sotto/transports/liveness.hpp"
 #include "sotto/transports/tcp_security.hpp"
@@ -243,7 +244,7 @@ inline void wait_for_any(std::span<pollfd> of, duration most) noexcept {
 template <class Worthwhile>
 void close_when_heard(std::span<const std::unique_ptr<tcp_socket>> sockets, duration most,
                       Worthwhile worthwhile) noexcept {
-    const time_point until = std::chrono::steady_clock::now() + most;
+    deadline limit(std::chrono::steady_clock::now(), most);
     for (const auto& s : sockets)
         if (s && s->is_open()) s->end_output();
     while (true) {
@@ -255,7 +256,7 @@ void close_when_heard(std::span<const std::unique_ptr<tcp_socket>> sockets, dura
             else
                 all = false;
         }
-        if (all || !worthwhile() || std::chrono::steady_clock::now() >= until) break;
+        if (all || !worthwhile() || limit.passed(std::chrono::steady_clock::now())) break;
         wait_for_any({}, std::chrono::milliseconds(1));
     }
     for (const auto& s : sockets)
