@@ -123,7 +123,10 @@ public:
     bool release(Take&& take) {
         const std::lock_guard lock(mutex_);
         if (std::exchange(shows_life_, false))
-            for (auto& [peer, l] : lines_) say(l, {.what = wire::saying::go});
+            for (auto& [peer, l] : lines_) {
+                say(l, {.what = wire::saying::go});
+                l.has_gone = true;
+            }
         for (auto next = lines_.begin(); next != lines_.end();) {
             auto& [peer, l] = *next;
             flush(l);
@@ -153,11 +156,11 @@ public:
     duration add_waits(std::vector<pollfd>& waits) const {
         const std::lock_guard lock(mutex_);
         for (const auto& [peer, l] : lines_) {
-            if (l.has_ended || l.has_gone) continue;
-            const bool writes = !l.out.empty();
-            waits.push_back(
-                {l.socket->handle(),
-                 is_crowded_ ? l.socket->calm_interest(writes) : l.socket->interest(writes), 0});
+            const bool writes = !l.out.empty(), is_calm = is_crowded_ || l.has_gone;
+            if (l.has_ended || (l.has_gone && !writes)) continue;
+            waits.push_back({l.socket->handle(),
+                             is_calm ? l.socket->calm_interest(writes) : l.socket->interest(writes),
+                             0});
         }
         return is_crowded_ ? options_.heartbeat / 4 : options_.heartbeat;
     }
@@ -175,7 +178,7 @@ private:
         liveness life{duration::zero()};
         std::optional<wire::word> table_due{};  // whose table is to come
         bool is_ready = false;                  // it said so
-        bool has_gone = false;                  // "go" came: what follows is the job's
+        bool has_gone = false;                  // "go" was said: what follows is the job's
         bool has_ended = false;
     };
 
@@ -214,10 +217,11 @@ private:
 
     void show_life() {
         const time_point present = now();
-        receive();
-        if (present - shown_ < options_.heartbeat) return;
-        shown_ = present;
+        const bool is_due = present - shown_ >= options_.heartbeat;
+        if (is_due) shown_ = present;
         (void)clock_.at(present);
+        receive();
+        if (!is_due) return;
         for (auto& [peer, l] : lines_) {
             if (shows_life_) say(l, {.what = wire::saying::alive});
             flush(l);
