@@ -7,9 +7,11 @@ set(sotto_headers
     include/sotto/checkpoint/file_system.hpp
     include/sotto/checkpoint/file_writer.hpp
     include/sotto/checkpoint/folder_lock.hpp
+    include/sotto/checkpoint/folder_owner.hpp
     include/sotto/checkpoint/format_header.hpp
     include/sotto/checkpoint/generations.hpp
     include/sotto/checkpoint/group_folders.hpp
+    include/sotto/checkpoint/job_name.hpp
     include/sotto/checkpoint/json_cursor.hpp
     include/sotto/checkpoint/model_file.hpp
     include/sotto/checkpoint/own_state.hpp
@@ -91,6 +93,7 @@ set(sotto_headers
     include/sotto/consistency/dynamic_stale_synchronous.hpp
     include/sotto/consistency/stale_synchronous.hpp
     include/sotto/consistency/worker_clocks.hpp
+    include/sotto/core/absolute_path.hpp
     include/sotto/core/bytes.hpp
     include/sotto/core/clock.hpp
     include/sotto/core/config.hpp
@@ -103,14 +106,17 @@ set(sotto_headers
     include/sotto/core/exit_code.hpp
     include/sotto/core/file_kind.hpp
     include/sotto/core/host_port.hpp
+    include/sotto/core/input_file.hpp
     include/sotto/core/large_pages.hpp
     include/sotto/core/layout.hpp
     include/sotto/core/line_file.hpp
     include/sotto/core/number_text.hpp
     include/sotto/core/owner_process.hpp
+    include/sotto/core/periodic_task.hpp
     include/sotto/core/placement.hpp
     include/sotto/core/print_line.hpp
     include/sotto/core/printable.hpp
+    include/sotto/core/process_identity.hpp
     include/sotto/core/random.hpp
     include/sotto/core/read_text.hpp
     include/sotto/core/result.hpp
@@ -406,6 +412,7 @@ set(sotto_headers
     include/sotto/trainer/taught_lines.hpp
     include/sotto/trainer/taught_record.hpp
     include/sotto/trainer/taught_summary.hpp
+    include/sotto/trainer/tensor_names.hpp
     include/sotto/trainer/trainer.hpp
     include/sotto/trainer/write_failure.hpp
     include/sotto/transports/ballot_transport.hpp
@@ -441,6 +448,7 @@ set(sotto_headers
     include/sotto/transports/ring_queue.hpp
     include/sotto/transports/run_in_process.hpp
     include/sotto/transports/run_simulated.hpp
+    include/sotto/transports/send_progress.hpp
     include/sotto/transports/simulated.hpp
     include/sotto/transports/simulated_faults.hpp
     include/sotto/transports/simulated_network.hpp
@@ -464,6 +472,8 @@ set(sotto_headers
     include/sotto/transports/tcp_opening.hpp
     include/sotto/transports/tcp_options.hpp
     include/sotto/transports/tcp_peer_user.hpp
+    include/sotto/transports/tcp_rendezvous.hpp
+    include/sotto/transports/tcp_resolver.hpp
     include/sotto/transports/tcp_security.hpp
     include/sotto/transports/tcp_socket.hpp
     include/sotto/transports/tolerant_transport.hpp

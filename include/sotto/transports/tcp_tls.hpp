@@ -37,6 +37,7 @@
 
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/clock.hpp"
+#include "sotto/core/deadline.hpp"
 #include "sotto/core/descriptor.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/input_file.hpp"
@@ -453,11 +454,11 @@ public:
 
     /// Reads the secret, if it is in a FIFO and was not read yet.
     ///   errors  invalid_option: it is too short or too long; error (timed_out): the writer has not
-    ///           closed the FIFO by the deadline; io_failure: the system refuses to read it
-    void prepare(time_point deadline) const override {
+    ///           closed the FIFO within the limit; io_failure: the system refuses to read it
+    void prepare(deadline& limit) const override {
         const std::lock_guard lock(reading_);
         if (secret_) return;
-        secret_ = checked(read_fifo(deadline), where_);
+        secret_ = checked(read_fifo(limit), where_);
         fifo_.close();
     }
 
@@ -504,7 +505,7 @@ private:
     }
 
     /// Up to the end that a FIFO has once its writers have closed it.
-    shared_secret read_fifo(time_point deadline) const {
+    shared_secret read_fifo(deadline& limit) const {
         const auto secret = std::make_shared<detail::net::job_secret>();
         secret->bytes.resize(secret_bytes_max + 1);
         std::size_t size = 0;
@@ -513,16 +514,15 @@ private:
                              " cannot be read: " + sotto::detail::system_reason().message());
         };
         while (size < secret->bytes.size()) {
+            const time_point now = std::chrono::steady_clock::now();
+            const bool is_late = limit.passed(now);
             const auto left =
-                std::clamp<std::int64_t>(std::chrono::ceil<std::chrono::milliseconds>(
-                                             deadline - std::chrono::steady_clock::now())
-                                             .count(),
-                                         0, 1000);
+                std::chrono::ceil<std::chrono::milliseconds>(limit.next_look() - now).count();
             // A FIFO that had no writer yet is not ready, though reading it would find its end.
             ::pollfd ready{fifo_.handle(), POLLIN, 0};
-            const int found = ::poll(&ready, 1, static_cast<int>(left));
+            const int found = ::poll(&ready, 1, is_late ? 0 : static_cast<int>(left));
             if (found < 0 && errno != EINTR) cannot_read();
-            if (found == 0 && left == 0)
+            if (found == 0 && is_late)
                 throw error(errc::timed_out, "tls: the secret in " + where_ +
                                                  ", a FIFO, has no end after the time "
                                                  "to join (tcp_options::join): found " +
@@ -543,7 +543,8 @@ private:
 
     /// What a FIFO has now, where nothing was prepared.
     shared_secret secret() const {
-        prepare(std::chrono::steady_clock::now());
+        deadline at_once(std::chrono::steady_clock::now(), duration::zero());
+        prepare(at_once);
         return secret_;
     }
 
