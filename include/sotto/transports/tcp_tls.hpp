@@ -116,6 +116,7 @@ public:
         BIO_set_init(bio, 1);
         SSL_set_bio(ssl_.get(), bio, bio);
         SSL_set_app_data(ssl_.get(), this);
+        SSL_set_info_callback(ssl_.get(), note_state);
         if (peer) {
             identity_ = job_secret::identity(job_, own_, *peer);
             // No certificate is ever good: only the secret proves anything.
@@ -181,6 +182,11 @@ public:
 
     // What the context calls
 
+    /// A session that failed counts as one whose handshake never ended, so that is noted here.
+    static void note_state(const SSL* ssl, int what, int) noexcept {
+        if ((what & SSL_CB_HANDSHAKE_DONE) != 0) of(ssl).is_established_ = true;
+    }
+
     static int offer(SSL* ssl, const EVP_MD*, const unsigned char** id, std::size_t* size,
                      SSL_SESSION** out) noexcept {
         tls_session& self = of(ssl);
@@ -234,7 +240,7 @@ private:
     /// Whether the other end has shown that it has the secret, not some certificate.
     bool is_proven() const noexcept { return SSL_session_reused(ssl_.get()) == 1; }
 
-    static tls_session& of(SSL* ssl) noexcept {
+    static tls_session& of(const SSL* ssl) noexcept {
         return *static_cast<tls_session*>(SSL_get_app_data(ssl));
     }
 
@@ -282,10 +288,10 @@ private:
                 if (broken_ != 0)
                     end.why = "the connection broke: " + std::system_category().message(broken_);
                 else if (ended_)
-                    end.why = SSL_is_init_finished(ssl_.get())
+                    end.why = is_established_
                                   ? "it closed the connection"
                                   : "it closed the connection while the secret was proven";
-                else if (SSL_is_init_finished(ssl_.get()))
+                else if (is_established_)
                     note_alteration(end);
                 else {
                     refused_ = true;
@@ -367,7 +373,8 @@ private:
     std::optional<int> client_;
     std::uint64_t records_ = 0;  // written by this key, attempts among them
     std::uint64_t keys_renewed_ = 0;
-    bool asks_again_ = false;  // the last write did not go through
+    bool asks_again_ = false;      // the last write did not go through
+    bool is_established_ = false;  // the handshake ended well
     bool ended_ = false;
     bool refused_ = false;
     int broken_ = 0;
