@@ -383,8 +383,9 @@ private:
     }
 
     void read(std::size_t rank, time_point now) {
+        if (!sockets_[rank]) return;
         const int peer = static_cast<int>(rank);
-        for (int turns = 0; sockets_[rank] && turns < 16; ++turns) {
+        for (int turns = 0; turns < 16; ++turns) {
             const mutable_byte_view room = room_;
             const moved got = sockets_[rank]->read(std::span(&room, 1));
             if (got.bytes > 0) {
