@@ -20,8 +20,8 @@ namespace {
 
 constexpr int ranks = 3;
 
-/// Drops what comes in packets of more than `most` bytes, headers of TCP included, by any connection
-/// of this process: as a link does that takes no larger ones and says nothing of it.
+/// Drops what comes in packets of more than `most` bytes, headers of TCP included, by any
+/// connection of this process: as a link does that takes no larger ones and says nothing of it.
 int drop_large_packets(std::uint32_t most) {
     std::array<sock_filter, 4> code{
         {BPF_STMT(BPF_LD | BPF_W | BPF_LEN, 0), BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, most, 0, 1),

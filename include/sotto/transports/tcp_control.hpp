@@ -119,15 +119,18 @@ public:
         after_change();
     }
 
-    /// In a crowd: adds what a rank that waits for votes is woken by, those that are missing. Else
-    /// the thread wakes it.
+    /// In a crowd: adds what a rank that waits for votes is woken by, the first of them that is
+    /// missing. All are needed, so that the others are read when that one is there: a rank that
+    /// each vote woke would be woken by most of the crowd. Else the thread wakes it.
     void add_waits_for(const membership::ballot& among, std::vector<pollfd>& waits) {
         if (!is_crowded()) return;
         const std::lock_guard lock(mutex_);
         for (const int member : among.members)
             if (const auto& socket = sockets_[static_cast<std::size_t>(member)];
-                socket && among.misses(member))
+                socket && among.misses(member)) {
                 waits.push_back({socket->handle(), POLLIN, 0});
+                return;
+            }
     }
 
     /// Says what the thread has noted, which itself never waits for an output.

@@ -147,7 +147,7 @@ protected:
     }
 
     /// Lets in who has come, and does with all connections what can be done. Returns false when it
-    /// is `enough` before that: handshakes take long on a busy machine. The next call goes on there.
+    /// is `enough` before that: handshakes take long on a busy machine. The next call continues.
     bool advance(time_point enough = (time_point::max)()) {
         listener_.accept([&](std::unique_ptr<tcp_socket> socket, const asio::ip::address& from) {
             const std::string address = from.to_string();
