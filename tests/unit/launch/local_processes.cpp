@@ -252,18 +252,18 @@ TEST_CASE("ranks that go on when one has failed are asked to end, then made to")
     const std::string meeting = folder.path() / "meeting";
     REQUIRE(::mkfifo(meeting.c_str(), 0600) == 0);
     // Rank 0 fails once rank 1 is prepared.
-    const std::string first = "[ $SOTTO_RANK = 1 ] || { read line < " + meeting + "; exit 5; }; ";
+    const std::string first = "[ $SOTTO_RANK = 1 ] || { read line < " + meeting + "; exit 7; }; ";
     // A shell that waits for nobody runs its trap at once.
     const std::string second = "; echo prepared > " + meeting + "; while :; do :; done";
 
     const shells asked(2, first + "trap 'echo asked; exit 0' TERM" + second,
                        {.until_terminate = duration::zero()});
     REQUIRE(asked.failure);
-    CHECK(asked.failure->text() == "rank 0 ended with exit status 5");
+    CHECK(asked.failure->text() == "rank 0 ended with exit status 7");
     CHECK(asked.out == std::vector<std::string>{"[1] asked"});
     REQUIRE(asked.err.size() == 2);
     CHECK(asked.err[0] ==
-          "launch: rank 0 ended with exit status 5; waiting for rank 1, SIGTERM in 0 s");
+          "launch: rank 0 ended with exit status 7; waiting for rank 1, SIGTERM in 0 s");
     CHECK(asked.err[1] ==
           "launch: SIGTERM to rank 1, after 0 s; SIGKILL in 5 s to who is then left");
 
@@ -632,7 +632,7 @@ TEST_CASE("a job leaves the process as it found it") {
     sigset_t mask_before, mask_after;
     ::pthread_sigmask(SIG_SETMASK, nullptr, &mask_before);
     shells(3, "tail -f /dev/null & exit $SOTTO_RANK");
-    CHECK_THROWS_AS(run({.size = 2, .command = {"/no/such/program"}}), invalid_option);
+    CHECK_THROWS_AS(run({.size = 2, .command = {"/no/such/program"}}), io_failure);
     CHECK(descriptors() == before);
     ::pthread_sigmask(SIG_SETMASK, nullptr, &mask_after);
     for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGCHLD})

@@ -123,7 +123,7 @@ TEST_CASE("supervision: a rank ends with 3, another otherwise -> the other is th
     CHECK(ranks.next() == start + seconds(3));
 
     supervision together(3, three_and_four);
-    together.ended(std::array{exited(0, 3), exited(1, 1), killed(2, SIGABRT)}, start);
+    together.ended(std::array{exited(0, 3), exited(1, 5), killed(2, SIGABRT)}, start);
     CHECK(together.first_failure()->rank == 1);
 }
 
