@@ -17,6 +17,17 @@ struct liveness_options {
     duration dead_after = std::chrono::seconds(2);  // without a sign of life; 0: never
     duration first_sign{};            // until the first sign of life; 0: as dead_after
     const char* transport = "sotto";  // whose options these are
+    int ranks = 2;                    // of the job
+
+    /// Time between two signs of life of a rank to another. In a large job they are rarer: each rank
+    /// sends at most 32 of them per heartbeat, since those of all ranks together grow with the
+    /// square of their number.
+    duration period() const noexcept { return (std::max)(heartbeat, heartbeat * (ranks - 1) / 32); }
+    /// Silence that a network without delay may cause: dead_after, and at least four periods, which
+    /// are longer from 66 ranks on by the defaults.
+    duration silence() const noexcept {
+        return dead_after > duration::zero() ? (std::max)(dead_after, 4 * period()) : dead_after;
+    }
 };
 
 /// What the system of a rank knows of its connections to another rank.
@@ -28,7 +39,8 @@ struct path_facts {
 
 /// When another rank last gave a sign of life, and for how long it may give none. Signs of life are
 /// its frames and, while these are overdue, whatever content comes by any of its connections.
-///   math  the limit is dead_after + 4 d + r, at most 3 dead_after: d is the smoothed round trip,
+///   math  the limit is s + 4 d + r, at most 3 s: s is dead_after, in a large job four periods
+///         between signs of life if these are longer; d is the smoothed round trip,
 ///         without the 200 ms by which a system may delay an acknowledgement; r is the time within
 ///         which the system sends again what was lost, while it does. Before the first sign of
 ///         life it is first_sign
@@ -44,7 +56,7 @@ public:
     }
 
     bool is_overdue(duration present, const liveness_options& options) const noexcept {
-        return present - last_ > 2 * options.heartbeat;
+        return present - last_ > 2 * options.period();
     }
     /// While frames are overdue: more segments than the last time are a sign of life.
     void observe(const path_facts& path, duration present) noexcept {
@@ -60,8 +72,7 @@ public:
 
     duration limit(const liveness_options& options) const noexcept {
         if (waits_for_first(options)) return options.first_sign;
-        return (std::min)(options.dead_after + 4 * delay_ + retransmission_,
-                          3 * options.dead_after);
+        return (std::min)(options.silence() + 4 * delay_ + retransmission_, 3 * options.silence());
     }
     /// How long it takes to the rank and back, where that is more than a system adds by itself.
     duration delay() const noexcept { return delay_; }
@@ -77,6 +88,10 @@ public:
         text += "dead_after";
         if (limit(options) <= options.dead_after) return text + " sets the limit";
         append_seconds(text += ", ", options.dead_after);
+        if (options.silence() > options.dead_after)
+            append_seconds(text += " and at least four times the time between signs of life of " +
+                                   std::to_string(options.ranks) + " ranks, ",
+                           options.period());
         if (delay_ > duration::zero())
             append_seconds(text += ", plus 4 x the measured delay of ", delay_);
         if (retransmission_ > duration::zero())

@@ -81,7 +81,7 @@ public:
                Seeds seeds, time_point now)
         : rank_(rank),
           options_(options),
-          clock_(now, (options.dead_after / 2 + options.heartbeat) / 4),
+          clock_(now, (options.silence() / 2 + options.period()) / 4),
           beat_(now) {
         const auto count = static_cast<std::size_t>(size);
         const std::size_t payload_max = wire::report_bytes_max(count);
@@ -132,7 +132,7 @@ public:
     /// Time passes: says that this rank lives, and misses those that do not.
     void tick(time_point now) {
         const duration present = clock_.at(now);
-        if (now - beat_ >= options_.heartbeat) {
+        if (now - beat_ >= options_.period()) {
             beat_ = now;
             for_each_other([&](peer& p) {
                 say(p, {.type = wire::frame_type::heartbeat,
@@ -159,7 +159,7 @@ public:
         at(rank).life.observe(path, clock_.at(now));
     }
 
-    time_point next_tick() const noexcept { return beat_ + options_.heartbeat; }
+    time_point next_tick() const noexcept { return beat_ + options_.period(); }
     /// Time that counts toward limits: a halt of this process does not.
     duration counted(time_point now) noexcept { return clock_.at(now); }
 

@@ -342,7 +342,7 @@ private:
     /// Messages of this rank that do not arrive at one that gives signs of life: each connection
     /// may be cut alone, as by packets that are too large for a link on the way.
     void look_for_stalls(time_point now) {
-        const duration limit = stalled_after * state_.options().dead_after;
+        const duration limit = stalled_after * state_.options().silence();
         if (limit <= duration::zero()) return;
         const duration present = state_.counted(now);
         for (std::size_t rank = 0; rank < data_.size(); ++rank) {

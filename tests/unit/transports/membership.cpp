@@ -271,7 +271,7 @@ public:
     /// A heartbeat of the other rank comes.
     void hear() {
         other_.tick(now_ += 1ns);
-        other_.tick(now_ + options_.heartbeat);
+        other_.tick(now_ + options_.period());
         const byte_view out = other_.stream(0).output();
         state_.received(1, out, now_);
         other_.stream(0).written(out.size());
@@ -313,6 +313,24 @@ TEST_CASE("membership: silence without a queue -> missed after dead_after, which
     CHECK(rank.failed()->cause ==
           "no sign of life from it for 2 s: it hangs, or the network to it is cut; "
           "tcp_options::dead_after sets the limit");
+}
+
+TEST_CASE("membership: many ranks -> rarer signs of life, four of them within the limit") {
+    using sotto::detail::net::liveness_options;
+    CHECK(liveness_options{.ranks = 33}.period() == 250ms);
+    CHECK(liveness_options{.ranks = 129}.period() == 1s);
+    CHECK(liveness_options{.ranks = 65}.silence() == 2s);
+    CHECK(liveness_options{.ranks = 129}.silence() == 4s);
+    CHECK(liveness_options{.dead_after = 9s, .ranks = 129}.silence() == 9s);
+    CHECK(liveness_options{.dead_after = {}, .ranks = 129}.silence() == duration::zero());
+    listening_rank rank({.transport = "tcp", .ranks = 129});
+    rank.hear();
+    CHECK(rank.look(1h, still) == 4050ms);
+    REQUIRE(rank.failed());
+    CHECK(rank.failed()->cause ==
+          "no sign of life from it for 4 s: it hangs, or the network to it is cut; "
+          "tcp_options::dead_after, 2 s and at least four times the time between signs of life of "
+          "129 ranks, 1 s, sets the limit, 3 times itself at most");
 }
 
 TEST_CASE("membership: a system that may delay acknowledgements -> the limit is dead_after") {
