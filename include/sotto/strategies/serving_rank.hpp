@@ -95,7 +95,7 @@ public:
     }
 
     /// What training begins with; only the first time counts. While it is not known whether another
-    /// job has the server's folder, it sends a head to each rank once a second, so as not to be late.
+    /// job has the server's folder, it sends a head to each rank once a second to be in time.
     void begin(std::span<const float> parameters) {
         if (kept_)
             kept_->own(
