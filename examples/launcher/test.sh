@@ -37,7 +37,7 @@ returns 3 '' "$launch" -n 2 sh -c 'exit 3'
 returns 7 '' sh -c '"$0" -n 2 sh -c "exit 7" <&- >&- 2>&-' "$launch"
 returns 7 '' sh -c 'trap "" CHLD; exec "$0" -n 2 sh -c "exit 7"' "$launch"
 returns 2 '' "$launch" -n 1 no-such-program-here
-returns 1 '' "$launch" -n 1 /etc/passwd
+returns 2 '' "$launch" -n 1 /etc/passwd
 for words in '2      usage: ' '3      another rank or the network'; do
     case $("$launch" --help) in
         *"$words"*) ;;
