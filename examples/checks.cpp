@@ -56,7 +56,7 @@ std::string why_not_writable(const std::filesystem::path& file, bool whole = fal
     if (std::filesystem::is_directory(file, problem)) return "it is a folder";
     if (whole) {
         (void)sotto::detail::replaceable(file, problem);
-        if (problem) return problem.message();
+        if (problem) return sotto::detail::why_not_replaced(problem);
     }
     // The reader of a FIFO ends when what was opened to try it out is closed.
     if (std::filesystem::is_fifo(file, problem)) return "";

@@ -16,7 +16,8 @@
 namespace {
 
 constexpr const char* usage =
-    "usage: sotto_launch -n RANKS [--grace SECONDS] [--keep-going] COMMAND [ARGUMENTS]...\n"
+    "usage: sotto_launch -n RANKS [--grace SECONDS] [--keep-going] [--job NAME]\n"
+    "                    COMMAND [ARGUMENTS]...\n"
     "\n"
     "Runs COMMAND as so many processes of this machine, ranks of one job. Each finds its place in\n"
     "SOTTO_RANK, SOTTO_SIZE, SOTTO_ADDRESS and SOTTO_PORT, which "
@@ -27,6 +28,9 @@ constexpr const char* usage =
     "  --grace SECONDS   when a rank failed: after so many seconds all that still run get "
     "SIGTERM,\n"
     "                    and SIGKILL after as many more; 0 to 86400, 5 unless given\n"
+    "  --job NAME        the job's name, which its ranks find in SOTTO_JOB_NAME: a job that is\n"
+    "                    started again under its name has its folders of checkpoints at once,\n"
+    "                    also on another machine; else SOTTO_JOB_NAME, else a new name\n"
     "  --keep-going      when a rank failed the others are left alone, as those that survive a\n"
     "                    loss need; it is said how the one that was lost is started again\n"
     "\n"
@@ -101,8 +105,11 @@ int main(int argc, char** argv) try {
             job.grace.until_terminate = job.grace.until_kill =
                 std::chrono::duration_cast<sotto::duration>(
                     std::chrono::duration<double>(*seconds));
+        } else if (flag == "--job") {
+            if (given.empty()) return refuse("--job takes a name", given);
+            job.job = given;
         } else {
-            return refuse("-n, --grace, --keep-going or a command was expected", flag);
+            return refuse("-n, --grace, --keep-going, --job or a command was expected", flag);
         }
         ++at;
     }

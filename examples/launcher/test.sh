@@ -37,7 +37,7 @@ returns 3 '' "$launch" -n 2 sh -c 'exit 3'
 returns 7 '' sh -c '"$0" -n 2 sh -c "exit 7" <&- >&- 2>&-' "$launch"
 returns 7 '' sh -c 'trap "" CHLD; exec "$0" -n 2 sh -c "exit 7"' "$launch"
 returns 2 '' "$launch" -n 1 no-such-program-here
-returns 1 '' "$launch" -n 1 /etc/passwd
+returns 2 '' "$launch" -n 1 /etc/passwd
 for words in '2      usage: ' '3      another rank or the network'; do
     case $("$launch" --help) in
         *"$words"*) ;;
@@ -74,7 +74,24 @@ returns 137 '[1] done' "$launch" -n 2 --grace 0 --keep-going \
 # shellcheck disable=SC2016
 told=$("$launch" -n 2 --keep-going sh -c 'test "$SOTTO_RANK" = 0 && kill -KILL $$; sleep 1' 2>&1)
 case $told in
-    *'rank 0 was ended by signal 9 (Killed); left: rank 1. The same command with SOTTO_RANK=0 SOTTO_SIZE=2 SOTTO_ADDRESS=127.0.0.1 SOTTO_PORT='*' starts it again'*) ;;
+    *'rank 0 was ended by signal 9 (Killed); left: rank 1. The same command with SOTTO_RANK=0 SOTTO_SIZE=2 SOTTO_ADDRESS=127.0.0.1 SOTTO_PORT='*' SOTTO_JOB_NAME=sotto-'*' starts it again'*) ;;
+    *)
+        printf '%s\nwas said\n' "$told" >&2
+        failures=$((failures + 1))
+        ;;
+esac
+# A name that was given is kept, and quoted where a shell needs it.
+# shellcheck disable=SC2016
+returns 0 '[0] my job' "$launch" -n 1 --job 'my job' sh -c 'echo "$SOTTO_JOB_NAME"'
+# shellcheck disable=SC2016
+returns 0 '[0] nightly' env SOTTO_JOB_NAME=nightly "$launch" -n 1 sh -c 'echo "$SOTTO_JOB_NAME"'
+returns 2 '' "$launch" -n 1 --job '' true
+returns 2 '' "$launch" -n 1 --job "$(printf '%0257d' 0)" true
+# shellcheck disable=SC2016
+told=$("$launch" -n 2 --keep-going --job 'my job' \
+    sh -c 'test "$SOTTO_RANK" = 0 && kill -KILL $$; sleep 1' 2>&1)
+case $told in
+    *" SOTTO_JOB_NAME='my job' starts it again"*) ;;
     *)
         printf '%s\nwas said\n' "$told" >&2
         failures=$((failures + 1))

@@ -9,7 +9,7 @@ T=$(realpath "$1")
 L=$(realpath "$2")
 only=${3:-}
 export T L OPENBLAS_NUM_THREADS=1
-unset SOTTO_RANK SOTTO_SIZE SOTTO_ADDRESS SOTTO_PORT SOTTO_JOB SOTTO_SECRET SOTTO_SECRET_FILE SOTTO_INTERFACE
+unset SOTTO_RANK SOTTO_SIZE SOTTO_ADDRESS SOTTO_PORT SOTTO_JOB SOTTO_JOB_NAME SOTTO_SECRET SOTTO_SECRET_FILE SOTTO_INTERFACE
 ran=0
 failed=0
 
@@ -66,6 +66,9 @@ try 'owner: a link to a file of the system' 2 "is no file of sotto's" \
 try 'owner: halted, and another job comes' 2 "which runs on this host" \
     '$T checkpoints=c stop_at=5 & while ! [ -e c/checkpoints.owner ]; do :; done
      $T checkpoints=c seed=2; status=$?; kill -KILL $!; exit $status'
+try 'owner: its folder is copied while it is halted' 0 '' \
+    '$T checkpoints=c stop_at=15 & while ! [ -e c/checkpoint-000000000010.safetensors ]; do :; done
+     cp -r c d; $T checkpoints=d; status=$?; kill -KILL $!; exit $status'
 try 'owner: killed, and its successor comes at once' 0 "$older" \
     '$T checkpoints=c stop_at=15 & while ! [ -e c/checkpoint-000000000010.safetensors ]; do :; done
      kill -KILL $!; wait; $T checkpoints=c'

@@ -45,6 +45,7 @@ public:
     std::int64_t look_fails_at = never;           // this one of them fails, counted from 0
     std::map<int, std::filesystem::path> locked;  // by which lock
     int locks = 0;                                // so far
+    std::uint64_t folder = 1;                     // its number; a copy has another one
 
     std::chrono::nanoseconds clock = std::chrono::hours(1000);  // the disk's
     time_point steady{std::chrono::hours(1)};                   // of the machine
@@ -246,6 +247,9 @@ public:
     }
     std::chrono::nanoseconds disk_now(const std::filesystem::path&, std::error_code& why) {
         return disk_->refuses(why) ? std::chrono::nanoseconds() : disk_->clock;
+    }
+    std::uint64_t identity(const std::filesystem::path&, std::error_code& why) {
+        return disk_->hides(why) ? 0 : disk_->folder;
     }
     time_point now() const { return disk_->steady; }
     void pause(duration length) {

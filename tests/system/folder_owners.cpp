@@ -346,6 +346,27 @@ TEST_CASE("calls of fit in a row, and one that throws -> the folder is kept, and
     CHECK(files.disk().tasks.empty());
 }
 
+TEST_CASE("server: a fit that throws -> another trainer of the process has its folder") {
+    const testing::scratch_folder scratch("served_throw");
+    run_in_process(1, [&](in_process& transport) {
+        testing::number_model model;
+        parameter_server strategy{sgd{.learning_rate = 0.5}};
+        strategy.servers = {.checkpoints = scratch.path(), .every = 2};
+        trainer first{model, strategy, transport, {.batch_size = 4}};
+        first.fit(numbered{200}, steps{3});
+        CHECK_THROWS_AS(first.fit(numbered{200}, steps{3},
+                                  [](const step_report&) { throw testing::interrupted(); }),
+                        testing::interrupted);
+        const auto thrown = testing::thrown_by(1, [&](in_process& alone) {
+            testing::number_model other;
+            trainer second{other, strategy, alone, {.batch_size = 4}};
+            second.fit(numbered{200}, steps{3});
+        });
+        CHECK(testing::text_of(thrown) == "nothing");
+    });
+    CHECK(std::ranges::count(names_in(scratch.path() / "server0"), owner_file) == 0);
+}
+
 TEST_CASE("a disk that keeps no claim at first -> training goes on, and claims when it can") {
     const memory_files files;
     files.disk().power_fails_after = 1;  // the folder is made

@@ -56,6 +56,7 @@ namespace sotto::checkpoint {
 ///   unlock(lock)
 ///   touch(path)                      makes the present the time at which the file was changed
 ///   changed(path) -> nanoseconds     that time, by the clock of the disk
+///   identity(folder) -> uint64       its number on its disk (inode): a copy has another one
 ///   disk_now(folder) -> nanoseconds  the present by that clock, which other machines share
 ///   now() -> time_point              the present by a clock of this machine that only moves
 ///                                    forward
@@ -84,6 +85,7 @@ concept file_system = requires(F& files, const std::filesystem::path& path, int 
     files.touch(path, why);
     { files.changed(path, why) } -> std::same_as<std::chrono::nanoseconds>;
     { files.disk_now(path, why) } -> std::same_as<std::chrono::nanoseconds>;
+    { files.identity(path, why) } -> std::same_as<std::uint64_t>;
     { files.now() } -> std::same_as<time_point>;
     files.pause(duration());
     { files.every(duration(), std::function<void()>()) } -> std::same_as<std::shared_ptr<void>>;
@@ -212,6 +214,9 @@ public:
         std::error_code ignored;
         if (!why) std::filesystem::remove(probe, ignored);
         return present;
+    }
+    std::uint64_t identity(const std::filesystem::path& folder, std::error_code& why) noexcept {
+        return sotto::detail::facts_of_path(folder.c_str(), why).st_ino;
     }
     time_point now() const noexcept { return std::chrono::steady_clock::now(); }
     void pause(duration length) const { std::this_thread::sleep_for(length); }

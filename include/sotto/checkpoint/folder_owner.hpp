@@ -24,7 +24,7 @@
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/clock.hpp"
 #include "sotto/core/errors.hpp"
-#include "sotto/core/input_file.hpp"
+#include "sotto/core/file_kind.hpp"
 #include "sotto/core/owner_process.hpp"
 #include "sotto/core/printable.hpp"
 #include "sotto/core/process_identity.hpp"
@@ -38,12 +38,15 @@ inline constexpr std::string_view owner_name = "checkpoints.owner";
 inline constexpr duration renewal_period = std::chrono::seconds(10);
 /// An owner that has not shown that for so long loses the folder to a job that asks for it.
 inline constexpr duration renewal_max = std::chrono::seconds(60);
+/// From one attempt to own a folder to the next, while it is not known whether its owner lives.
+inline constexpr duration attempt_period = std::chrono::seconds(1);
 
 /// Who claims a folder.
 struct claimant {
     std::string job = job_of_process();  // the same for all ranks and restarts of a job
     sotto::detail::process_identity process = sotto::detail::process_identity::own();
     std::string claim = detail::random_name();  // this one, among others of the process
+    std::optional<std::uint64_t> folder{};      // its number on its disk, once it is claimed
 
     friend bool operator==(const claimant&, const claimant&) = default;
 
@@ -71,10 +74,12 @@ inline std::string owner_text(const claimant& who) {
     line("pid_namespace", std::to_string(who.process.pid_namespace));
     line("process", std::to_string(who.process.id));
     line("started", std::to_string(who.process.started));
+    if (who.folder) line("folder", std::to_string(*who.folder));
     return text;
 }
 
-/// Nothing for a text that owner_text did not write, or that is cut off.
+/// Nothing for a text that owner_text did not write, or that is cut off. Earlier versions wrote no
+/// number of the folder.
 inline std::optional<claimant> read_owner(std::string_view text) {
     claimant who{{}, {}, {}};
     if (!text.starts_with(owner_format) || text.back() != '\n') return std::nullopt;
@@ -102,10 +107,11 @@ inline std::optional<claimant> read_owner(std::string_view text) {
         else if (name == "pid_namespace" ? !number(value, who.process.pid_namespace)
                  : name == "process"     ? !number(value, who.process.id)
                  : name == "started"     ? !number(value, who.process.started)
+                 : name == "folder"      ? !number(value, who.folder.emplace())
                                          : true)
             return std::nullopt;
     }
-    return found == 7 ? std::optional(who) : std::nullopt;
+    return found == (who.folder ? 8u : 7u) ? std::optional(who) : std::nullopt;
 }
 
 /// Whether a text was never meant to name an owner. A crash may leave one that is cut off or zeros.
@@ -171,11 +177,16 @@ public:
 /// s, whatever the program does meanwhile; that sets the file's time of change.
 ///
 /// The folder of another owner is taken over at once if that owner has ended, which is known of
-/// processes of the same machine and container; or if it is the same job, as after a restart on
-/// another host, unless its process is known to run. Otherwise it is taken over after 60 s
+/// processes of the same machine and container. The same job takes it over at once, too, as after a
+/// restart on another host. If the owner's process is known to run, its own job may do so only if
+/// the owner has not renewed its claim for 60 s. Otherwise the folder is taken over after 60 s
 /// without a renewal. Both times of that are by the clock of the disk, so that hosts need no common
-/// time; where that clock jumps, or the owner's process is known to run, the claimant has to see
-/// the 60 s pass itself, by its own clock.
+/// time. If that clock jumps, or another job's process is known to run, the claimant has to see the
+/// 60 s pass itself, by its own clock.
+///
+/// A claim names the number that the disk gave the folder. In a copy of the folder a claim of an
+/// owner on this host is void. One of another host is not: some disks number a folder differently
+/// on each host.
 ///
 /// An owner that was halted for longer finds its claim replaced, and writes nothing any more. A
 /// writer looks for that before it writes and before its file appears. A claim that was removed, as
@@ -207,10 +218,12 @@ public:
     /// Gives the folder back. In a child of fork() it stays the parent's.
     ~folder_owner() override {
         if (!process_.is_this()) return;
-        use(false);
         renewals_.reset();  // waits for one that has begun
-        std::error_code why;
-        if (is_owner_ && read(why) == own_text_) files_.remove(path_, why);
+        try {
+            use(false);
+            std::error_code why;
+            if (is_owner_ && read(why) == own_text_) files_.remove(path_, why);
+        } catch (...) {}  // the next claimant finds that this process has ended
     }
 
     ownership attempt(std::string& why) override {
@@ -274,8 +287,7 @@ private:
     ownership try_to_own(std::string& why, bool is_locked) {
         std::error_code problem;
         const std::optional<std::string> found = read(problem);
-        if (problem &&
-            problem.category() == make_error_code(sotto::detail::input_fault::is_fifo).category())
+        if (sotto::detail::is_of_kind(problem))
             return why = cannot("read", problem) + ": move it away", ownership::refused;
         if (problem) return why = cannot("read", problem), ownership::failed;
         if (found != own_text_) {
@@ -314,6 +326,7 @@ private:
         const auto owner = detail::read_owner(text);  // none: it is cut off
         const std::string whose = "the folder '" + folder_.string() + "' belongs to " +
                                   (owner ? owner->text() : "a job that has only begun to claim it");
+        if (owner && is_of_copied_folder(*owner)) return ownership::held;
         const auto refuse = [&](const std::string& how) {
             seen_.reset();
             why = whose + how +
@@ -336,7 +349,8 @@ private:
         const bool is_old = knows_age && now - changed >= renewal_max;
         if (state == process_state::runs && knows_age && !is_old)
             return refuse(", which runs on this host");
-        if (owner && owner->job == printable(who_.job)) return ownership::held;
+        if (owner && owner->job == printable(who_.job) && (state != process_state::runs || is_old))
+            return ownership::held;
         if (state == process_state::unknown && is_old) return ownership::held;
         // Only time can tell.
         if (!seen_ || seen_->text != text) seen_ = {text, changed, files_.now()};
@@ -350,6 +364,16 @@ private:
             std::to_string(std::chrono::ceil<std::chrono::seconds>(renewal_max - silent).count()) +
             " s, the folder is this one's";
         return ownership::waits;
+    }
+
+    /// Whether a claim of an owner on this host is of another folder: this one is a copy of that.
+    bool is_of_copied_folder(const claimant& owner) {
+        if (!owner.folder || owner.process.boot.empty() ||
+            owner.process.boot != printable(who_.process.boot))
+            return false;
+        std::error_code problem;
+        const std::uint64_t here = files_.identity(folder_, problem);
+        return !problem && here != *owner.folder;
     }
 
     /// Takes the place of what was found there.
@@ -375,6 +399,9 @@ private:
 
     ownership take_locked(const std::optional<std::string>& before, std::string& why) {
         std::error_code problem;
+        who_.folder = files_.identity(folder_, problem);
+        if (problem) return why = cannot("look at the folder of", problem), ownership::failed;
+        own_text_ = detail::owner_text(who_);
         const auto is_outrun = [&] {
             why = "another job claims the folder '" + folder_.string() + "' at the same time";
             return ownership::waits;
@@ -427,6 +454,16 @@ private:
     std::optional<time_point> busy_since_;  // another one has the folder locked
     std::shared_ptr<void> renewals_;
 };
+
+/// Repeats an attempt to own a folder once a second, as long as `attempt` returns true: it is not
+/// known yet whether the folder's owner lives. `pauses`: whether this process waits between two
+/// attempts. A process that only takes part in an attempt waits within it. Each attempt must send
+/// messages or votes to the processes that wait for this one: else they count it as late.
+template <file_system Files, class Attempt>
+void attempt_each_second(Files& files, bool pauses, Attempt attempt) {
+    while (attempt())
+        if (pauses) files.pause(attempt_period);
+}
 
 /// Why no checkpoint may be written into a folder; empty: one may. `known` are the steps of all
 /// checkpoints that this run has read or written there: any other is of another run, which came

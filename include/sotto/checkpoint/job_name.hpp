@@ -39,12 +39,12 @@ inline void require_job_name(const std::string& whose, const std::string& job) {
 }
 
 /// What a job is called, alike on all its ranks and after a restart, by the variables of what
-/// launched it: SOTTO_JOB of sotto_launch; SLURM_JOB_ID, with SLURM_STEP_ID where srun started it,
-/// which a job that is requeued keeps; TORCHELASTIC_RUN_ID, unless it is "none". Empty if there is
-/// none of them.
+/// launched it: SOTTO_JOB_NAME, which a person or sotto_launch sets; SLURM_JOB_ID, with
+/// SLURM_STEP_ID where srun started it, which a job that is requeued keeps; TORCHELASTIC_RUN_ID,
+/// unless it is "none". Empty if there is none of them.
 inline std::string job_of_launcher(
     const std::function<std::optional<std::string>(const char*)>& variable) {
-    if (const auto job = variable("SOTTO_JOB")) return "sotto " + *job;
+    if (const auto job = variable("SOTTO_JOB_NAME")) return *job;
     if (const auto job = variable("SLURM_JOB_ID")) {
         const auto step = variable("SLURM_STEP_ID");
         return "slurm " + *job + (step ? "." + *step : "");

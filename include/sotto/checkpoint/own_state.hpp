@@ -1,7 +1,6 @@
 #pragma once
 
 #include <algorithm>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -53,9 +52,10 @@ public:
 
     /// Makes the folder this one's, as folder_owner does, until this ends. Waits while it is not
     /// known whether another owner lives, a minute at most, and calls tell(why) once if it has to.
+    /// Each second it calls keep_others(), which keeps ranks that wait for this one from giving up.
     /// After `rest` another one of this process may have the folder, until this is called again.
     ///   errors  invalid_option: another owner lives; io_failure: the folder cannot be made
-    void own(const std::string& job, auto&& tell) {
+    void own(const std::string& job, auto&& tell, auto&& keep_others) {
         std::error_code problem;
         files_.make_folder(folder_, problem);
         if (problem)
@@ -66,17 +66,19 @@ public:
             if (!job.empty()) who.job = job;
             owner_ = std::make_unique<folder_owner<Files>>(files_, folder_, std::move(who));
         }
-        std::string why;
-        for (int tries = 0;; ++tries) {
+        bool has_told = false;
+        attempt_each_second(files_, true, [&] {
+            std::string why;
             const ownership now = owner_->attempt(why);
             if (now == ownership::refused) throw invalid_option(what_ + ": " + why);
-            if (now != ownership::waits) break;
-            if (tries == 0) tell(what_ + ": " + why);
-            files_.pause(std::chrono::seconds(1));
-        }
+            if (now != ownership::waits) return false;
+            if (!std::exchange(has_told, true)) tell(what_ + ": " + why);
+            keep_others();
+            return true;
+        });
         owner_->use(true);
     }
-    void rest() {
+    void rest() noexcept {
         if (owner_) owner_->use(false);
     }
 

@@ -109,7 +109,8 @@ private:
     }
 
     void fail(const char* what, const std::filesystem::path& which, std::error_code why) {
-        problem_ = std::string("cannot ") + what + " '" + which.string() + "': " + why.message();
+        problem_ = std::string("cannot ") + what + " '" + which.string() +
+                   "': " + sotto::detail::why_not_replaced(why);
         give_up();
     }
 

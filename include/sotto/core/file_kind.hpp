@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <type_traits>
 
@@ -19,9 +20,11 @@ enum class file_fault {
     is_fifo,
     is_socket,
     is_standard_stream,
+    dangling_link,
     removed,
     renamed,
     shortened,
+    shortened_while_read,
     no_reader,
     slow_reader,
 };
@@ -30,7 +33,7 @@ class file_fault_category final : public std::error_category {
 public:
     const char* name() const noexcept override { return "sotto.file"; }
     std::string message(int code) const override {
-        constexpr const char* regular = "; expected a regular file or a new name";
+        constexpr const char* regular = "; expected a regular file";
         switch (static_cast<file_fault>(code)) {
             case file_fault::is_folder: return std::string("it is a folder") + regular;
             case file_fault::is_device: return std::string("it is a device") + regular;
@@ -38,10 +41,13 @@ public:
             case file_fault::is_socket: return std::string("it is a socket") + regular;
             case file_fault::is_standard_stream:
                 return std::string("it is stdin, stdout or stderr of this process") + regular;
+            case file_fault::dangling_link:
+                return "it is a symbolic link to a path that does not exist";
             case file_fault::removed: return "it was removed while it was being written";
             case file_fault::renamed:
                 return "it was renamed or replaced while it was being written";
             case file_fault::shortened: return "it was shortened while it was being written";
+            case file_fault::shortened_while_read: return "it became shorter while it was read";
             case file_fault::no_reader: return "it is a FIFO that no process reads";
             case file_fault::slow_reader: return "the process that reads it takes nothing";
         }
@@ -65,6 +71,23 @@ namespace sotto::detail {
 inline bool is_loss(const std::error_code& reason) noexcept {
     return reason == file_fault::removed || reason == file_fault::renamed ||
            reason == file_fault::shortened;
+}
+
+/// Whether something else than a regular file has the name: no other attempt changes that.
+inline bool is_of_kind(const std::error_code& reason) noexcept {
+    return reason == file_fault::is_folder || reason == file_fault::is_device ||
+           reason == file_fault::is_fifo || reason == file_fault::is_socket ||
+           reason == file_fault::is_standard_stream || reason == file_fault::dangling_link;
+}
+
+/// Why a file cannot be replaced, for messages: a path at which nothing exists is possible, too.
+inline std::string why_not_replaced(const std::error_code& reason) {
+    constexpr std::string_view regular = "; expected a regular file";
+    std::string text = reason.message();
+    if (is_of_kind(reason) && text.ends_with(regular))
+        text.replace(text.size() - regular.size(), regular.size(),
+                     "; expected a regular file or a new name");
+    return text;
 }
 
 /// Whether two paths or descriptors were found to be one file.

@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include <cstddef>
+#include <cstdlib>
 #include <optional>
 #include <string>
 #include <vector>
@@ -9,6 +11,7 @@
 #include "sotto/core/descriptor.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/launch/ending.hpp"
+#include "sotto/launch/job_mark.hpp"
 #include "sotto/launch/local_run.hpp"
 #include "sotto/launch/reserved_port.hpp"
 #include "sotto/launch/supervision.hpp"
@@ -22,13 +25,39 @@ struct local_processes {
     std::vector<std::string> command{};  // the program, as a shell finds it, and its arguments
     patience grace{};                    // how long ranks may go on once one failed
     bool keep_going = false;             // when a rank fails the others are left alone
+    std::string job{};                   // its name, see run
     int out = STDOUT_FILENO;             // where the ranks' lines go
     int err = STDERR_FILENO;             // and what they complain of
 };
 
+namespace detail {
+
+inline constexpr const char* job_name_variable = "SOTTO_JOB_NAME";
+
+/// The name that was given, else that of the environment, else one that no other job has.
+///   errors  invalid_option: it is too long
+inline std::string name_of_job(const std::string& given, const job_mark& mark) {
+    constexpr std::size_t bytes_max = 256;
+    const char* const inherited = std::getenv(job_name_variable);
+    std::string name = given;
+    if (name.empty() && inherited != nullptr) name = inherited;
+    if (name.empty()) name = "sotto-" + std::string(mark.value());
+    if (name.size() > bytes_max)
+        throw invalid_option("launch: the job's name has " + std::to_string(name.size()) +
+                             " bytes; at most " + std::to_string(bytes_max) +
+                             " are possible: shorten it");
+    return name;
+}
+
+}  // namespace detail
+
 /// Runs a job to its end; returns the first failure, or nothing where all ranks ended with 0. A
 /// rank that ended with exit_code::output_incomplete has done its work: the others go on, and it is
 /// returned where no rank failed.
+///
+/// The job's name is `job`, else SOTTO_JOB_NAME of this process, else a new one. Each rank gets it
+/// in SOTTO_JOB_NAME. A rank or a job that is started again under that name is the same job: its
+/// folders of checkpoints belong to it.
 ///
 /// Each rank is told its place by the variables that `from_environment` reads: SOTTO_RANK,
 /// SOTTO_SIZE, SOTTO_LOCAL_RANK, SOTTO_LOCAL_SIZE, SOTTO_ADDRESS and SOTTO_PORT, a free one. Its
@@ -51,10 +80,10 @@ struct local_processes {
 /// Each of stdin, stdout and stderr that is closed becomes /dev/null. It needs Linux.
 ///   memory  at most 1 MiB of output that cannot be written yet and a line of each rank; ranks that
 ///           write faster than `out` and `err` are read are held up
-///   errors  invalid_option: no rank, or no program; io_failure: it cannot be run, no process
-///           reads its output any more, or the system has no process, file or port left. All ranks
-///           are then killed. output_incomplete: the job ended well, but a disk was full or failed
-///           and part of its output was dropped
+///   errors  invalid_option: no rank, no program, or a name of more than 256 bytes; io_failure: it
+///           cannot be run, no process reads its output any more, or the system has no process,
+///           file or port left. All ranks are then killed. output_incomplete: the job ended well,
+///           but a disk was full or failed and part of its output was dropped
 inline std::optional<ending> run(const local_processes& job) {
     if (job.size < 1 || job.size > 4096)
         throw invalid_option("launch: " + std::to_string(job.size) +
@@ -64,6 +93,7 @@ inline std::optional<ending> run(const local_processes& job) {
         detail::refuse_by_system("/dev/null cannot be opened");
     const reserved_port port;
     detail::local_run ranks(job.command, job.grace, job.keep_going, job.out, job.err);
+    const std::string name = detail::name_of_job(job.job, ranks.mark());
     const auto number = [](int of) { return std::to_string(of); };
     for (int rank = 0; rank < job.size; ++rank)
         ranks.start({{"SOTTO_RANK", number(rank)},
@@ -71,7 +101,8 @@ inline std::optional<ending> run(const local_processes& job) {
                      {"SOTTO_LOCAL_RANK", number(rank)},
                      {"SOTTO_LOCAL_SIZE", number(job.size)},
                      {"SOTTO_ADDRESS", "127.0.0.1"},
-                     {"SOTTO_PORT", number(port.number())}});
+                     {"SOTTO_PORT", number(port.number())},
+                     {detail::job_name_variable, name}});
     return ranks.run();
 }
 

@@ -49,6 +49,9 @@ public:
           err_(err),
           signals_{SIGINT, SIGTERM, SIGHUP} {}
 
+    /// By which the processes of this job are known.
+    const job_mark& mark() const noexcept { return group_.mark(); }
+
     /// Starts the next rank, with these variables in place of such as there are.
     void start(variables own) {
         places_.push_back(placed(own));
@@ -261,8 +264,18 @@ private:
         std::string text;
         for (const auto& [name, value] : own)
             if (!name.starts_with("SOTTO_LOCAL_"))
-                text += (text.empty() ? "" : " ") + name + "=" + value;
+                text += (text.empty() ? "" : " ") + name + "=" + quoted(value);
         return text;
+    }
+
+    /// As a shell takes it: between quotes, unless it has nothing but harmless characters.
+    static std::string quoted(const std::string& value) {
+        constexpr std::string_view harmless =
+            "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:=@%+,-";
+        if (!value.empty() && value.find_first_not_of(harmless) == value.npos) return value;
+        std::string text = "'";
+        for (const char letter : value) text += letter == '\'' ? "'\\''" : std::string(1, letter);
+        return text + "'";
     }
 
     void send(int signal) {

@@ -171,6 +171,7 @@ public:
     std::optional<server_memory> memory_of_server() const {
         return conducting::memory_of_server(strategy_);
     }
+    void end_fit() noexcept { conducting::end_fit(strategy_); }
     std::optional<server_report> report_of_server() const {
         return conducting::report_of_server(strategy_);
     }

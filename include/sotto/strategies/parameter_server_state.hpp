@@ -146,6 +146,11 @@ public:
         if (!has_trained) detail::refuse_no_examples();
     }
 
+    /// A call of `fit` has ended, by an exception or not.
+    void end_fit() noexcept {
+        if (serving_) serving_->rest();
+    }
+
     /// The state that packs what this rank pushes.
     const auto& compressor() const noexcept { return compressor_; }
     /// Null where this rank does not serve.

@@ -156,9 +156,17 @@ private:
         if (sent_ && poll(sent_)) sent_.reset();
         if (head_due_ && poll(head_due_)) {
             head_due_.reset();
-            answer_ = wire::read_parameters_header(head_memory_).value([&] { return what(); });
-            const auto item = static_cast<std::uint32_t>(2 * server_ + 1);
-            values_due_ = through_->receive(server_, {channels::parameters, item, 0}, room());
+            const auto head =
+                wire::read_parameters_header(head_memory_).value([&] { return what(); });
+            const auto item = static_cast<std::uint32_t>(2 * server_);
+            if (head.kind == wire::parameters_kind::not_yet) {
+                head_due_ =
+                    through_->receive(server_, {channels::parameters, item, 0}, head_memory_);
+            } else {
+                answer_ = head;
+                values_due_ =
+                    through_->receive(server_, {channels::parameters, item + 1, 0}, room());
+            }
         }
         if (values_due_ && poll(values_due_)) {
             values_due_.reset();

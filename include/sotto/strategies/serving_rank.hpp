@@ -44,12 +44,12 @@ namespace sotto {
 ///
 /// Every rank, working or not, says in the end that it is done; once all that are there have, all
 /// are sent the parameters once more.
-template <class Options, class Transport>
+template <class Options, class Transport, checkpoint::file_system Files = checkpoint::posix_files>
 class serving_rank {
 public:
-    /// Serves this part of the tensors.
+    /// Serves this part of the tensors. `files`: by which it saves what it holds.
     serving_rank(const Options& options, const layout& tensors, const shard& part,
-                 const server_roles& roles, Transport& through)
+                 const server_roles& roles, Transport& through, Files files = {})
         : through_(&through),
           roles_(roles),
           server_(options, tensors, part, roles.workers(), roles.rank_of(0)),
@@ -70,7 +70,8 @@ public:
             const std::string name = "server" + std::to_string(through.rank());
             saves_.emplace().folder =
                 (detail::absolute_path(options.servers.checkpoints) / name).string();
-            kept_.emplace(saves_->folder, "parameter_server: " + name, text.text());
+            kept_.emplace(saves_->folder, "parameter_server: " + name, text.text(), 2,
+                          std::move(files));
             every_ = static_cast<std::uint64_t>(options.servers.every);
             job_ = options.servers.job;
             checkpoint::require_job_name("parameter_server", job_);
@@ -89,11 +90,13 @@ public:
             field("rounds of worker " + std::to_string(worker), rounds_[worker]);
     }
 
-    /// What training begins with; only the first time counts.
+    /// What training begins with; only the first time counts. While it is not known whether another
+    /// job has the server's folder, it sends a head to each rank once a second to be in time.
     void begin(std::span<const float> parameters) {
         if (kept_)
-            kept_->own(job_,
-                       [&](const std::string& why) { remarks::of_files(*through_).say(why); });
+            kept_->own(
+                job_, [&](const std::string& why) { remarks::of_files(*through_).say(why); },
+                [&] { delay_all(); });
         if (!server_.has_begun()) {
             server_.begin(parameters);
             if (kept_ && kept_->restore(*this)) server_.restored();
@@ -174,6 +177,11 @@ public:
         return all_done_ && std::none_of(ranks_.begin(), ranks_.end(), [](const rank_state& r) {
                    return r.head_sent || r.content_sent;
                });
+    }
+    /// A call of `fit` has ended, also by an exception: another trainer of this process may have
+    /// the folder.
+    void rest() noexcept {
+        if (kept_) kept_->rest();
     }
     /// For another time.
     void begin_again() noexcept {
@@ -383,7 +391,6 @@ private:
         all_done_ = true;
         std::fill(rounds_.begin(), rounds_.end(), 0);
         if (kept_ && server_.version() != saved_at_) save();
-        if (kept_) kept_->rest();
         const byte_view own = std::as_bytes(server_.own());
         for (int to = 0; to < through_->size(); ++to)
             if (of(to).is_here) answer(to, {.version = server_.version(), .size = own.size()}, own);
@@ -419,19 +426,44 @@ private:
         if (recorder_) recorder_->answered(answered_, now);
     }
 
-    void answer(int rank, const wire::parameters_header& head, byte_view content) {
+    /// Sends to each other rank that this server is not ready yet.
+    void delay_all() {
+        for (int to = 0; to < through_->size(); ++to) {
+            rank_state& r = of(to);
+            if (to == through_->rank()) continue;
+            settle(r.head_sent);
+            if (r.head_sent) continue;  // the rank has not received the last one
+            unless_gone(to, [&] { send_head(to, {.kind = wire::parameters_kind::not_yet}); });
+        }
+    }
+
+    /// The head before it must have been sent.
+    void send_head(int rank, const wire::parameters_header& head) {
         rank_state& r = of(rank);
         const auto item = static_cast<std::uint32_t>(2 * through_->rank());
+        wire::write_parameters_header(head, r.head.data());
+        r.head_sent = through_->send(rank, {channels::parameters, item, 0}, r.head);
+    }
+
+    /// Sends to a rank, which may be gone where that is survived: the transport reports it.
+    void unless_gone(int rank, auto send) {
         try {
+            send();
+        } catch (const peer_failure& e) {
+            if (e.rank() != rank || !survives_) throw;
+        }
+    }
+
+    void answer(int rank, const wire::parameters_header& head, byte_view content) {
+        rank_state& r = of(rank);
+        const auto item = static_cast<std::uint32_t>(2 * through_->rank() + 1);
+        unless_gone(rank, [&] {
             // What went before has been received: the rank has pushed since.
             if (r.head_sent) through_->wait(*std::exchange(r.head_sent, std::nullopt));
             if (r.content_sent) through_->wait(*std::exchange(r.content_sent, std::nullopt));
-            wire::write_parameters_header(head, r.head.data());
-            r.head_sent = through_->send(rank, {channels::parameters, item, 0}, r.head);
-            r.content_sent = through_->send(rank, {channels::parameters, item + 1, 0}, content);
-        } catch (const peer_failure& e) {
-            if (e.rank() != rank || !survives_) throw;  // it is told that the rank went
-        }
+            send_head(rank, head);
+            r.content_sent = through_->send(rank, {channels::parameters, item, 0}, content);
+        });
     }
 
     void settle(std::optional<request>& sent) {
@@ -466,7 +498,7 @@ private:
     arrivals_of order_of_;
     std::optional<arrival_recorder> recorder_;
     std::optional<arrival_order> order_;  // that is followed
-    std::optional<checkpoint::own_state<>> kept_;
+    std::optional<checkpoint::own_state<Files>> kept_;
     std::string job_;                                        // that owns its folder
     std::optional<server_saves> saves_;                      // by it
     std::uint64_t every_ = 0, saved_at_ = 0, began_at_ = 0;  // versions

@@ -110,6 +110,8 @@ using strategy_state = decltype(std::declval<const S&>().bind(std::declval<const
 ///                                              ranks puts it there. The same on all ranks; `rank`
 ///   memory_of_server() -> std::optional<server_memory>, report_of_server() ->
 ///   std::optional<server_report>               where this rank serves others: for logs
+///   end_fit() noexcept                         called at the end of every `fit`, also of one that
+///                                              throws
 ///   graph() -> topologies::mixing_graph        where ranks mix with neighbours: for logs
 ///   weight() -> double                         what this rank's parameters weigh in the mean that
 ///                                              evaluations are of; all weigh alike
@@ -243,6 +245,24 @@ std::optional<server_report> report_of_server(const State& state) {
     else
         return std::nullopt;
 }
+
+template <class State>
+void end_fit(State& state) noexcept {
+    if constexpr (requires { state.end_fit(); }) state.end_fit();
+}
+
+/// A call of `fit`: the strategy's state learns of its end, also by an exception.
+template <class State>
+class fit_scope {
+public:
+    explicit fit_scope(State& state) noexcept : state_(&state) {}
+    fit_scope(const fit_scope&) = delete;
+    fit_scope& operator=(const fit_scope&) = delete;
+    ~fit_scope() { end_fit(*state_); }
+
+private:
+    State* state_;
+};
 
 /// Its own, or that of the strategy inside it.
 template <class State>

@@ -54,11 +54,11 @@ inline std::optional<run_log> read_lines(const std::filesystem::path& path, std:
 /// blocks: a FIFO or a device keeps nothing of an earlier run.
 ///   errors  see read_json_lines
 inline std::optional<run_log> read_json_lines_if_there(const std::filesystem::path& path) {
-    using detail::input_fault;
+    using detail::file_fault;
     std::error_code why;
     const detail::input_stream file = detail::open_regular_stream(path.c_str(), why);
-    if (why == std::errc::no_such_file_or_directory || why == input_fault::dangling_link ||
-        why == input_fault::is_fifo || why == input_fault::is_device)
+    if (why == std::errc::no_such_file_or_directory || why == file_fault::dangling_link ||
+        why == file_fault::is_fifo || why == file_fault::is_device)
         return std::nullopt;
     if (why)
         throw io_failure("read_json_lines: '" + path.string() +

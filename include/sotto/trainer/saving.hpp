@@ -202,8 +202,9 @@ public:
             if (waits && !std::exchange(has_told, true)) print_line(stderr, "checkpoints: " + why);
             return std::int64_t{waits};
         };
-        while (by_the_first(through_, label(3), try_it) != 0)
-            if (through_.rank() == 0) files.pause(std::chrono::seconds(1));
+        checkpoint::attempt_each_second(files, through_.rank() == 0, [&] {
+            return by_the_first(through_, label(3), try_it) != 0;
+        });
     }
 
 private:

@@ -292,6 +292,7 @@ private:
                               options_.shuffle, own ? data::shard{} : conducting::shard(state_),
                               chance_.of_all("shards"));
         const typename decltype(keeper_)::training training(keeper_);
+        const conducting::fit_scope<state_type> scope(state_);
         bool resumed = keeper_.resumes();
         fit_ = keeper_.next_fit();
         if constexpr (saveable)

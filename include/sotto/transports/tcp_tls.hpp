@@ -412,8 +412,8 @@ public:
         std::error_code why;
         struct ::stat is = sotto::detail::facts_of_path(path.c_str(), why);
         const auto require_kind = [&] {
-            why = sotto::detail::why_no_input(is);
-            require(why == sotto::detail::input_fault::is_fifo ? std::error_code() : why);
+            why = sotto::detail::why_not_regular(is);
+            require(why == sotto::detail::file_fault::is_fifo ? std::error_code() : why);
         };
         require(why);
         require_kind();  // opening a device may have effects

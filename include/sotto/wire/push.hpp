@@ -54,7 +54,7 @@ inline constexpr std::size_t push_header_bytes = 40;  // on the wire
 ///   whole    all of the server's parameters follow
 ///   changed  entries that have changed follow
 ///   refused  the reason follows, as text
-enum class parameters_kind : std::uint32_t { whole, changed, refused };
+enum class parameters_kind : std::uint32_t { whole, changed, refused, not_yet };
 
 /// What stands before an answer.
 struct parameters_header {
@@ -199,7 +199,8 @@ inline configuration_summary configuration_of(byte_view push) noexcept {
 /// Writes a header to 64 bytes.
 ///   wire    | bytes | content, little endian                                          |
 ///           | 4     | 0 all parameters of the server, 1 those that have changed,      |
-///           |       | 2 why the worker is refused                                     |
+///           |       | 2 why the worker is refused, 3 nothing: the server is not ready |
+///           |       | yet, and another header follows                                 |
 ///           | 4     | 1 if the worker's last gradient had a part in them, else 0      |
 ///           | 8     | version                                                         |
 ///           | 8     | staleness of that gradient                                      |
@@ -227,7 +228,7 @@ inline result<parameters_header> read_parameters_header(byte_view in) noexcept {
     if (in.size() != parameters_header_bytes)
         return refused(0, "the 64 bytes of a header", in.size());
     const auto kind = load_little_endian<std::uint32_t>(in.data());
-    if (kind > 2) return refused(0, "0, 1 or 2 for all parameters, the changed, refused", kind);
+    if (kind > 3) return refused(0, "0 to 3 for all parameters, the changed, refused, later", kind);
     const auto taken = load_little_endian<std::uint32_t>(in.data() + 4);
     if (taken > 1) return refused(4, "0 or 1 for a gradient that was taken", taken);
     const parameters_header h{.kind = static_cast<parameters_kind>(kind),

@@ -10,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <new>
 #include <optional>
 #include <string>
 #include <system_error>
@@ -17,6 +18,7 @@
 #include <vector>
 
 #include "sotto/core/bytes.hpp"
+#include "sotto/core/file_kind.hpp"
 #include "support/folders.hpp"
 #include "support/memory_disk.hpp"
 
@@ -34,6 +36,7 @@ const std::string owner_file(checkpoint::owner_name);
 claimant of(const std::string& job, const std::string& host = "a", std::int64_t process = 1) {
     claimant who{job, {host, "boot of " + host, 7, process, 100 + process}, {}};
     who.claim = "claim of " + job + " on " + host + std::to_string(process);
+    who.folder = memory_disk().folder;
     return who;
 }
 
@@ -90,7 +93,7 @@ TEST_CASE("folder_owner: a free folder -> owned, named in a file that goes at th
         CHECK(attempt(mine) == ownership::held);
         CHECK(content(files) ==
               "sotto.folder_owner 1\njob = one\nclaim = claim of one on a1\nhost = a\n"
-              "boot = boot of a\npid_namespace = 7\nprocess = 1\nstarted = 101\n");
+              "boot = boot of a\npid_namespace = 7\nprocess = 1\nstarted = 101\nfolder = 1\n");
         CHECK(attempt(mine) == ownership::held);
         CHECK(mine.problem().empty());
         CHECK(files.disk().tasks.size() == 1);
@@ -211,6 +214,98 @@ TEST_CASE("folder_owner: the disk's clock jumps -> the claimant counts the 60 s 
     CHECK(attempt(third) == ownership::waits);
     files.disk().pass(1s);
     CHECK(attempt(third) == ownership::held);
+}
+
+TEST_CASE("folder_owner: same job runs here, disk has no clock -> 60 s are seen first") {
+    const memory_files files;
+    owner first = own(files, of("one"));
+    REQUIRE(attempt(first) == ownership::held);
+    files.disk().clock -= 20h;  // the claim is of the future
+    const seen_processes seen{{{1, process_state::runs}}};
+    {
+        owner second = own(files, of("one", "a", 2), seen);
+        CHECK(attempt(second) == ownership::waits);
+        files.disk().call_tasks();
+        CHECK(attempt(second) == ownership::refused);
+        CHECK(first.problem().empty());
+    }
+    files.disk().clock -= 20h;
+    owner third = own(files, of("one", "a", 3), seen);
+    CHECK(attempt(third) == ownership::waits);
+    files.disk().pass(59s);
+    CHECK(attempt(third) == ownership::waits);
+    files.disk().pass(1s);
+    CHECK(attempt(third) == ownership::held);
+}
+
+TEST_CASE("folder_owner: a copy of a folder in use -> the claim in it is void") {
+    const auto put_claim = [](memory_files& files, const claimant& who) {
+        put(files, checkpoint::detail::owner_text(who));
+        files.disk().folder = 2;  // than the one that was claimed
+    };
+    const seen_processes seen{{{1, process_state::runs}}};
+    {
+        memory_files files;
+        put_claim(files, of("one"));
+        owner mine = own(files, of("two", "a", 2), seen);
+        CHECK(attempt(mine) == ownership::held);
+        claimant expected = of("two", "a", 2);
+        expected.folder = 2;
+        CHECK(content(files) == checkpoint::detail::owner_text(expected));
+        CHECK(mine.problem().empty());
+    }
+    {
+        memory_files files;
+        put_claim(files, of("one", "b"));  // some disks have other numbers on another host
+        owner mine = own(files, of("two", "a", 2));
+        CHECK(attempt(mine) == ownership::waits);
+        files.disk().pass(60s);
+        CHECK(attempt(mine) == ownership::held);
+    }
+    memory_files files;
+    claimant earlier = of("one");
+    earlier.folder.reset();
+    put_claim(files, earlier);
+    owner mine = own(files, of("two", "a", 2), seen);
+    CHECK(attempt(mine) == ownership::refused);
+}
+
+TEST_CASE("folder_owner: no memory when it ends -> the claim stays, and nothing is thrown") {
+    struct full_files : memory_files {
+        int open(const std::filesystem::path& path, std::error_code& why) {
+            if (*is_full) throw std::bad_alloc();
+            return memory_files::open(path, why);
+        }
+        std::shared_ptr<bool> is_full = std::make_shared<bool>(false);
+    };
+    const full_files files;
+    {
+        checkpoint::folder_owner<full_files> mine(files, "run", of("one"));
+        std::string why;
+        REQUIRE(mine.attempt(why) == ownership::held);
+        *files.is_full = true;
+    }
+    CHECK(content(files) == checkpoint::detail::owner_text(of("one")));
+    CHECK(files.disk().tasks.empty());
+}
+
+TEST_CASE("folder_owner: no file of that name can be read -> refused by kind, else failed") {
+    struct odd_files : memory_files {
+        int open(const std::filesystem::path&, std::error_code& why) { return why = fault, -1; }
+        sotto::detail::file_fault fault{};
+    };
+    using sotto::detail::file_fault;
+    for (const auto& [fault, expected] :
+         {std::pair(file_fault::is_fifo, ownership::refused),
+          std::pair(file_fault::dangling_link, ownership::refused),
+          std::pair(file_fault::shortened_while_read, ownership::failed)}) {
+        odd_files files;
+        files.fault = fault;
+        checkpoint::folder_owner<odd_files> mine(files, "run", of("one"));
+        std::string why;
+        CHECK(mine.attempt(why) == expected);
+        CHECK(why.ends_with(": move it away") == (expected == ownership::refused));
+    }
 }
 
 TEST_CASE("folder_owner: another trainer of this process -> refused while it trains, else not") {
@@ -428,7 +523,7 @@ TEST_CASE("why_not_write: a checkpoint that this run did not write -> refused, n
 TEST_CASE("read_owner: what owner_text wrote, whatever it is called -> the same; else nothing") {
     claimant who = of("a job = of \n two lines \x1b[1m and \\ more", "h\xff");
     const std::string text = checkpoint::detail::owner_text(who);
-    CHECK(std::ranges::count(text, '\n') == 8);
+    CHECK(std::ranges::count(text, '\n') == 9);
     const auto read = checkpoint::detail::read_owner(text);
     REQUIRE(read);
     CHECK(read->job == "a job = of \\n two lines \\x1b[1m and \\ more");
@@ -437,8 +532,16 @@ TEST_CASE("read_owner: what owner_text wrote, whatever it is called -> the same;
     CHECK(read->process.started == who.process.started);
     CHECK(read->process.pid_namespace == who.process.pid_namespace);
     CHECK(read->claim == printable(who.claim));
+    CHECK(read->folder == 1);
+    // Earlier versions wrote no number of the folder.
+    const std::size_t before_folder = text.rfind("folder = ");
+    const auto earlier = checkpoint::detail::read_owner(text.substr(0, before_folder));
+    REQUIRE(earlier);
+    CHECK_FALSE(earlier->folder);
+    CHECK(earlier->job == read->job);
     for (std::size_t size = 0; size < text.size(); ++size)
-        CHECK_FALSE(checkpoint::detail::read_owner(text.substr(0, size)));
+        if (size != before_folder)
+            CHECK_FALSE(checkpoint::detail::read_owner(text.substr(0, size)));
     CHECK_FALSE(checkpoint::detail::read_owner(text + "more = 1\n"));
     CHECK_FALSE(checkpoint::detail::read_owner(text + "job = again\n"));
     std::string wrong = text;
@@ -474,6 +577,18 @@ TEST_CASE("folder_owner: a real folder -> the same by the system's files") {
         CHECK(now >= files.changed(path, problem));
     }
     CHECK(std::filesystem::is_empty(scratch.path()));
+    {
+        const auto run = scratch.path() / "run", branch = scratch.path() / "branch";
+        std::filesystem::create_directory(run);
+        real first({}, run);
+        REQUIRE(first.attempt(why) == ownership::held);
+        first.use(true);
+        std::filesystem::copy(run, branch);
+        real second({}, branch);
+        CHECK(second.attempt(why) == ownership::held);
+        CHECK(first.problem().empty());
+        CHECK(second.problem().empty());
+    }
     real gone({}, scratch.path() / "nowhere");
     CHECK(gone.attempt(why) == ownership::failed);
     CHECK(why.find("No such file or directory") != why.npos);

@@ -24,14 +24,15 @@ std::string job_of(const std::map<std::string, std::string>& variables) {
 
 TEST_CASE("job_of_launcher: variables of launchers -> a name that ranks and restarts share") {
     CHECK(job_of({}).empty());
-    CHECK(job_of({{"SOTTO_JOB", "17.5"}}) == "sotto 17.5");
+    CHECK(job_of({{"SOTTO_JOB_NAME", "nightly"}}) == "nightly");
+    CHECK(job_of({{"SOTTO_JOB", "17.5"}}).empty());  // another one with each start
     CHECK(job_of({{"SLURM_JOB_ID", "12"}}) == "slurm 12");
     CHECK(job_of({{"SLURM_JOB_ID", "12"}, {"SLURM_STEP_ID", "0"}}) == "slurm 12.0");
     CHECK(job_of({{"SLURM_STEP_ID", "0"}}).empty());
     CHECK(job_of({{"TORCHELASTIC_RUN_ID", "abc"}}) == "torchelastic abc");
     CHECK(job_of({{"TORCHELASTIC_RUN_ID", "none"}}).empty());  // torchrun without an id
     // The innermost counts.
-    CHECK(job_of({{"SOTTO_JOB", "17.5"}, {"SLURM_JOB_ID", "12"}}) == "sotto 17.5");
+    CHECK(job_of({{"SOTTO_JOB_NAME", "nightly"}, {"SLURM_JOB_ID", "12"}}) == "nightly");
 }
 
 TEST_CASE("job_of_process: without a launcher -> the same in this process, another elsewhere") {

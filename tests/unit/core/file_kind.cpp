@@ -22,7 +22,7 @@ namespace {
 std::string refusal(const std::filesystem::path& path) {
     std::error_code why;
     const std::filesystem::path place = replaceable(path, why);
-    return why ? why.message() : place.string();
+    return why ? why_not_replaced(why) : place.string();
 }
 
 }  // namespace

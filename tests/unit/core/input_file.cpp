@@ -78,5 +78,5 @@ TEST_CASE("read_regular: a file of any size -> all its bytes") {
     }
     std::error_code why;
     CHECK(detail::read_regular(scratch.path(), why).empty());
-    CHECK(why == detail::input_fault::is_folder);
+    CHECK(why == detail::file_fault::is_folder);
 }

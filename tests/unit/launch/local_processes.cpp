@@ -203,6 +203,37 @@ TEST_CASE("variables that are there already are replaced, others are kept") {
     CHECK(job.out == std::vector<std::string>{"[0] 1", "[0] 0 kept"});
 }
 
+TEST_CASE("run: a job's name -> given, of the environment or new; all ranks have it") {
+    const auto names = [](const std::string& given) {
+        const scratch_file said;
+        run({.size = 2,
+             .command = {"sh", "-c", "echo $SOTTO_JOB_NAME"},
+             .job = given,
+             .out = said.handle()});
+        auto lines = said.lines();
+        REQUIRE(lines.size() == 2);
+        const std::string name = lines[0].substr(4);
+        CHECK(lines[1].substr(4) == name);
+        return name;
+    };
+    const char* const set = std::getenv("SOTTO_JOB_NAME");
+    const std::string before = set != nullptr ? set : "";
+    ::unsetenv("SOTTO_JOB_NAME");
+    CHECK(names("nightly") == "nightly");
+    const std::string made = names("");
+    CHECK(made.starts_with("sotto-"));
+    CHECK(names("") != made);
+    ::setenv("SOTTO_JOB_NAME", "weekly", 1);
+    CHECK(names("") == "weekly");
+    CHECK(names("nightly") == "nightly");
+    ::unsetenv("SOTTO_JOB_NAME");
+    if (set != nullptr) ::setenv("SOTTO_JOB_NAME", before.c_str(), 1);
+    CHECK_THROWS_WITH_AS(
+        run({.size = 1, .command = {"true"}, .job = std::string(257, 'x')}),
+        "launch: the job's name has 257 bytes; at most 256 are possible: shorten it",
+        sotto::invalid_option);
+}
+
 TEST_CASE("lines of ranks that write at the same time stay whole, in order and complete") {
     shells job(4,
                "i=0; while [ $i -lt 3000 ]; do "

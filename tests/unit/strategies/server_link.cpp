@@ -82,6 +82,8 @@ struct by_hand {
     };
     std::vector<transfer> all;
 
+    int size() const { return 2; }
+
     request send(int, tag, byte_view out) {
         const auto kind = wire::load_little_endian<std::uint32_t>(out.data());
         return add({.says = static_cast<wire::push_kind>(kind)});
@@ -151,6 +153,31 @@ TEST_CASE("server_link: the worker is halted while the server is away -> patienc
     CHECK(end.cause == "it went, and did not come back in time");
     CHECK(end.after > 610s);
     CHECK(end.after < 612s);
+}
+
+TEST_CASE("server_link: a server is not ready yet -> another answer is waited for") {
+    by_hand t;
+    std::vector<float> values(4);
+    const std::vector<float> served{1.0f, 2.0f, 3.0f, 4.0f};
+    server_link<by_hand> link(t, 0, values, 10s);
+    link.push({.kind = wire::push_kind::attach}, {});
+    for (auto& one : t.all) one.done = one.in.empty();  // it is sent
+    std::array<std::byte, wire::parameters_header_bytes> head{};
+    wire::write_parameters_header({.kind = wire::parameters_kind::not_yet}, head.data());
+    for (std::size_t times = 1; times <= 3; ++times) {
+        const std::size_t before = t.all.size();
+        const auto due = std::find_if(t.all.rbegin(), t.all.rend(),
+                                      [](const auto& one) { return !one.in.empty(); });
+        std::copy(head.begin(), head.end(), due->in.begin());
+        due->done = true;
+        CHECK_FALSE(link.advance());
+        CHECK(t.all.size() == before + 1);
+        CHECK(t.all.back().in.size() == head.size());
+    }
+    answer(t, link, served, 0, 5);
+    CHECK(link.advance());
+    CHECK(values == served);
+    CHECK(link.answer().version == 5);
 }
 
 TEST_CASE(

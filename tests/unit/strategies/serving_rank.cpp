@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "sotto/checkpoint/folder_owner.hpp"
 #include "sotto/consistency/bulk_synchronous.hpp"
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/clock.hpp"
@@ -21,8 +22,10 @@
 #include "sotto/strategies/parameter_server.hpp"
 #include "sotto/strategies/server_roles.hpp"
 #include "sotto/strategies/shard.hpp"
+#include "sotto/transports/remarks.hpp"
 #include "sotto/transports/transport.hpp"
 #include "sotto/wire/push.hpp"
+#include "support/memory_disk.hpp"
 
 using namespace sotto;
 
@@ -32,12 +35,17 @@ namespace {
 struct handed_in {
     std::deque<std::pair<int, bytes>> pushes;  // of which rank
     mutable_byte_view room{};
+    std::vector<std::pair<int, wire::parameters_kind>> heads{};  // that were sent, to which rank
 
     int rank() const { return 0; }
     int size() const { return 3; }
     time_point now() const { return {}; }
     void charge(work) {}
-    request send(int, tag, byte_view) { return {.slot = 0}; }
+    request send(int to, tag label, byte_view out) {
+        if (label.item % 2 == 0)
+            heads.emplace_back(to, wire::read_parameters_header(out).value("a head").kind);
+        return {.slot = 0};
+    }
     request receive(int, tag, mutable_byte_view in) {
         room = in;
         return {.slot = 1};
@@ -140,6 +148,42 @@ TEST_CASE("a gradient that waits for the others of its round is no round of what
     of.server.went(2);
     CHECK(of.version() == 2);
     CHECK(saved_rounds(of.server) == rounds{2, 1});
+}
+
+TEST_CASE("serving_rank: it waits for its folder -> each second a sign to the others") {
+    using testing::memory_files;
+    using wire::parameters_kind;
+    auto* const before = on_remark.exchange(nullptr);
+    const memory_files files;
+    // A job of another host, of which it is not known whether it lives.
+    const checkpoint::claimant other{"other", {"far", "another boot", 1, 5, 6}, "its claim"};
+    checkpoint::folder_owner<memory_files> elsewhere(files, "run/server0", other);
+    std::string why;
+    REQUIRE(elsewhere.attempt(why) == checkpoint::ownership::held);
+    handed_in t;
+    std::vector<std::size_t> sent;
+    files.disk().on_pause = [&] { sent.push_back(t.heads.size()); };
+    const layout tensors = one_number();
+    const serving saving{.dedicated = true, .checkpoints = "run"};
+    using options = served_two::options;
+    serving_rank<options, handed_in, memory_files> server{
+        options{.servers = saving},  tensors, shards_of(tensors, 1)[0],
+        server_roles(1, true, 0, 3), t,       files};
+    const float start = 0.0f;
+    server.begin(std::span(&start, 1));
+    on_remark = before;
+    REQUIRE(sent.size() == 60);
+    for (std::size_t second = 0; second < sent.size(); ++second)
+        CHECK(sent[second] == 2 * (second + 1));
+    for (const auto& [to, kind] : t.heads) {
+        CHECK(to != 0);
+        CHECK(kind == parameters_kind::not_yet);
+    }
+    t.heads.clear();
+    t.pushes = {{1, attaching()}, {2, attaching()}};
+    server.serve();
+    CHECK(t.heads ==
+          std::vector{std::pair(1, parameters_kind::whole), std::pair(2, parameters_kind::whole)});
 }
 
 TEST_CASE("who begins anew while others are still sent the end of the time before is taken later") {

@@ -156,7 +156,7 @@ TEST_CASE("what a server answers has these bytes, and comes back as it was") {
 
     CHECK_FALSE(read_parameters_header(byte_view(out).first(63)));
     for (const auto& [at, value] :
-         {std::pair<std::size_t, int>{0, 3}, {4, 2}, {47, 64}, {48, 1}, {63, 1}}) {
+         {std::pair<std::size_t, int>{0, 4}, {4, 2}, {47, 64}, {48, 1}, {63, 1}}) {
         auto wrong = out;
         wrong[at] = static_cast<std::byte>(value);
         const auto refused = read_parameters_header(wrong);
