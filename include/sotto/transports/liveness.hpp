@@ -19,9 +19,9 @@ struct liveness_options {
     const char* transport = "sotto";  // whose options these are
     int ranks = 2;                    // of the job
 
-    /// Time between two signs of life of a rank to another. In a large job they are rarer: each rank
-    /// sends at most 32 of them per heartbeat, since those of all ranks together grow with the
-    /// square of their number.
+    /// Time between two signs of life of a rank to another. In a large job they are rarer: each
+    /// rank sends at most 32 of them per heartbeat, since those of all ranks together grow with
+    /// the square of their number.
     duration period() const noexcept { return (std::max)(heartbeat, heartbeat * (ranks - 1) / 32); }
     /// Silence that a network without delay may cause: dead_after, and at least four periods, which
     /// are longer from 66 ranks on by the defaults.
