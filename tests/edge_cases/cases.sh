@@ -95,7 +95,7 @@ try 'model to write: a folder' 1 "f': " 'mkdir f; $T save=f'
 # Logs, traces and reports.
 try 'log: standard output' 0 '{"event":"end"' '$T log=/dev/stdout'
 try 'log: a FIFO that nobody reads' 1 'it is a FIFO that no process reads' 'mkfifo f; $T log=f'
-try 'log: a FIFO that is read' 0 '"event":"end"' 'mkfifo f; cat f & $T log=f; s=$?; wait; exit $s'
+try 'log: a FIFO that is read' 0 '{"event":"run"' 'mkfifo f; exec 3<> f; $T log=f steps=2 && head -n 1 <&3'
 try 'log: a folder' 1 'Is a directory' '$T log=.'
 try 'log: a name too long' 1 'File name too long' '$T log=$(printf "%0300d" 0)'
 try 'log: a full device' 1 'No space left on device' '$T log=/dev/full'
