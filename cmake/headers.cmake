@@ -472,6 +472,8 @@ set(sotto_headers
     include/sotto/transports/tcp_opening.hpp
     include/sotto/transports/tcp_options.hpp
     include/sotto/transports/tcp_peer_user.hpp
+    include/sotto/transports/tcp_rendezvous.hpp
+    include/sotto/transports/tcp_resolver.hpp
     include/sotto/transports/tcp_security.hpp
     include/sotto/transports/tcp_socket.hpp
     include/sotto/transports/tolerant_transport.hpp

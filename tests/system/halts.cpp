@@ -1,6 +1,7 @@
 // Whole jobs that are halted, as by Ctrl-Z, for longer than a call may block, and go on.
 
 #include <doctest/doctest.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -12,17 +13,22 @@
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
+#include <fstream>
 #include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "sotto/core/clock.hpp"
+#include "sotto/launch/local_processes.hpp"
 #include "sotto/optimizers/sgd.hpp"
 #include "sotto/strategies/all_reduce.hpp"
 #include "sotto/strategies/parameter_server.hpp"
 #include "sotto/trainer/trainer.hpp"
 #include "sotto/transports/run_in_process.hpp"
 #include "sotto/transports/tcp.hpp"
+#include "support/folders.hpp"
 #include "support/numbers.hpp"
 #include "support/processes.hpp"
 
@@ -142,6 +148,47 @@ void check_over_tcp(const Strategy& strategy) {
 constexpr sgd plain{.learning_rate = 0.125};
 
 }  // namespace
+
+TEST_CASE("launch::run: halt while ranks may end by themselves -> they may afterwards") {
+    const scratch_folder folder("halts");
+    const std::filesystem::path go = folder.path() / "go";
+    REQUIRE(::mkfifo(go.c_str(), 0600) == 0);
+    // Rank 0 fails at once. Rank 1 ends well once it is let go, and otherwise by SIGTERM.
+    const std::string script =
+        "test $SOTTO_RANK = 0 && exit 3; trap 'echo terminated; exit 9' TERM; read line < '" +
+        go.string() + "'; echo went well";
+    std::array<int, 2> said{};
+    REQUIRE(::pipe(said.data()) == 0);
+    processes launcher;
+    launcher.start([&](auto) {
+        ::close(said[0]);
+        (void)launch::run({.size = 2,
+                           .command = {"/bin/sh", "-c", script},
+                           .grace = {.until_terminate = timeout},
+                           .out = said[1],
+                           .err = said[1]});
+    });
+    ::close(said[1]);
+    std::string text;
+    const auto read_more = [&] {
+        char piece[256];
+        const ssize_t count = ::read(said[0], piece, sizeof piece);
+        if (count > 0) text.append(piece, static_cast<std::size_t>(count));
+        return count > 0;
+    };
+    while (text.find("SIGTERM in") == text.npos) REQUIRE(read_more());
+    launcher.halt(0);
+    let_pass(halt);
+    launcher.signal(0, SIGCONT);
+    let_pass(at_work);
+    std::ofstream(go) << "\n";
+    while (read_more()) {}
+    ::close(said[0]);
+    CAPTURE(text);
+    CHECK(text.find("[1] went well") != text.npos);
+    CHECK(text.find("terminated") == text.npos);
+    CHECK(launcher.wait(0) == 0);
+}
 
 TEST_CASE("halt of ranks in one process for longer than timeout -> all_reduce goes on") {
     check_in_process(all_reduce{plain});

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "sotto/core/clock.hpp"
+#include "sotto/core/deadline.hpp"
 #include "sotto/core/descriptor.hpp"
 #include "sotto/core/file_kind.hpp"
 #include "sotto/core/write_quietly.hpp"
@@ -184,7 +185,7 @@ private:
     }
 
     std::error_code send() {
-        const time_point deadline = std::chrono::steady_clock::now() + patience_;
+        deadline limit(std::chrono::steady_clock::now(), patience_);
         std::size_t sent = 0;
         while (sent < rest_.size()) {
             const ::ssize_t count = uninterrupted([&] {
@@ -194,7 +195,7 @@ private:
                 sent += static_cast<std::size_t>(count);
             } else if (errno != EAGAIN) {
                 return fail(system_reason());
-            } else if (!wait_until(deadline)) {
+            } else if (!wait_for_room(limit)) {
                 rest_.erase(0, sent);
                 return file_fault::slow_reader;
             }
@@ -205,14 +206,18 @@ private:
     }
 
     /// Waits for room. A reader that took nothing in time is not waited for again until it does.
-    bool wait_until(time_point deadline) noexcept {
-        const duration left = deadline - std::chrono::steady_clock::now();
-        stalls_ = stalls_ || left <= duration::zero();
-        if (stalls_) return false;
-        const auto most = std::chrono::ceil<std::chrono::milliseconds>(left).count();
-        ::pollfd room{file_.handle(), POLLOUT, 0};
-        stalls_ = uninterrupted([&] { return ::poll(&room, 1, static_cast<int>(most)); }) == 0;
-        return !stalls_;
+    bool wait_for_room(deadline& limit) noexcept {
+        while (!stalls_) {
+            const time_point now = std::chrono::steady_clock::now();
+            stalls_ = limit.passed(now);
+            const auto most =
+                std::chrono::ceil<std::chrono::milliseconds>(limit.next_look() - now).count();
+            ::pollfd room{file_.handle(), POLLOUT, 0};
+            if (!stalls_ &&
+                uninterrupted([&] { return ::poll(&room, 1, static_cast<int>(most)); }) != 0)
+                return true;
+        }
+        return false;
     }
 
     std::filesystem::path path_, place_;  // as given, and wherever the program moves to

@@ -12,7 +12,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,6 +19,7 @@
 #include <vector>
 
 #include "sotto/core/clock.hpp"
+#include "sotto/core/deadline.hpp"
 #include "sotto/core/number_text.hpp"
 #include "sotto/core/printable.hpp"
 #include "sotto/launch/system_calls.hpp"
@@ -72,7 +72,7 @@ public:
     std::optional<ending> run() {
         supervision ranks(static_cast<int>(ranks_.size()), grace_, keeps_going_);
         while (ranks.running() > 0) {
-            wait(ranks.next());
+            wait(ranks);
             pass_on();
             hear(ranks);
             note_endings(ranks);
@@ -103,7 +103,8 @@ private:
         std::array<line_prefixer, 2> lines;  // of its output, and of what it complains of
     };
 
-    static time_point now() noexcept { return std::chrono::steady_clock::now(); }
+    /// Without the time in which this process was halted: the ranks were, too, or could not write.
+    time_point now() noexcept { return began_ + clock_.at(std::chrono::steady_clock::now()); }
 
     static std::vector<char*> pointers_to(std::vector<std::string>& texts) {
         std::vector<char*> all;
@@ -131,8 +132,8 @@ private:
         return complains ? of.process.err : of.process.out;
     }
 
-    /// Until something happened, or it is so late.
-    void wait(const std::optional<time_point>& latest) {
+    /// Until something happened; for a slice once time counts, as a rank failed.
+    void wait(const supervision& ranks) {
         want_sinks();
         for (rank& one : ranks_) {
             waits_.push_back({one.process.end, POLLIN, 0});
@@ -141,10 +142,12 @@ private:
                     {sink(complains).full() ? -1 : source(one, complains).handle(), POLLIN, 0});
         }
         int most = -1;
-        if (latest) {
-            const auto left = std::chrono::ceil<std::chrono::milliseconds>(*latest - now()).count();
-            most = static_cast<int>(
-                std::clamp<std::int64_t>(left, 0, (std::numeric_limits<int>::max)()));
+        if (ranks.first_failure()) {
+            const duration slice = clock_.slice();
+            const duration left = ranks.next() ? *ranks.next() - now() : slice;
+            most = static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(
+                                        std::clamp(left, duration::zero(), slice))
+                                        .count());
         }
         poll(most);
     }
@@ -299,6 +302,8 @@ private:
     std::vector<ending> ended_;
     std::array<char, 1 << 16> piece_{};
     bool tells_of_loss_ = false;
+    time_point began_ = std::chrono::steady_clock::now();
+    waiting_time clock_{began_};
     bool hurries_ = false;  // whoever reads what the ranks say is not waited for
 };
 

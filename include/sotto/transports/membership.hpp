@@ -69,6 +69,10 @@ public:
         bool has(int rank) const noexcept {
             return std::binary_search(members.begin(), members.end(), rank);
         }
+        /// Whether its vote in the next poll is not there.
+        bool misses(int rank) const noexcept {
+            return of[static_cast<std::size_t>(rank)].cast <= completed;
+        }
     };
 
     /// `seeds(from, to)`: of the digests in that direction.
@@ -156,6 +160,8 @@ public:
     }
 
     time_point next_tick() const noexcept { return beat_ + options_.heartbeat; }
+    /// Time that counts toward limits: a halt of this process does not.
+    duration counted(time_point now) noexcept { return clock_.at(now); }
 
     /// From now on a rank that fails is only gone, for this rank alone: nothing is told to others.
     /// That rank is told, as far as it can be: it may live, and is not to wait for this one.

@@ -336,7 +336,7 @@ private:
         } else if (connect(peer); const auto why = s.read(link_end{exchange_.link_to(peer)})) {
             members_.accuse(peer, "it sent what is no frame: " + why->text(), errc::malformed);
         }
-        if (s.ended() && !had_ended) ended_at_ = now();
+        if (s.ended() && !had_ended) ended_ = deadline(now(), grace);
     }
 
     /// Called by the library while this rank computes or waits; whether something has changed that
@@ -368,7 +368,7 @@ private:
         }
         const int gone = peer == any_rank ? (rank() == 0 ? 1 : 0) : peer;
         members_.accuse_if_left(gone);
-        if (members_.is_alive(gone) && now() - ended_at_ > grace)
+        if (members_.is_alive(gone) && ended_.passed(now()))
             members_.accuse(gone, "it withdrew from the job");
         if (members_->first_failure()) raise();
     }
@@ -523,7 +523,8 @@ private:
     unwinding unwinding_;
     owner_process owner_;
     occasion occasion_;
-    time_point moved_at_{}, ended_at_{};
+    time_point moved_at_{};
+    deadline ended_;  // for word of the rank that ended its messages last
     std::optional<deadline> ends_by_, late_ends_by_;  // after a failure
 };
 

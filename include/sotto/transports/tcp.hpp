@@ -234,7 +234,7 @@ public:
             return verdict || settled;
         };
         block(
-            look, [&] { return absent; }, [] { return std::string("a vote"); }, [] {}, true);
+            look, [&] { return absent; }, [] { return std::string("a vote"); }, [] {}, &among);
         if (!verdict && gone >= 0) throw peer_failure(gone, "there is no vote of it", occasion_);
         if (!verdict) raise();
         return *verdict;
@@ -422,12 +422,14 @@ private:
         if (control_.failed()) raise();
     }
 
-    /// Moves bytes until `done`; throws at the deadline, or when a rank failed. `settles`: what is
-    /// waited for is decided even if a rank failed, one that is late at the deadline included: who
-    /// gave up by its own clock might miss what the others have seen complete. For that there is as
-    /// much time again, and 10 s at least.
+    /// Moves bytes until `done`; throws at the deadline, or when a rank failed. `votes`: these are
+    /// waited for, and that is decided even if a rank failed, one that is late at the deadline
+    /// included: who gave up by its own clock might miss what the others have seen complete. For
+    /// that there is as much time again, and 10 s at least.
     template <class Done, class Whom, class Describe, class Check>
-    void block(Done done, Whom whom, Describe describe_it, Check check, bool settles = false) {
+    void block(Done done, Whom whom, Describe describe_it, Check check,
+               const ballot* votes = nullptr) {
+        const bool settles = votes != nullptr;
         if (links_.move_until(done)) return;
         const time_point started = now();
         deadline limit(started, options_.timeout);
@@ -454,7 +456,9 @@ private:
             if (sleeps) {
                 control_.wait_for(whom());
                 slept = true;
-                links_.sleep(limit.next_look() - present, woken_);
+                waits_.clear();
+                if (votes) control_.add_waits_for(*votes, waits_);
+                links_.sleep(limit.next_look() - present, woken_, waits_);
             } else {
                 std::this_thread::yield();
             }
@@ -502,6 +506,7 @@ private:
     bool tolerates_ = false;
     std::uint64_t heard_ = 0;                               // of the membership's news
     std::deque<detail::net::tcp_control::change> changes_;  // that the user has not heard of
+    std::vector<pollfd> waits_;
     unwinding unwinding_;
     detail::owner_process owner_;
     occasion occasion_;

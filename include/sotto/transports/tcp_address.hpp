@@ -2,47 +2,23 @@
 
 #include "sotto/transports/tcp_socket.hpp"
 
-#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstring>
-#include <functional>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "sotto/core/clock.hpp"
+#include "sotto/core/deadline.hpp"
 #include "sotto/core/describe.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/host_port.hpp"
 #include "sotto/core/printable.hpp"
 #include "sotto/transports/tcp_options.hpp"
+#include "sotto/transports/tcp_resolver.hpp"
 #include "sotto/wire/hello.hpp"
 
 namespace sotto::detail::net {
-
-/// The addresses of a host, or why there are none.
-struct resolved {
-    std::vector<asio::ip::address> addresses{};  // IPv4 first, so that all ranks take the same kind
-    std::string why_not{};
-};
-
-/// Looks up the name of a host; the system's resolver, or a test's.
-using resolver = std::function<resolved(const std::string& name)>;
-
-/// The resolver of this machine, which may take seconds to answer.
-inline resolved ask_system(const std::string& name) {
-    boost::system::error_code why;
-    asio::io_context context;  // opens nothing: it is asked for nothing that waits
-    asio::ip::tcp::resolver system(context);
-    const auto found = system.resolve(name, "", why);
-    resolved answer{.why_not = why.message()};
-    if (!why)
-        for (const auto& entry : found) answer.addresses.push_back(entry.endpoint().address());
-    std::stable_partition(answer.addresses.begin(), answer.addresses.end(),
-                          [](const asio::ip::address& each) { return each.is_v4(); });
-    return answer;
-}
 
 /// An IPv4 address that is written as one of IPv6 is one of IPv4.
 inline asio::ip::address unmapped(const asio::ip::address& address) {
@@ -81,13 +57,13 @@ inline std::string limit_of_join(const tcp_options& options) {
 /// rank begins.
 ///   errors  error (timed_out); invalid_option: see literal_address
 inline asio::ip::address find_address(const tcp_options& options, const std::string& name,
-                                      time_point deadline, const resolver& ask = ask_system) {
+                                      deadline& limit, const resolver& ask = ask_system) {
     if (const auto literal = literal_address(name)) return *literal;
     constexpr auto pause = std::chrono::milliseconds(200);
     while (true) {
-        const resolved found = ask(name);
+        const resolved found = look_up(ask, name, limit);
         if (!found.addresses.empty()) return unmapped(found.addresses.front());
-        if (std::chrono::steady_clock::now() + pause >= deadline)
+        if (limit.passed(std::chrono::steady_clock::now()))
             throw error(errc::timed_out, "tcp: rank " + std::to_string(options.rank) +
                                              " found no address for '" + printable(name) +
                                              "' within " + limit_of_join(options) + " (" +
@@ -106,12 +82,12 @@ inline bool is_no_host_name(const std::string& name) {
 /// Debian's do by 127.0.1.1, would wait where no other host comes to, and its other ranks would be
 /// found there: they meet at the address that `bind` chose for them.
 ///   errors  invalid_option: none was chosen; error (timed_out)
-inline asio::ip::address find_leader(const tcp_options& options, time_point deadline,
+inline asio::ip::address find_leader(const tcp_options& options, deadline& limit,
                                      const resolver& ask = ask_system) {
     std::optional<asio::ip::address> chosen;
-    if (!options.bind.empty()) chosen = find_address(options, options.bind, deadline, ask);
+    if (!options.bind.empty()) chosen = find_address(options, options.bind, limit, ask);
     if (chosen && options.rank == 0) return *chosen;
-    const auto found = find_address(options, options.address, deadline, ask);
+    const auto found = find_address(options, options.address, limit, ask);
     if (!found.is_loopback() || options.size == 1 || is_no_host_name(options.address)) return found;
     if (chosen && !chosen->is_unspecified()) return *chosen;
     throw invalid_option(

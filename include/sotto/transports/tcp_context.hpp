@@ -21,7 +21,7 @@ inline constexpr std::int64_t descriptors_of_context = 3;
 /// rank; besides a port, a spare one and one to look up users while ranks gather, and two events
 /// while the job runs. In an elastic job ranks always gather, and rank 0 meets each other rank by
 /// one connection more.
-constexpr std::int64_t descriptors_needed(const tcp_options& options) noexcept {
+inline std::int64_t descriptors_needed(const tcp_options& options) noexcept {
     const std::int64_t others = std::int64_t{options.size} - 1;
     const std::int64_t port = options.size > 1 && options.listener < 0 ? 1 : 0;
     const std::int64_t gathering = port + 1 + (must_be_of_one_user(options) ? 1 : 0), running = 2;

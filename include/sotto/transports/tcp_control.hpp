@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "sotto/core/clock.hpp"
+#include "sotto/core/deadline.hpp"
 #include "sotto/core/descriptor.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/thread.hpp"
@@ -89,7 +90,7 @@ public:
           sockets_(std::move(sockets)),
           to_user_(&to_user),
           gathering_(std::move(gathering)),
-          data_(sockets_.size(), none),
+          data_(sockets_.size()),
           sent_(sockets_.size()) {
         for (const auto& socket : sockets_)
             if (socket) socket->resend_steadily();
@@ -104,19 +105,32 @@ public:
     void wait_for(int rank) noexcept { waits_for_.store(rank, std::memory_order_relaxed); }
 
     /// The descriptor of a rank's connection for messages, whose bytes are signs of life as well;
-    /// `none` before it is closed.
-    void carries_messages(int rank, int handle) noexcept {
+    /// none before it is closed.
+    void carries_messages(int rank, std::optional<int> handle) noexcept {
         const std::lock_guard lock(mutex_);
         data_[static_cast<std::size_t>(rank)] = handle;
         sent_[static_cast<std::size_t>(rank)] = {};
     }
-    static constexpr int none = -1;
 
     /// Hears what has come, without waiting until the thread wakes up for it.
     void listen() {
         const std::lock_guard lock(mutex_);
         read_all();
         after_change();
+    }
+
+    /// In a crowd: adds what a rank that waits for votes is woken by, the first of them that is
+    /// missing. All are needed, so that the others are read when that one is there: a rank that
+    /// each vote woke would be woken by most of the crowd. Else the thread wakes it.
+    void add_waits_for(const membership::ballot& among, std::vector<pollfd>& waits) {
+        if (!is_crowded()) return;
+        const std::lock_guard lock(mutex_);
+        for (const int member : among.members)
+            if (const auto& socket = sockets_[static_cast<std::size_t>(member)];
+                socket && among.misses(member)) {
+                waits.push_back({socket->handle(), POLLIN, 0});
+                return;
+            }
     }
 
     /// Says what the thread has noted, which itself never waits for an output.
@@ -220,7 +234,7 @@ private:
             time_point until;
             {
                 const std::lock_guard lock(mutex_);
-                std::exchange(has_more_, false) ? read_all() : read_ready();
+                std::exchange(has_more_, false) || is_crowded() ? read_all() : read_ready();
                 state_.wait_for(waits_for_.load(std::memory_order_relaxed));
                 const time_point now = std::chrono::steady_clock::now();
                 if (now >= state_.next_tick()) {
@@ -236,12 +250,18 @@ private:
                 waiting_ranks_.clear();
                 for (std::size_t rank = 0; rank < sockets_.size(); ++rank)
                     if (sockets_[rank]) {
-                        waits_.push_back({sockets_[rank]->handle(),
-                                          sockets_[rank]->interest(has_output(rank)), 0});
+                        tcp_socket& socket = *sockets_[rank];
+                        const bool writes = has_output(rank);
+                        waits_.push_back(
+                            {socket.handle(),
+                             is_crowded() ? socket.calm_interest(writes) : socket.interest(writes),
+                             0});
                         waiting_ranks_.push_back(rank);
                     }
                 until = has_more_ ? now : state_.next_tick();
+                if (is_crowded()) until = (std::min)(until, now + state_.options().heartbeat / 4);
                 if (gathering_) until = (std::min)(until, gathering_->add_waits(waits_));
+                if (gathering_ && gathers_more_) until = now;
             }
             wait_for_any(waits_, until - std::chrono::steady_clock::now());
             if ((waits_[0].revents & POLLIN) != 0) own_.silence();
@@ -251,7 +271,9 @@ private:
     /// Whoever has come is a rank of the job from now on.
     void gather() {
         hear_of_gone();
-        gathering_->advance();
+        // Signs of life do not wait for handshakes with many that come, or with strangers.
+        gathers_more_ =
+            !gathering_->advance(std::chrono::steady_clock::now() + state_.options().heartbeat / 4);
         while (auto come = gathering_->next_arrival()) {
             const int own = state_.rank();
             const std::uint64_t incarnation = gathering_->incarnation();
@@ -278,7 +300,7 @@ private:
     }
 
     void say_good_bye() {
-        const time_point until = std::chrono::steady_clock::now() + last_words;
+        deadline limit(std::chrono::steady_clock::now(), last_words);
         const std::lock_guard lock(mutex_);
         state_.leave();
         while (true) {
@@ -286,7 +308,7 @@ private:
             bool all = true;
             for (std::size_t rank = 0; rank < sockets_.size(); ++rank)
                 if (sockets_[rank] && has_output(rank)) all = false;
-            if (all || std::chrono::steady_clock::now() >= until) return;
+            if (all || limit.passed(std::chrono::steady_clock::now())) return;
             read_all();  // who has ended its side wants nothing more
             wait_for_any({}, std::chrono::milliseconds(1));
         }
@@ -312,16 +334,7 @@ private:
         for (std::size_t rank = 0; rank < sockets_.size(); ++rank) {
             const int peer = static_cast<int>(rank);
             if (!sockets_[rank] || !state_.is_overdue(peer, now)) continue;
-            const whole_tcp_info control = tcp_info_of(sockets_[rank]->handle());
-            const whole_tcp_info data =
-                data_[rank] == none ? whole_tcp_info{} : tcp_info_of(data_[rank]);
-            using microseconds = std::chrono::microseconds;
-            state_.observe(
-                peer,
-                {.segments = std::uint64_t{control.data_segs_in} + data.data_segs_in,
-                 .round_trip = microseconds((std::max)(control.rtt, data.rtt)),
-                 .retransmission = microseconds(control.retransmits > 0 ? control.rto : 0)},
-                now);
+            state_.observe(peer, path_of(sockets_[rank]->handle(), data_[rank]), now);
             note_delay(peer);
         }
     }
@@ -331,12 +344,13 @@ private:
     void look_for_stalls(time_point now) {
         const duration limit = stalled_after * state_.options().dead_after;
         if (limit <= duration::zero()) return;
+        const duration present = state_.counted(now);
         for (std::size_t rank = 0; rank < data_.size(); ++rank) {
             const int peer = static_cast<int>(rank);
-            if (data_[rank] == none || state_.of(peer) != membership::standing::alive) continue;
-            const whole_tcp_info data = tcp_info_of(data_[rank]);
+            if (!data_[rank] || state_.of(peer) != membership::standing::alive) continue;
+            const whole_tcp_info data = tcp_info_of(*data_[rank]);
             const auto stalled = sent_[rank].stalls(
-                {data.bytes_acked, data.unacked, data.retransmits}, now.time_since_epoch(), limit);
+                {data.bytes_acked, data.unacked, data.retransmits}, present, limit);
             if (!stalled || state_.is_overdue(peer, now)) continue;
             std::string text = "it gives signs of life, but for ";
             append_seconds(text, *stalled);
@@ -365,13 +379,16 @@ private:
         has_noted_.store(true);
     }
 
+    bool is_crowded() const noexcept { return sockets_.size() > tcp_socket::crowd; }
+
     bool has_output(std::size_t rank) noexcept {
         return !state_.stream(static_cast<int>(rank)).output().empty();
     }
 
     void read(std::size_t rank, time_point now) {
+        if (!sockets_[rank]) return;
         const int peer = static_cast<int>(rank);
-        for (int turns = 0; sockets_[rank] && turns < 16; ++turns) {
+        for (int turns = 0; turns < 16; ++turns) {
             const mutable_byte_view room = room_;
             const moved got = sockets_[rank]->read(std::span(&room, 1));
             if (got.bytes > 0) {
@@ -416,14 +433,15 @@ private:
     wake_up own_;
     wake_up* to_user_;
     std::unique_ptr<tcp_gathering> gathering_;
-    std::vector<int> data_;            // descriptors of the connections for messages, by rank
-    std::vector<send_progress> sent_;  // by these
+    std::vector<std::optional<int>> data_;  // descriptors of the connections for messages, by rank
+    std::vector<send_progress> sent_;       // by these
     duration noted_limit_{};
     std::string noted_;
     std::deque<change> changes_;
     std::vector<pollfd> waits_;
     std::vector<std::size_t> waiting_ranks_;  // whose they are, but for the first
     bool has_more_ = false;                   // some socket may have more than was read
+    bool gathers_more_ = false;               // there is more to do for ranks that come
     std::uint64_t seen_ = 0;
     std::array<std::byte, 16384> room_;
     std::atomic<int> waits_for_ = waits_for_nobody;

@@ -89,11 +89,12 @@ public:
         return until;
     }
 
-    /// Does what can be done.
-    void advance() {
-        tcp_greeter::advance();
+    /// Does what can be done; false if it was `enough` before that.
+    bool advance(time_point enough = (time_point::max)()) {
+        const bool all = tcp_greeter::advance(enough);
         options_.rank == 0 ? lead() : follow();
-        if (!released_ && now() >= deadline_) give_up();
+        if (!released_ && deadline_.passed(now())) give_up();
+        return all;
     }
 
     /// The next rank that is there now.
@@ -125,7 +126,7 @@ private:
         std::vector<pollfd> waits;
         while (!released_) {
             waits.clear();
-            const time_point until = (std::min)(add_waits(waits), deadline_);
+            const time_point until = (std::min)(add_waits(waits), deadline_.next_look());
             wait_for_any(waits, until - now());
             advance();
         }
@@ -228,7 +229,7 @@ private:
             require_descriptors();
             o.at = stage::parked;
             // From here on rank 0 says how it goes: it waits for others, and for connections.
-            deadline_ = now() + 3 * options_.join;
+            deadline_ = deadline(now(), 3 * options_.join);
             return true;
         }
         if (o.purpose == control) greet(o.place(), o.peer, data);
@@ -369,15 +370,15 @@ private:
             any = any || p.is_here;
         });
         const time_point present = now();
-        if (all ||
-            (any && (present >= deadline_ || (resumes_ && present - began_ >= 2 * pause_max()))))
+        if (all || (any && (deadline_.passed(present) ||
+                            (resumes_ && present - began_ >= 2 * pause_max()))))
             released_ = true;
         if (!released_) return;
         for (tcp_opening& o : openings_) {
             if (o.at != stage::parked || o.closes || !at(o.peer).ready) continue;
             say(o, {.what = saying::go});
             o.closes = true;
-            o.until = present + options_.handshake;
+            o.limit = deadline(present, options_.handshake);
         }
     }
 

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <list>
 #include <memory>
 #include <optional>
@@ -20,6 +21,7 @@
 
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/clock.hpp"
+#include "sotto/core/deadline.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/result.hpp"
 #include "sotto/transports/handshake.hpp"
@@ -61,7 +63,7 @@ protected:
           listener_(context_) {
         std::random_device entropy;
         incarnation_ = (std::uint64_t{entropy()} << 32 ^ entropy()) | 1;
-        deadline_ = now() + options_.join;
+        deadline_ = deadline(now(), options_.join);
         if (options_.listener >= 0) {
             listener_.adopt(options_.rank, options_.listener);
             require_private(options_, listener_.place().address(), "listener");
@@ -110,11 +112,11 @@ protected:
     /// Starts the time in which all have to meet. A rank that cannot take part looks for rank 0 for
     /// a moment, so that the others are told.
     void begin_meeting() {
-        deadline_ = now() + options_.join;
-        if (!shortage_.empty()) {
-            if (options_.rank == 0) require_descriptors();
-            deadline_ = std::min<time_point>(deadline_, now() + std::chrono::seconds(1));
-        }
+        const bool takes_part = shortage_.empty();
+        if (!takes_part && options_.rank == 0) require_descriptors();
+        constexpr duration a_moment = std::chrono::seconds(1);
+        deadline_ =
+            deadline(now(), takes_part ? options_.join : (std::min)(options_.join, a_moment));
         if (options_.size > 1 && options_.security) options_.security->prepare(deadline_);
     }
 
@@ -132,7 +134,10 @@ protected:
         time_point until = now() + std::chrono::milliseconds(listener_.resting() ? 100 : 1000);
         if (const auto strangers = listener_.waits()) waits.push_back(*strangers);
         for (const tcp_opening& o : openings_) {
-            if (o.at <= stage::hello_due) until = (std::min)(until, o.until);
+            if (o.at == stage::resting)
+                until = (std::min)(until, o.until);
+            else if (o.at <= stage::hello_due)
+                until = (std::min)(until, o.limit.next_look());
             if (!o.socket()) continue;
             const bool connects = o.at == stage::connecting;
             const short interest = connects ? short{POLLOUT} : o.socket()->interest(o.has_output());
@@ -141,16 +146,23 @@ protected:
         return until;
     }
 
-    /// Lets in who has come, and does with all connections what can be done.
-    void advance() {
+    /// Lets in who has come, and does with all connections what can be done. Returns false when it
+    /// is `enough` before that: handshakes take long on a busy machine. The next call continues.
+    bool advance(time_point enough = (time_point::max)()) {
         listener_.accept([&](std::unique_ptr<tcp_socket> socket, const asio::ip::address& from) {
             const std::string address = from.to_string();
             make_room_for_stranger(openings_, address, options_.size);
             openings_.push_back(tcp_opening::from(
                 std::move(socket), address, options_.security ? stage::knock_due : stage::hello_due,
-                now() + options_.handshake));
+                deadline(now(), options_.handshake)));
         });
-        for (auto o = openings_.begin(); o != openings_.end();) {
+        auto o = std::next(openings_.begin(),
+                           static_cast<std::ptrdiff_t>((std::min)(place_, openings_.size())));
+        for (std::size_t left = openings_.size(); left > 0; --left) {
+            if (o == openings_.end()) {
+                o = openings_.begin();
+                place_ = 0;
+            }
             follow_leader(*o);
             // A step may add connections at the end of the list, but takes none away.
             bool goes_on = false;
@@ -162,7 +174,10 @@ protected:
             if (!goes_on && o->is_stranger() && !o->closes && o->peer < 0)
                 strangers_.add(o->address);
             o = goes_on ? std::next(o) : openings_.erase(o);
+            if (goes_on) ++place_;
+            if (left > 1 && now() >= enough) return false;
         }
+        return true;
     }
 
     void say(tcp_opening& o, wire::word what) {
@@ -191,10 +206,11 @@ protected:
     tcp_context context_;
     tcp_listener listener_;
     std::uint64_t incarnation_ = 0;
-    time_point deadline_{};
+    deadline deadline_;
     failed_tries tries_;  // to be greeted by rank 0
     seen_strangers strangers_;
     std::list<tcp_opening> openings_;
+    std::size_t place_ = 0;  // of the opening that is next
 
     /// Throws at the deadline. Where one of the ranks that are absent was turned away because of
     /// its configuration, that is the reason, which every attempt would repeat.
@@ -232,12 +248,12 @@ private:
         }
         if (o.at == stage::connecting) {
             const connecting_state state = o.socket()->connecting();
-            if (state == connecting_state::under_way && now() < o.until) return true;
+            if (state == connecting_state::under_way && !o.limit.passed(now())) return true;
             if (state != connecting_state::connected) return unanswered(o);
             say_hello(o);
         }
-        if (o.is_stranger() && now() > o.until) return false;
-        if (o.closes) return !o.flush() && o.has_output() && now() <= o.until;
+        const bool is_late = (o.is_stranger() || o.closes) && o.limit.passed(now());
+        if (o.closes) return !o.flush() && o.has_output() && !is_late;
         // What was said before a connection ended is heard before its end is.
         std::optional<std::string> ended;
         while (const auto whole = o.read(o.due(index(options_.size)), ended)) {
@@ -248,6 +264,7 @@ private:
             note_no_hello(o, o.input());
             return false;
         }
+        if (o.is_stranger() && is_late) return false;  // also after what was read just now
         if (!ended) ended = o.flush();
         if (!ended) return true;
         if (!o.is_stranger()) return lost(o, *ended);

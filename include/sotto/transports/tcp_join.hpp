@@ -17,6 +17,7 @@
 
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/clock.hpp"
+#include "sotto/core/deadline.hpp"
 #include "sotto/core/describe.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/result.hpp"
@@ -27,6 +28,7 @@
 #include "sotto/transports/tcp_listener.hpp"
 #include "sotto/transports/tcp_opening.hpp"
 #include "sotto/transports/tcp_options.hpp"
+#include "sotto/transports/tcp_rendezvous.hpp"
 #include "sotto/wire/hello.hpp"
 #include "sotto/wire/rank_table.hpp"
 #include "sotto/wire/word.hpp"
@@ -53,7 +55,7 @@ class tcp_join : public tcp_greeter {
 public:
     /// `ask`: finds the addresses of names.
     tcp_join(tcp_context context, const tcp_options& options, resolver ask = ask_system)
-        : tcp_greeter(std::move(context), options, std::move(ask)) {
+        : tcp_greeter(std::move(context), options, std::move(ask)), met_(options) {
         const auto count = static_cast<std::size_t>(options.size);
         made_.control.resize(count);
         made_.data.resize(count);
@@ -76,37 +78,22 @@ public:
         }
         while (!released_) {
             waits_.clear();
+            const duration most = met_.add_waits(waits_);
             const time_point until =
-                (std::min)({add_waits(waits_), deadline_, said_alive_ + options_.heartbeat});
+                (std::min)({add_waits(waits_), deadline_.next_look(), now() + most});
             wait_for_any(waits_, until - now());
             advance();
+            met_.tick();
+            while (auto came = met_.next()) hear(*came);
             if (released_) break;
-            show_life();
+            if (const auto silent = met_.first_silent()) lose(silent->first, silent->second);
             options_.rank == 0 ? lead() : follow();
-            if (!released_ && now() >= deadline_) give_up();
+            if (!released_ && deadline_.passed(now())) give_up();
         }
         return std::move(made_);
     }
 
 private:
-    /// While all gather, silence is told from patience.
-    void show_life() {
-        const time_point present = now();
-        if (present - said_alive_ >= options_.heartbeat) {
-            said_alive_ = present;
-            // Behind "ready" rank 0 may read frames already, and behind "go" the others.
-            if (!said_ready_ && !releases_)
-                for_each_met([&](tcp_opening& o) { say(o, {.what = saying::alive}); });
-        }
-        if (options_.dead_after <= duration::zero()) return;
-        for_each_met([&](tcp_opening& o) {
-            if (ready_[index(o.peer)] || present - o.heard <= options_.dead_after) return;
-            std::string how = "no sign of life from it for ";
-            append_number(how, in_seconds(options_.dead_after));
-            lose(o.peer, how + " s: it hangs, or the network to it is cut");
-        });
-    }
-
     // One connection
 
     /// Whether the connection is one that this rank waits for.
@@ -127,9 +114,8 @@ private:
         made_.incarnations[index(o.peer)] = said.incarnation;
         if (o.purpose == rendezvous) {
             places_[index(o.peer)] = said.listens;
-            o.at = stage::parked;
-            o.heard = now();
-            return true;
+            met_.add(o.peer, o.taken_over(), o.output());
+            return false;
         }
         if (o.flush() || o.has_output()) return false;  // it will try again
         place_of(o) = o.taken_over();
@@ -152,45 +138,27 @@ private:
         known = said.incarnation;
         if (o.purpose == rendezvous) {
             meeting_ = o.place();
-            o.at = stage::parked;
-            o.heard = now();
+            own_address_ = o.socket()->local_address();
+            met_.add(o.peer, o.taken_over(), {});
             if (!shortage_.empty()) {
                 tell({.what = saying::lacks, .ours = static_cast<std::uint64_t>(options_.rank)});
                 require_descriptors();
             }
             // From here on rank 0 says how it goes; it waits for others, and then for connections.
-            deadline_ = o.heard + 3 * options_.join + options_.dead_after;
-            return true;
+            deadline_ = deadline(now(), 3 * options_.join + options_.dead_after);
+            return false;
         }
         place_of(o) = o.taken_over();
         return false;
     }
 
-    bool heard(tcp_opening& o, const bytes& whole) override {
-        if (o.at == stage::table_due) return meet_all(o, whole);
-        const result<wire::word> said = wire::read_word(whole.data());
-        if (!said) {
-            if (options_.rank == 0) lose(o.peer, "it sent what is no word: " + said.why().text());
-            throw malformed("tcp: a word of " + described(o.place()), said.why());
-        }
-        if (said->what == saying::refused) be_refused(*said);
-        o.heard = now();
-        return options_.rank == 0 ? hear_follower(o, *said) : hear_leader(o, *said);
-    }
+    bool heard(tcp_opening&, const bytes&) override { return false; }  // met_ has all that are
 
-    /// A connection ended before its time: ranks may not.
     bool lost(tcp_opening& o, const std::string& how) override {
-        if (o.at == stage::welcome_due) {
-            if (o.purpose == rendezvous) note_ended(o, how);
-            look_elsewhere(o);
-            try_again(o);
-            return true;
-        }
-        if (releases_) {  // it has all it needs: how it ended is the job's to find out
-            place_of(o) = o.taken_over();
-            return false;
-        }
-        lose(o.peer, how);
+        if (o.purpose == rendezvous) note_ended(o, how);
+        look_elsewhere(o);
+        try_again(o);
+        return true;
     }
 
     /// Rank 0 did not answer where it was looked for.
@@ -209,96 +177,81 @@ private:
         return (o.purpose == data ? made_.data : made_.control)[index(o.peer)];
     }
 
-    bool meet_all(tcp_opening& o, const bytes& table) {
+    // What those say that are met
+
+    void hear(const tcp_rendezvous::arrival& came) {
+        if (came.why) {
+            if (releases_) return;  // it has all it needs: how it ended is the job's to find out
+            if (came.malformed_by && options_.rank != 0)
+                throw malformed("tcp: a word of " + described(meeting_), *came.malformed_by);
+            lose(came.peer, *came.why);
+        }
+        if (came.said.what == saying::refused) be_refused(came.said);
+        options_.rank == 0 ? hear_follower(came) : hear_leader(came);
+    }
+
+    void hear_leader(const tcp_rendezvous::arrival& came) {
+        if (came.said.what == saying::table) meet_all(came.table);
+        if (came.said.what != saying::go) return;
+        made_.control[0] = met_.take(0);
+        released_ = true;
+    }
+
+    void meet_all(const bytes& table) {
         const auto places = wire::read_rank_table(table, index(options_.size));
         if (!places) throw malformed("tcp: the table of ranks that rank 0 sent", places.why());
         greet(meeting_, 0, data);
         for (int lower = 1; lower < options_.rank; ++lower) {
-            const endpoint there =
-                on_link_of(from_wire((*places)[index(lower)]), o.socket()->local_address());
+            const endpoint there = on_link_of(from_wire((*places)[index(lower)]), own_address_);
             require_private(options_, there.address(),
                             "the address of rank " + std::to_string(lower));
             for (const auto purpose : {control, data}) greet(there, lower, purpose);
         }
-        o.at = stage::parked;
-        o.heard = now();
-        connects_until_ = o.heard + options_.join;
-        return true;
+        connects_.emplace(now(), options_.join);
     }
 
-    bool hear_leader(tcp_opening& o, const wire::word& said) {
-        if (said.what == saying::table) o.at = stage::table_due;
-        if (said.what != saying::go) return true;
-        made_.control[0] = o.taken_over();
-        released_ = true;
-        return false;
-    }
-
-    bool hear_follower(tcp_opening& o, const wire::word& said) {
-        if (said.what == saying::ready) ready_[index(o.peer)] = true;
-        const auto lacking = static_cast<int>(said.ours);
-        if (said.what == saying::lacks && lacking == o.peer)
-            lose(o.peer,
+    void hear_follower(const tcp_rendezvous::arrival& came) {
+        if (came.said.what == saying::ready) ready_[index(came.peer)] = true;
+        const auto lacking = static_cast<int>(came.said.ours);
+        if (came.said.what == saying::lacks && lacking == came.peer)
+            lose(came.peer,
                  "it can open too few descriptors for the job; its own error says how many");
-        if (said.what == saying::lacks && said.ours < places_.size())
-            lose(lacking, "rank " + std::to_string(o.peer) + " could not connect to it within " +
+        if (came.said.what == saying::lacks && came.said.ours < places_.size())
+            lose(lacking, "rank " + std::to_string(came.peer) + " could not connect to it within " +
                               limit_of_join(options_));
-        return true;
     }
 
     // All together
 
-    /// Calls with the connections between rank 0 and those that it has met.
-    template <class Visitor>
-    void for_each_met(Visitor&& visit) {
-        for (tcp_opening& o : openings_)
-            if (o.at == stage::parked || o.at == stage::table_due) visit(o);
-    }
-
     /// Rank 0.
     void lead() {
         if (!all_met_) {
-            int met = 0;
-            for_each_met([&](const tcp_opening&) { ++met; });
-            if (met < options_.size - 1) return;
-            const bytes table = wire::written_rank_table(places_);
-            for_each_met([&](tcp_opening& o) {
-                o.say(wire::written_word({.what = saying::table}));
-                o.say(table);
-            });
+            if (met_.size() < places_.size() - 1) return;
+            met_.say({.what = saying::table}, wire::written_rank_table(places_));
             all_met_ = true;
             // Longer than the others try to connect, so that they say to whom they could not.
-            deadline_ = now() + 2 * options_.join;
+            deadline_ = deadline(now(), 2 * options_.join);
         }
         const bool all_ready = std::find(ready_.begin(), ready_.end(), false) == ready_.end();
         if (!all_ready || made_.lacking(options_.rank)) return;
-        if (!std::exchange(releases_, true))
-            for_each_met([](tcp_opening& o) { o.say(wire::written_word({.what = saying::go})); });
-        release();
-    }
-
-    /// From here on a rank that is lost is found by those that listen to it, as in the job.
-    void release() {
-        released_ = true;
-        for_each_met([&](tcp_opening& o) {
-            if (!o.flush() && o.has_output())
-                released_ = false;
-            else
-                place_of(o) = o.taken_over();
+        // From here on a rank that is lost is found by those that listen to it, as in the job.
+        releases_ = true;
+        released_ = met_.release([&](int peer, std::unique_ptr<tcp_socket> socket) {
+            made_.control[index(peer)] = std::move(socket);
         });
     }
 
     /// The others.
     void follow() {
-        if (said_ready_ || !connects_until_) return;
+        if (said_ready_ || !connects_) return;
         const std::optional<int> lacks = made_.lacking(options_.rank);
-        if (lacks && now() < *connects_until_) return;
+        if (lacks && !connects_->passed(now())) return;
         require_sockets(openings_, lacks, options_);
         wire::word word{.what = lacks ? saying::lacks : saying::ready};
         if (lacks) word.ours = static_cast<std::uint64_t>(*lacks);
-        for_each_met([&](tcp_opening& o) { say(o, word); });
+        met_.say(word);
         said_ready_ = !lacks;
-        if (lacks) connects_until_ = now() + options_.join;  // rank 0 has the word until then
+        if (lacks) connects_.emplace(now(), options_.join);  // rank 0 has the word until then
     }
 
     /// A rank that had come is gone. All that there are hear it from rank 0.
@@ -311,10 +264,8 @@ private:
     }
 
     void tell(const wire::word& word) {
-        for_each_met([&](tcp_opening& o) { say(o, word); });
-        std::vector<std::unique_ptr<tcp_socket>> told;
-        for_each_met([&](tcp_opening& o) { told.push_back(o.taken_over()); });
-        close_when_heard(told, std::chrono::milliseconds(500));
+        met_.say(word);
+        close_when_heard(met_.take_all(), std::chrono::milliseconds(500));
     }
 
     [[noreturn]] void give_up() {
@@ -348,9 +299,10 @@ private:
                                   strangers_.described(options_));
     }
 
-    endpoint meeting_;  // where rank 0 is
-    time_point said_alive_{};
-    std::optional<time_point> connects_until_;   // the others: since all are there
+    endpoint meeting_;               // where rank 0 is
+    asio::ip::address own_address_;  // by which this rank reaches it
+    tcp_rendezvous met_;
+    std::optional<deadline> connects_;           // the others: since all are there
     bool all_met_ = false;                       // rank 0
     bool releases_ = false;                      // rank 0
     std::vector<wire::listening_place> places_;  // rank 0: of all

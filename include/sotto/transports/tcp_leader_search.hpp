@@ -5,67 +5,18 @@
 #include <algorithm>
 #include <chrono>
 #include <iterator>
-#include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "sotto/core/clock.hpp"
-#include "sotto/core/errors.hpp"
-#include "sotto/core/thread.hpp"
+#include "sotto/core/deadline.hpp"
 #include "sotto/transports/tcp_address.hpp"
 #include "sotto/transports/tcp_options.hpp"
+#include "sotto/transports/tcp_resolver.hpp"
 
 namespace sotto::detail::net {
-
-/// A question to a resolver that is answered in the background, however long that takes.
-class pending_lookup {
-public:
-    /// Asks, unless the last question is not answered yet, or no thread is left to ask.
-    void ask(const resolver& by, const std::string& name) {
-        if (shared_) return;
-        auto shared = std::make_shared<answer>();
-        try {
-            // It may outlive this rank: a resolver that finds nobody answers after some seconds.
-            start_thread("tcp: the thread that looks up a name", [shared, by, name] {
-                resolved found;
-                try {
-                    found = by(name);
-                } catch (...) {  // as if the name were unknown
-                }
-                const std::lock_guard lock(shared->mutex);
-                shared->found = std::move(found);
-            }).detach();
-        } catch (const io_failure&) {
-            return;
-        }
-        shared_ = std::move(shared);
-    }
-
-    /// Whether a question is open.
-    bool waits() const noexcept { return shared_ != nullptr; }
-
-    /// The answer, once there is one.
-    std::optional<resolved> take() {
-        if (!shared_) return std::nullopt;
-        std::optional<resolved> found;
-        {
-            const std::lock_guard lock(shared_->mutex);
-            found = std::exchange(shared_->found, std::nullopt);
-        }
-        if (found) shared_.reset();
-        return found;
-    }
-
-private:
-    struct answer {
-        std::mutex mutex;
-        std::optional<resolved> found;
-    };
-    std::shared_ptr<answer> shared_;  // of the question that is open
-};
 
 /// Where a rank looks for rank 0. A name is looked up again while nobody answers: rank 0 may come
 /// to another address, or have several.
@@ -76,8 +27,8 @@ public:
 
     /// The first address.
     ///   errors  as find_leader
-    asio::ip::tcp::endpoint begin(time_point deadline) {
-        const auto found = find_leader(*options_, deadline, ask_);
+    asio::ip::tcp::endpoint begin(deadline& limit) {
+        const auto found = find_leader(*options_, limit, ask_);
         require_private(*options_, found, "address");
         asked_at_ = std::chrono::steady_clock::now();
         is_name_ = !literal_address(options_->address);

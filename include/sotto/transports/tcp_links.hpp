@@ -11,11 +11,13 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "sotto/core/clock.hpp"
+#include "sotto/core/deadline.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/result.hpp"
 #include "sotto/transports/membership.hpp"
@@ -49,7 +51,7 @@ public:
     }
     void forget(int peer) noexcept {
         if (!at(peer)) return;
-        control_->carries_messages(peer, tcp_control::none);
+        control_->carries_messages(peer, std::nullopt);
         at(peer)->close();
         at(peer).reset();
     }
@@ -138,8 +140,9 @@ public:
             if (at(peer)) read(peer);
     }
 
-    /// Until something comes, something that was full is not, or `woken` rings; or for so long.
-    void sleep(duration most, wake_up& woken) {
+    /// Until something comes, something that was full is not, `woken` rings, or one of `others` is
+    /// ready; or for so long.
+    void sleep(duration most, wake_up& woken, std::span<const pollfd> others = {}) {
         waits_.assign(1, {woken.handle(), POLLIN, 0});
         waiting_ranks_.assign(1, exchange_->rank());
         for (int peer = 0; peer < size(); ++peer) {
@@ -149,9 +152,11 @@ public:
             waiting_ranks_.push_back(peer);
         }
         const bool lost = waits_.size() < static_cast<std::size_t>(size());
+        const std::size_t own = waits_.size();
+        waits_.insert(waits_.end(), others.begin(), others.end());
         wait_for_any(waits_, std::min<duration>(most, lost ? grace : std::chrono::seconds(1)));
         if ((waits_[0].revents & POLLIN) != 0) woken.silence();
-        for (std::size_t i = 1; i < waits_.size(); ++i) {
+        for (std::size_t i = 1; i < own; ++i) {
             const int peer = waiting_ranks_[i];  // `move` reads the others
             if ((waits_[i].revents & ~POLLOUT) != 0 && !exchange_->expects(peer)) read(peer);
         }
@@ -159,8 +164,8 @@ public:
 
     /// Of a rank whose connection here has ended, though it has not failed yet: what that means,
     /// once word of more would have come.
-    std::optional<std::string> why_lost(int peer) const {
-        if (now() - lost_at_ <= grace) return std::nullopt;
+    std::optional<std::string> why_lost(int peer) {
+        if (!cause_due_.passed(now())) return std::nullopt;
         const auto how = lost_.find(peer);
         return "its connection for messages with rank " + std::to_string(exchange_->rank()) +
                " ended" + (how == lost_.end() ? "" : how->second);
@@ -187,8 +192,7 @@ private:
     }
     /// Before they are closed, whose descriptors may then be others'.
     void take_from_control() noexcept {
-        for (int peer = 0; peer < size(); ++peer)
-            control_->carries_messages(peer, tcp_control::none);
+        for (int peer = 0; peer < size(); ++peer) control_->carries_messages(peer, std::nullopt);
     }
 
     /// Whether what a rank sent could be used.
@@ -208,7 +212,7 @@ private:
         lost_[peer] =
             (is_cut ? " inside of a message" : "") + (end.why.empty() ? "" : ": " + end.why);
         forget(peer);
-        lost_at_ = now();
+        cause_due_ = deadline(now(), grace);
         if (end.altered)
             control_->with([&](membership& m) {
                 if (m.of(peer) == membership::standing::alive)
@@ -219,7 +223,8 @@ private:
     message_exchange* exchange_;
     tcp_control* control_;
     std::vector<std::unique_ptr<tcp_socket>> sockets_;  // by rank
-    time_point moved_at_{}, lost_at_{}, full_at_{};
+    time_point moved_at_{}, full_at_{};
+    deadline cause_due_{{}, {}};  // from the rank whose connection ended last
     bool halted_ = false;
     bool full_ = false;                // some connection took not all there was to write
     std::map<int, std::string> lost_;  // by rank: how its connection ended

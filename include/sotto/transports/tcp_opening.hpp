@@ -16,6 +16,7 @@
 
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/clock.hpp"
+#include "sotto/core/deadline.hpp"
 #include "sotto/core/descriptor.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/transports/tcp_context.hpp"
@@ -68,12 +69,12 @@ public:
 
     /// From whoever it is.
     static tcp_opening from(std::unique_ptr<tcp_socket> socket, std::string address, stage first,
-                            time_point deadline) {
+                            const deadline& limit) {
         tcp_opening made;
         made.socket_ = std::move(socket);
         made.at = first;
         made.address = std::move(address);
-        made.until = deadline;
+        made.limit = limit;
         return made;
     }
 
@@ -81,8 +82,8 @@ public:
     int peer = -1;
     wire::connection_purpose purpose = wire::connection_purpose::data;
     std::string address{};  // whose it is, of a stranger
-    time_point until{};     // of resting, connecting, knock_due and hello_due
-    time_point heard{};     // parked: the last word
+    time_point until{};     // of resting
+    deadline limit{};       // of connecting, knock_due, hello_due, and of what closes
     bool closes = false;    // once all is said
 
     const asio::ip::tcp::endpoint& place() const noexcept { return place_; }
@@ -92,6 +93,7 @@ public:
     /// Why the system gave none for the last attempt; empty if it did.
     const std::string& no_socket() const noexcept { return no_socket_; }
     bool has_output() const noexcept { return !out_.empty(); }
+    byte_view output() const noexcept { return out_; }
     bool is_stranger() const noexcept { return at == stage::knock_due || at == stage::hello_due; }
 
     /// Bytes of what is to come next, in a job of so many ranks.
@@ -126,15 +128,15 @@ public:
         }
         socket_->start_connecting(place_);
         at = stage::connecting;
-        until = now + most;
+        limit = deadline(now, most);
     }
 
-    void rest(time_point deadline) noexcept {
+    void rest(time_point till) noexcept {
         socket_.reset();
         in_.clear();
         out_.clear();
         at = stage::resting;
-        until = deadline;
+        until = till;
     }
 
     void say(byte_view what) { out_.insert(out_.end(), what.begin(), what.end()); }

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "sotto/core/bytes.hpp"
-#include "sotto/core/clock.hpp"
+#include "sotto/core/deadline.hpp"
 
 namespace sotto {
 
@@ -46,9 +46,9 @@ class tcp_security {
 public:
     virtual ~tcp_security() = default;
 
-    /// Called when a rank begins to join, before any connection. May block until `deadline`, the
-    /// end of tcp_options::join.
-    virtual void prepare(time_point /*deadline*/) const {}
+    /// Called when a rank begins to join, before any connection. May block until `limit` has
+    /// passed, that of tcp_options::join; it is looked at once per slice meanwhile.
+    virtual void prepare(deadline& /*limit*/) const {}
 
     /// Over a connection that is open, which the session does not own, from rank `own` to rank
     /// `peer`.

@@ -21,13 +21,16 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/clock.hpp"
+#include "sotto/core/deadline.hpp"
 #include "sotto/core/descriptor.hpp"
+#include "sotto/transports/liveness.hpp"
 #include "sotto/transports/tcp_security.hpp"
 
 namespace sotto::detail::net {
@@ -53,6 +56,17 @@ inline whole_tcp_info tcp_info_of(int handle) noexcept {
     socklen_t size = sizeof known;
     if (::getsockopt(handle, IPPROTO_TCP, TCP_INFO, &known, &size) != 0) return {};
     return known;
+}
+
+/// What the system knows of the connections to a rank: one for words, and one for messages where it
+/// has a descriptor.
+inline path_facts path_of(int words, std::optional<int> messages = {}) noexcept {
+    using microseconds = std::chrono::microseconds;
+    const whole_tcp_info one = tcp_info_of(words);
+    const whole_tcp_info other = messages ? tcp_info_of(*messages) : whole_tcp_info{};
+    return {.segments = std::uint64_t{one.data_segs_in} + other.data_segs_in,
+            .round_trip = microseconds((std::max)(one.rtt, other.rtt)),
+            .retransmission = microseconds(one.retransmits > 0 ? one.rto : 0)};
 }
 
 enum class connecting_state : unsigned char { under_way, connected, refused };
@@ -138,6 +152,14 @@ public:
         const bool writes = has_output && !(secret_ && secret_->write_waits_for_input());
         return static_cast<short>(writes ? POLLIN | POLLOUT : POLLIN);
     }
+
+    /// The same where what comes need not be noticed at once: that the connection ends is. So a
+    /// sender does not wake a thread of the receiver, which on a busy machine runs in its place.
+    short calm_interest(bool has_output) const noexcept {
+        return static_cast<short>((interest(has_output) & ~POLLIN) | POLLRDHUP);
+    }
+    /// Ranks of a job from which on signs of life are received calmly: 16 of them come each 16 ms.
+    static constexpr std::size_t crowd = 16;
 
     /// Fills `into` as far as there are bytes: less than it has room for means that no more were
     /// there, or are to be expected by poll(2).
@@ -227,7 +249,7 @@ inline void wait_for_any(std::span<pollfd> of, duration most) noexcept {
 template <class Worthwhile>
 void close_when_heard(std::span<const std::unique_ptr<tcp_socket>> sockets, duration most,
                       Worthwhile worthwhile) noexcept {
-    const time_point until = std::chrono::steady_clock::now() + most;
+    deadline limit(std::chrono::steady_clock::now(), most);
     for (const auto& s : sockets)
         if (s && s->is_open()) s->end_output();
     while (true) {
@@ -239,7 +261,7 @@ void close_when_heard(std::span<const std::unique_ptr<tcp_socket>> sockets, dura
             else
                 all = false;
         }
-        if (all || !worthwhile() || std::chrono::steady_clock::now() >= until) break;
+        if (all || !worthwhile() || limit.passed(std::chrono::steady_clock::now())) break;
         wait_for_any({}, std::chrono::milliseconds(1));
     }
     for (const auto& s : sockets)

@@ -37,6 +37,7 @@
 
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/clock.hpp"
+#include "sotto/core/deadline.hpp"
 #include "sotto/core/descriptor.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/input_file.hpp"
@@ -115,6 +116,7 @@ public:
         BIO_set_init(bio, 1);
         SSL_set_bio(ssl_.get(), bio, bio);
         SSL_set_app_data(ssl_.get(), this);
+        SSL_set_info_callback(ssl_.get(), note_state);
         if (peer) {
             identity_ = job_secret::identity(job_, own_, *peer);
             // No certificate is ever good: only the secret proves anything.
@@ -180,6 +182,11 @@ public:
 
     // What the context calls
 
+    /// A session that failed counts as one whose handshake never ended, so that is noted here.
+    static void note_state(const SSL* ssl, int what, int) noexcept {
+        if ((what & SSL_CB_HANDSHAKE_DONE) != 0) of(ssl).is_established_ = true;
+    }
+
     static int offer(SSL* ssl, const EVP_MD*, const unsigned char** id, std::size_t* size,
                      SSL_SESSION** out) noexcept {
         tls_session& self = of(ssl);
@@ -233,7 +240,7 @@ private:
     /// Whether the other end has shown that it has the secret, not some certificate.
     bool is_proven() const noexcept { return SSL_session_reused(ssl_.get()) == 1; }
 
-    static tls_session& of(SSL* ssl) noexcept {
+    static tls_session& of(const SSL* ssl) noexcept {
         return *static_cast<tls_session*>(SSL_get_app_data(ssl));
     }
 
@@ -281,10 +288,10 @@ private:
                 if (broken_ != 0)
                     end.why = "the connection broke: " + std::system_category().message(broken_);
                 else if (ended_)
-                    end.why = SSL_is_init_finished(ssl_.get())
+                    end.why = is_established_
                                   ? "it closed the connection"
                                   : "it closed the connection while the secret was proven";
-                else if (SSL_is_init_finished(ssl_.get()))
+                else if (is_established_)
                     note_alteration(end);
                 else {
                     refused_ = true;
@@ -366,7 +373,8 @@ private:
     std::optional<int> client_;
     std::uint64_t records_ = 0;  // written by this key, attempts among them
     std::uint64_t keys_renewed_ = 0;
-    bool asks_again_ = false;  // the last write did not go through
+    bool asks_again_ = false;      // the last write did not go through
+    bool is_established_ = false;  // the handshake ended well
     bool ended_ = false;
     bool refused_ = false;
     int broken_ = 0;
@@ -453,11 +461,11 @@ public:
 
     /// Reads the secret, if it is in a FIFO and was not read yet.
     ///   errors  invalid_option: it is too short or too long; error (timed_out): the writer has not
-    ///           closed the FIFO by the deadline; io_failure: the system refuses to read it
-    void prepare(time_point deadline) const override {
+    ///           closed the FIFO within the limit; io_failure: the system refuses to read it
+    void prepare(deadline& limit) const override {
         const std::lock_guard lock(reading_);
         if (secret_) return;
-        secret_ = checked(read_fifo(deadline), where_);
+        secret_ = checked(read_fifo(limit), where_);
         fifo_.close();
     }
 
@@ -504,7 +512,7 @@ private:
     }
 
     /// Up to the end that a FIFO has once its writers have closed it.
-    shared_secret read_fifo(time_point deadline) const {
+    shared_secret read_fifo(deadline& limit) const {
         const auto secret = std::make_shared<detail::net::job_secret>();
         secret->bytes.resize(secret_bytes_max + 1);
         std::size_t size = 0;
@@ -513,16 +521,15 @@ private:
                              " cannot be read: " + sotto::detail::system_reason().message());
         };
         while (size < secret->bytes.size()) {
+            const time_point now = std::chrono::steady_clock::now();
+            const bool is_late = limit.passed(now);
             const auto left =
-                std::clamp<std::int64_t>(std::chrono::ceil<std::chrono::milliseconds>(
-                                             deadline - std::chrono::steady_clock::now())
-                                             .count(),
-                                         0, 1000);
+                std::chrono::ceil<std::chrono::milliseconds>(limit.next_look() - now).count();
             // A FIFO that had no writer yet is not ready, though reading it would find its end.
             ::pollfd ready{fifo_.handle(), POLLIN, 0};
-            const int found = ::poll(&ready, 1, static_cast<int>(left));
+            const int found = ::poll(&ready, 1, is_late ? 0 : static_cast<int>(left));
             if (found < 0 && errno != EINTR) cannot_read();
-            if (found == 0 && left == 0)
+            if (found == 0 && is_late)
                 throw error(errc::timed_out, "tls: the secret in " + where_ +
                                                  ", a FIFO, has no end after the time "
                                                  "to join (tcp_options::join): found " +
@@ -543,7 +550,8 @@ private:
 
     /// What a FIFO has now, where nothing was prepared.
     shared_secret secret() const {
-        prepare(std::chrono::steady_clock::now());
+        deadline at_once(std::chrono::steady_clock::now(), duration::zero());
+        prepare(at_once);
         return secret_;
     }
 

@@ -28,7 +28,8 @@ tcp_options rank_of_four(int rank, const char* address, const char* bind = "") {
 }
 
 std::string leader(const tcp_options& options) {
-    return find_leader(options, std::chrono::steady_clock::now() + 1s).to_string();
+    deadline limit(std::chrono::steady_clock::now(), 1s);
+    return find_leader(options, limit).to_string();
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <array>
@@ -19,6 +20,7 @@
 #include <initializer_list>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -28,6 +30,7 @@
 #include "sotto/transports/tcp_context.hpp"
 #include "sotto/transports/tcp_gathering.hpp"
 #include "support/listener.hpp"
+#include "support/over_tcp.hpp"
 #include "support/processes.hpp"
 #include "support/strangers.hpp"
 
@@ -304,6 +307,72 @@ TEST_CASE("a rank that hangs while ranks gather is named by all who are there") 
     CHECK(other.named == 1);
 }
 
+namespace {
+
+/// No secret at all, but a first handshake that keeps one rank busy.
+class slow_handshake final : public tcp_security {
+public:
+    slow_handshake(int rank, duration lasts) : rank_(rank), lasts_(lasts) {}
+
+    std::unique_ptr<secure_session> connect(int handle, const std::string&, int own,
+                                            int) const override {
+        const std::array<std::byte, first_bytes> first{std::byte(own)};
+        REQUIRE(::send(handle, first.data(), first.size(), 0) == std::ssize(first));
+        return std::make_unique<open_session>(handle, std::nullopt);
+    }
+    std::unique_ptr<secure_session> accept(int handle, const std::string&, int own,
+                                           byte_view first) const override {
+        if (own == rank_ && !was_busy_.exchange(true)) std::this_thread::sleep_for(lasts_);
+        return std::make_unique<open_session>(handle, std::to_integer<int>(first[0]));
+    }
+    bool may_begin_with(byte_view) const noexcept override { return true; }
+
+private:
+    class open_session final : public secure_session {
+    public:
+        open_session(int handle, std::optional<int> client) : handle_(handle), client_(client) {}
+        moved read(std::span<const mutable_byte_view> into) override {
+            moved all;
+            for (const mutable_byte_view piece : into) {
+                const ssize_t count = ::recv(handle_, piece.data(), piece.size(), 0);
+                if (count == 0 && !piece.empty()) return {all.bytes, true, "it ended"};
+                if (count > 0) all.bytes += static_cast<std::size_t>(count);
+                if (count < std::ssize(piece)) break;
+            }
+            return all;
+        }
+        moved write(std::span<const byte_view> from) override {
+            const ssize_t count = ::send(handle_, from[0].data(), from[0].size(), MSG_NOSIGNAL);
+            return {count > 0 ? static_cast<std::size_t>(count) : 0};
+        }
+        bool write_waits_for_input() const noexcept override { return false; }
+        bool is_refused() const noexcept override { return false; }
+        std::optional<int> client() const noexcept override { return client_; }
+
+    private:
+        int handle_;
+        std::optional<int> client_;
+    };
+
+    int rank_;
+    duration lasts_;
+    mutable std::atomic<bool> was_busy_ = false;
+};
+
+}  // namespace
+
+TEST_CASE("tcp_join: a handshake that takes longer than dead_after -> ranks meet") {
+    for (const int busy : {0, 1}) {
+        CAPTURE(busy);
+        tcp_options options = quick(3);
+        options.security = std::make_shared<slow_handshake>(busy, options.dead_after + 500ms);
+        testing::run_over_tcp(3, options, [](tcp& t) {
+            const bool all = t.agree(true);
+            CHECK(all);
+        });
+    }
+}
+
 TEST_CASE("a rank that dies while ranks gather is named by all who are there") {
     tcp_options options = quick(3);
     options.dead_after = 5s;
@@ -432,17 +501,19 @@ TEST_CASE("join: a process of another user comes -> it is turned away, unless th
         options.join = allowed ? 10s : 500ms;
         options.allow_other_users = allowed;
         const testing::listener heard;
-        leader first(options);
+        auto first = std::make_unique<tcp::meeting>(options);
+        const std::uint16_t port = first->port();
         testing::processes others;
         using line = std::array<char, 512>;
         others.start([&](auto say) {
+            first.reset();
             REQUIRE(::setuid(1234) == 0);
             line text{};
-            const outcome end = join_as(1, options, first.port());
+            const outcome end = join_as(1, options, port);
             (end.joined ? "joined" : end.text).copy(text.data(), text.size() - 1);
             say(text);
         });
-        const outcome end = first.end();
+        const outcome end = outcome_of([&] { first->join(); });
         line text{};
         REQUIRE(others.hear(0, text));
         if (allowed) {

@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "sotto/core/deadline.hpp"
 #include "sotto/transports/tcp_options.hpp"
 #include "support/failing_calls.hpp"
 
@@ -60,7 +61,10 @@ struct searching {
 
     searching(const char* name, changing_name& names)
         : options(of(name)), search(options, names.by()) {}
-    asio::ip::tcp::endpoint begin() { return search.begin(clock + 1min); }
+    asio::ip::tcp::endpoint begin() {
+        deadline limit(clock, 1min);
+        return search.begin(limit);
+    }
     /// Looks until an answer came to a question that was asked now.
     asio::ip::tcp::endpoint look_again(const asio::ip::tcp::endpoint& tried, changing_name& names) {
         const int before = names.asked;

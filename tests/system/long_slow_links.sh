@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# tests/system/long_slow_links.sh [NAME...]
+# Ranks on links of network namespaces whose queues or outages keep signs of life longer than dead_after: see
+# tests/system/slow_links.py, which has the jobs. Then the table bench/results/slow_links.md. As root, or where user
+# namespaces may be made; some minutes.
+#   BUILD        where it builds; by default build/release
+set -euo pipefail
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+build=${BUILD:-$root/build/release}
+command="tests/system/long_slow_links.sh${*:+ $*}"
+"$root/cmake/install_debian.sh" tests
+cmake --preset release -D SOTTO_TOGETHER=OFF -D SOTTO_QUICK=OFF -S "$root" -B "$build" > /dev/null
+cmake --build "$build" --target system_slow_links > /dev/null
+rows=$(python3 "$root/tests/system/slow_links.py" "$build/tests/system/system_slow_links" "$@")
+
+{
+    echo "# Jobs on slow links"
+    echo
+    sed -n 's/^model name[^:]*: /'"$(date +%F)"', /p' /proc/cpuinfo | head -n 1
+    echo "($(nproc --all) processors), commit $(git -C "$root" describe --always --dirty). Command: \`$command\`"
+    echo
+    echo "Each rank has a link of the given rate in both directions, shaped by tc's tbf with a queue of so much time."
+    echo "An outage takes one rank's link away every 4 s, and nothing tells its ends. \`tcp_options\` are the default ones"
+    echo "but for \`timeout\`: a rank is missed after 2 s, or after what a slow network makes of it, here at most the last"
+    echo "column."
+    echo
+    echo "| job | rate | queue | busy processes | ended | seconds | limit of silence |"
+    echo "|---|---|---|---|---|---|---|"
+    echo "$rows"
+} > "$root/bench/results/slow_links.md"
+cat "$root/bench/results/slow_links.md"
