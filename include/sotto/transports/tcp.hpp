@@ -352,7 +352,6 @@ private:
     /// In a child of fork(): no other rank notices.
     void leave_to_parent() noexcept {
         withdrawn_ = true;
-        control_.leave_to_parent();
     }
 
     static bool under_way(const transfer& t) noexcept {
