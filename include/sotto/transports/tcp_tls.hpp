@@ -54,12 +54,16 @@ struct freed_by {
     }
 };
 
-/// What OpenSSL has to say of its last failure.
+/// The reason in an error of OpenSSL, as text.
+inline std::string tls_cause(unsigned long code) {
+    const char* const reason = ERR_reason_error_string(code);
+    return reason ? reason : "no reason given";
+}
+/// The same of the last error of this thread.
 inline std::string tls_cause() {
     const unsigned long code = ERR_peek_last_error();
-    const char* const reason = ERR_reason_error_string(code);
     ERR_clear_error();
-    return reason ? reason : "no reason given";
+    return tls_cause(code);
 }
 
 /// Why a session that was established failed.
@@ -163,6 +167,7 @@ public:
                 ERR_clear_error();
                 const int done =
                     SSL_read_ex(ssl_.get(), piece.data() + filled, piece.size() - filled, &count);
+                note_error(done);
                 if (done != 1 || !is_proven()) {
                     // What came before the end is handed out first.
                     if (all.bytes == 0) note_end(done, all);
@@ -183,6 +188,7 @@ public:
             std::size_t count = 0;
             ERR_clear_error();
             const int done = SSL_write_ex(ssl_.get(), next.data(), next.size(), &count);
+            note_error(done);
             asks_again_ = done != 1;
             ++records_;
             if (done != 1 || !is_proven()) {
@@ -301,6 +307,12 @@ private:
         }
     }
 
+    /// A session fails once: OpenSSL gives no reason in later calls.
+    void note_error(int done) noexcept {
+        if (done != 1 && first_error_ == 0 && SSL_get_error(ssl_.get(), done) == SSL_ERROR_SSL)
+            first_error_ = ERR_peek_last_error();
+    }
+
     void note_end(int done, moved& end) {
         end.closed = true;
         if (done == 1) {
@@ -330,9 +342,9 @@ private:
     }
 
     /// The session was established.
-    static void note_failure(moved& end) {
-        const tls_failure kind = tls_failure_of(ERR_peek_last_error());
-        const std::string cause = "TLS: " + tls_cause();
+    void note_failure(moved& end) const {
+        const tls_failure kind = tls_failure_of(first_error_);
+        const std::string cause = "TLS: " + tls_cause(first_error_);
         if (kind == tls_failure::other) {
             end.why = "the connection failed (" + cause + ")";
             return;
@@ -410,6 +422,7 @@ private:
     bool is_established_ = false;  // the handshake ended well
     bool ended_ = false;
     bool refused_ = false;
+    unsigned long first_error_ = 0;  // of OpenSSL
     int broken_ = 0;
     std::unique_ptr<SSL, freed_by<SSL_free>> ssl_;
 };
