@@ -192,9 +192,9 @@ TEST_CASE("unreadable message: of a server's own worker, ranks may leave -> its 
         try {
             over_simulated::run(3, [&](auto& transport) {
                 number_model model(small_layout());
-                const parameter_server strategy{
-                    plain, asynchronous{}, no_compensation{}, harmful{harm::shorter, 0},
-                    serving{.survives = true, .patience = patience}};
+                const parameter_server strategy{plain, asynchronous{}, no_compensation{},
+                                                harmful{harm::shorter, 0},
+                                                serving{.survives = true, .patience = patience}};
                 trainer trainer{model, strategy, transport, {.batch_size = 4}};
                 try {
                     trainer.fit(numbered{96}, epochs{1});

@@ -392,10 +392,8 @@ private:
         const byte_view own = std::as_bytes(server_.own());
         for (int to = 0; to < through_->size(); ++to)
             if (of(to).is_here)
-                answer(
-                    to,
-                    {.taken = has_trained, .version = server_.version(), .size = own.size()},
-                    own);
+                answer(to, {.taken = has_trained, .version = server_.version(), .size = own.size()},
+                       own);
     }
 
     /// A disk that fails ends nothing: it is tried again when the next one is due.

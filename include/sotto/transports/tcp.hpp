@@ -350,9 +350,7 @@ private:
     }
 
     /// In a child of fork(): no other rank notices.
-    void leave_to_parent() noexcept {
-        withdrawn_ = true;
-    }
+    void leave_to_parent() noexcept { withdrawn_ = true; }
 
     static bool under_way(const transfer& t) noexcept {
         return t.reached == transfer::stage::posted;

@@ -46,8 +46,7 @@ public:
     std::uint16_t listen() {
         if (!listener_.is_open())
             listen_on(
-                {in_time([&] { return find_leader(options_, deadline_, ask_); }),
-                 options_.port},
+                {in_time([&] { return find_leader(options_, deadline_, ask_); }), options_.port},
                 "address");
         return listener_.place().port();
     }
@@ -308,14 +307,11 @@ private:
             listener_.place().address() != here)
             listener_.close();
         if (meets(o) && !listener_.is_open())
-            listen_on(
-                {options_.bind.empty() ? here
-                                       : in_time([&] {
-                                             return find_address(options_, options_.bind, deadline_,
-                                                                 ask_);
-                                         }),
-                 0},
-                "the address by which it reaches rank 0");
+            listen_on({options_.bind.empty() ? here : in_time([&] {
+                           return find_address(options_, options_.bind, deadline_, ask_);
+                       }),
+                       0},
+                      "the address by which it reaches rank 0");
         o.say(wire::written_hello(own_hello(o.purpose, here)));
         o.at = stage::welcome_due;
     }

@@ -125,8 +125,8 @@ public:
         if (sent != static_cast<ssize_t>(sizeof asked)) return std::nullopt;
         const auto answer = answer_to_last();
         return answer && is_about(*answer, own, peer)
-                   ? std::optional(socket_record{answer->idiag_uid, answer->idiag_inode,
-                                                 answer->idiag_state})
+                   ? std::optional(
+                         socket_record{answer->idiag_uid, answer->idiag_inode, answer->idiag_state})
                    : std::nullopt;
     }
 

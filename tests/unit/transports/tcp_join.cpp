@@ -270,8 +270,9 @@ TEST_CASE("join: too few descriptors, and no address of rank 0 -> the descriptor
         ::setrlimit(RLIMIT_NOFILE, &few);
         const resolver finds_none = [](const std::string&) { return resolved{.why_not = "none"}; };
         line text{};
-        outcome_of([&] { tcp_join(context, options, finds_none).run(); })
-            .text.copy(text.data(), text.size() - 1);
+        outcome_of([&] {
+            tcp_join(context, options, finds_none).run();
+        }).text.copy(text.data(), text.size() - 1);
         say(text);
     });
     line text{};

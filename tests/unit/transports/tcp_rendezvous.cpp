@@ -20,9 +20,8 @@ TEST_CASE("tcp_rendezvous: in a child of fork() -> its end waits for no thread")
     asio::ip::tcp::socket client(*context);
     client.connect(listens.local_endpoint());
     boost::system::error_code why;
-    auto socket =
-        std::make_unique<tcp_socket>(context, detail::descriptor(listens.accept().release()),
-                                     asio::ip::tcp::v4(), why);
+    auto socket = std::make_unique<tcp_socket>(
+        context, detail::descriptor(listens.accept().release()), asio::ip::tcp::v4(), why);
     REQUIRE_FALSE(why);
 
     tcp_options options;

@@ -364,7 +364,8 @@ TEST_CASE("a change on its way ends a connection, or was one that means nothing"
 
 TEST_CASE("tls: a byte of data is changed on the way -> authentication failed, at both ends") {
     const auto key = secret_of(one_secret);
-    for (const std::size_t changed : {0u, 1u, 2u, 3u, 4u, 20u, 60u, 115u}) {  // header, content, tag
+    for (const std::size_t changed :
+         {0u, 1u, 2u, 3u, 4u, 20u, 60u, 115u}) {  // header, content, tag
         CAPTURE(changed);
         const wired before, after;
         const auto client = key->connect(before.client, "job", 1, 0);
