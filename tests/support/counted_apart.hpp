@@ -63,6 +63,10 @@ public:
         const inside there(*this);
         inner_->fail(cause);
     }
+    [[noreturn]] void blame(int rank, const std::string& cause, errc code) {
+        const inside there(*this);
+        inner_->blame(rank, cause, code);
+    }
     void at(occasion now) {
         const inside there(*this);
         inner_->at(now);

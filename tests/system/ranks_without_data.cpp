@@ -11,9 +11,11 @@
 #include "sotto/consistency/bulk_synchronous.hpp"
 #include "sotto/consistency/stale_synchronous.hpp"
 #include "sotto/core/errors.hpp"
+#include "sotto/core/layout.hpp"
 #include "sotto/mixing/asynchronous_pairs.hpp"
 #include "sotto/strategies/gossip.hpp"
 #include "sotto/strategies/parameter_server.hpp"
+#include "sotto/strategies/task.hpp"
 #include "sotto/topologies/ring.hpp"
 #include "support/over_simulated.hpp"
 #include "support/training.hpp"
@@ -71,6 +73,30 @@ TEST_CASE("parameter server: dedicated, workers without data -> others train") {
         CHECK(agree(ranks));
         for (std::size_t rank = 0; rank < 3; ++rank)
             CHECK(ranks[rank].report.steps == 2 * ((own[rank] + 1) / 2));
+    }
+}
+
+TEST_CASE("parameter server: worker without data, after all steps -> all end alike") {
+    for (const serving& servers : {serving{}, serving{.dedicated = true}}) {
+        const int world = servers.dedicated ? 3 : 2;
+        std::vector<std::vector<float>> ended(static_cast<std::size_t>(world));
+        over_simulated::run(world, [&](simulated& t) {
+            number_model model;
+            const layout tensors = model.layout();
+            auto state = served_by(asynchronous{}, servers).bind(tensors, t);
+            std::vector<float> parameters(static_cast<std::size_t>(tensors.size()));
+            if (t.rank() == world - 1) t.charge({.flops = 1e11});  // 2 s: the other is done by then
+            state.begin(parameters);
+            const std::vector<std::int64_t> batch{0, 1};
+            for (std::int64_t step = 0; t.rank() == world - 2 && step < 4; ++step) {
+                task<number_model> job{model, batch, 2, step, 0.0};
+                state.round(job, parameters);
+            }
+            state.finish(parameters);
+            ended[static_cast<std::size_t>(t.rank())] = parameters;
+        });
+        for (const auto& parameters : ended) CHECK(parameters == ended[0]);
+        CHECK(ended[0] != std::vector<float>(ended[0].size()));
     }
 }
 

@@ -15,6 +15,7 @@
 #include "sotto/consistency/asynchronous.hpp"
 #include "sotto/consistency/bulk_synchronous.hpp"
 #include "sotto/core/errors.hpp"
+#include "sotto/core/exit_code.hpp"
 #include "sotto/core/result.hpp"
 #include "sotto/mixing/choco.hpp"
 #include "sotto/strategies/all_reduce.hpp"
@@ -181,6 +182,33 @@ TEST_CASE("unreadable message: ranks may leave -> its sender leaves, others trai
         CHECK(steps_done[1] == -1);
         for (const std::size_t rank : {0u, 2u, 3u}) CHECK(steps_done[rank] == 6);
         CHECK(lost[0].find("the message for tensor 'first.bias'") != std::string::npos);
+    }
+}
+
+TEST_CASE("unreadable message: of a server's own worker, ranks may leave -> its rank ends") {
+    for (const double patience : {0.0, 1.0}) {
+        CAPTURE(patience);
+        int named = -1;
+        try {
+            over_simulated::run(3, [&](auto& transport) {
+                number_model model(small_layout());
+                const parameter_server strategy{plain, asynchronous{}, no_compensation{},
+                                                harmful{harm::shorter, 0},
+                                                serving{.survives = true, .patience = patience}};
+                trainer trainer{model, strategy, transport, {.batch_size = 4}};
+                try {
+                    trainer.fit(numbered{96}, epochs{1});
+                } catch (const peer_failure& e) {
+                    if (transport.rank() == 0) {
+                        named = e.rank();
+                        CHECK(e.code() == make_error_code(errc::malformed));
+                        CHECK(exit_code_of(e) == exit_code::fault);
+                    }
+                    throw;
+                }
+            });
+        } catch (const std::exception&) {}
+        CHECK(named == 0);
     }
 }
 

@@ -104,12 +104,9 @@ public:
         return compressing::message_bytes_max(inner_, t);
     }
 
-    void commit() noexcept {
-        forget();
-        compressing::commit(inner_);
-    }
+    void commit() noexcept { compressing::commit(inner_); }
     void rollback() noexcept {
-        forget();
+        std::fill(senders_.begin(), senders_.end(), std::uint16_t{0});
         compressing::rollback(inner_);
     }
     void visit(auto&& field) requires compressing::can_be_saved<state_of<Inner>> {
@@ -117,8 +114,6 @@ public:
     }
 
 private:
-    void forget() noexcept { std::fill(senders_.begin(), senders_.end(), std::uint16_t{0}); }
-
     layout tensors_;
     state_of<Inner> inner_;
     std::vector<std::uint16_t> senders_;  // of each element; 0 between rounds

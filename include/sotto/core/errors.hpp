@@ -20,6 +20,7 @@ enum class errc {
     timed_out,          // a deadline passed
     io,                 // the operating system refused to read or write
     output_incomplete,  // the work is done, but a file or stream of its output is incomplete
+    altered,            // bytes between two ranks changed on the way: they are no frames
 };
 
 namespace detail {
@@ -36,6 +37,7 @@ public:
             case errc::timed_out: return "a deadline passed";
             case errc::io: return "input or output failed";
             case errc::output_incomplete: return "output is incomplete";
+            case errc::altered: return "bytes changed on the way";
         }
         return "unknown error";
     }

@@ -33,6 +33,7 @@ inline exit_code exit_code_of_peer(errc cause) noexcept {
     switch (cause) {
         case errc::invalid_option:
         case errc::mismatch: return exit_code::usage;
+        case errc::malformed:  // of a policy that writes what it cannot read
         case errc::non_finite: return exit_code::fault;
         case errc::output_incomplete: return exit_code::output_incomplete;
         default: return exit_code::peer;  // also a code that this version does not know
@@ -45,6 +46,7 @@ inline exit_code exit_code_of(errc kind) noexcept {
         case errc::invalid_option:
         case errc::mismatch: return exit_code::usage;
         case errc::peer_failed:
+        case errc::altered:
         case errc::timed_out: return exit_code::peer;
         case errc::output_incomplete: return exit_code::output_incomplete;
         default: return exit_code::fault;
@@ -97,7 +99,8 @@ inline exit_code exit_code_of_current_exception() noexcept {
 }
 
 /// Whether the same command may succeed when all ranks are started again: another rank or the
-/// network failed, and not because of an option, a configuration or a value.
+/// network failed, and not because of an option, a configuration, a value or a message that cannot
+/// be read.
 inline bool retryable(const std::exception& failure) noexcept {
     return exit_code_of(failure) == exit_code::peer;
 }

@@ -37,6 +37,9 @@ public:
         if (owner_.is_this()) std::destroy_at(&value_);
     }
 
+    /// False in a child of fork(), where the value is not to be used.
+    bool is_of_this_process() const noexcept { return owner_.is_this(); }
+
     T& operator*() noexcept { return value_; }
     const T& operator*() const noexcept { return value_; }
     T* operator->() noexcept { return &value_; }

@@ -1,15 +1,12 @@
 #pragma once
 
 #include <condition_variable>
-#include <csignal>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
 #include <utility>
-
-#include <pthread.h>
 
 #include "sotto/core/clock.hpp"
 #include "sotto/core/owner_process.hpp"
@@ -48,9 +45,6 @@ private:
         }
 
         void run(duration period) {
-            ::sigset_t all;
-            ::sigfillset(&all);
-            ::pthread_sigmask(SIG_BLOCK, &all, nullptr);
             std::unique_lock lock(mutex);
             while (!ended.wait_for(lock, period, [&] { return ends; })) {
                 lock.unlock();

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <pthread.h>
 #include <sys/resource.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -60,15 +62,43 @@ inline std::string thread_limits() {
     throw io_failure(text);
 }
 
-/// Starts a thread of type `Thread`, a std::thread or std::jthread. `which` names it in errors.
+/// While it lives, the calling thread and threads that it starts handle no signals. Faults of a
+/// thread itself, as SIGSEGV, stay that thread's.
+class blocked_signals {
+public:
+    blocked_signals() noexcept {
+        ::sigset_t most;
+        ::sigfillset(&most);
+        for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS})
+            ::sigdelset(&most, fault);
+        ::pthread_sigmask(SIG_BLOCK, &most, &before_);
+    }
+    blocked_signals(const blocked_signals&) = delete;
+    blocked_signals& operator=(const blocked_signals&) = delete;
+    ~blocked_signals() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+private:
+    ::sigset_t before_;
+};
+
+/// Starts a thread of type `Thread`, a std::thread or std::jthread, for code of the caller of
+/// sotto. It handles signals as the calling thread does. `which` names it in errors.
 ///   errors  io_failure: the system refuses; names the thread and the limits
 template <class Thread = std::thread, class Body>
-Thread start_thread(const std::string& which, Body&& body) {
+Thread start_user_thread(const std::string& which, Body&& body) {
     try {
         return Thread(std::forward<Body>(body));
     } catch (const std::system_error& why) {
         refuse_thread(which, why);
     }
+}
+
+/// The same for a thread of sotto's own. It handles no signals from its first instruction on: a
+/// handler of the program never runs in it.
+template <class Thread = std::thread, class Body>
+Thread start_thread(const std::string& which, Body&& body) {
+    const blocked_signals blocked;
+    return start_user_thread<Thread>(which, std::forward<Body>(body));
 }
 
 }  // namespace sotto::detail

@@ -111,15 +111,12 @@ private:
 
     /// Returns nothing if it cannot be read. The transport then reports that rank as gone.
     std::optional<wire::gossip_word> read(int from, byte_view content) {
-        try {
-            return detail::read_from(*through_, from, [&] {
-                return wire::read_gossip_word(content).value(
-                    [&] { return "what rank " + std::to_string(from) + " says to be mixed with"; });
-            });
-        } catch (const peer_failure& e) {
-            if (e.code() != errc::malformed) throw;
-            return std::nullopt;
-        }
+        std::optional<wire::gossip_word> word;
+        detail::read_or_let_leave(*through_, from, [&] {
+            word = wire::read_gossip_word(content).value(
+                [&] { return "what rank " + std::to_string(from) + " says to be mixed with"; });
+        });
+        return word;
     }
 
     letter& free_letter() {

@@ -101,14 +101,11 @@ public:
     std::int64_t begin(std::span<float> parameters) {
         return guarded([&] {
             if (serving_) serving_->begin(parameters);
-            if (serving_) began_at_.assign(1, serving_->server().version());
             if (!roles_.works()) return std::int64_t{0};
             at("attach");
             for (auto& l : links_) l.push({.kind = wire::push_kind::attach}, {});
             wait_for_answers();
             std::copy(read_.begin(), read_.end(), parameters.begin());
-            began_at_.clear();
-            for (const auto& l : links_) began_at_.push_back(l.answer().version);
             std::uint64_t had = 0;
             for (const auto& l : links_) had = (std::max)(had, l.answer().rounds);
             clock_ = 0;
@@ -135,12 +132,9 @@ public:
             for (auto& l : links_) l.push({.kind = wire::push_kind::done}, {});
             wait_for_answers();
             std::copy(read_.begin(), read_.end(), parameters.begin());
-            for (std::size_t s = 0; roles_.works() && s < began_at_.size(); ++s)
-                has_trained = has_trained || links_[s].answer().version != began_at_[s];
+            for (const auto& l : links_) has_trained = has_trained || l.answer().taken;
             if (!serving_) return;
             wait_until([&] { return serving_->is_over(); });
-            if (!roles_.works())
-                has_trained = has_trained || serving_->server().version() != began_at_[0];
             serving_->begin_again();
         });
         if (!has_trained) detail::refuse_no_examples();
@@ -406,9 +400,8 @@ private:
     std::deque<server_link<Transport>> links_;
     std::optional<serving_rank<Options, Transport>> serving_;
     std::vector<rank_loss> losses_;
-    std::vector<std::uint64_t> began_at_;  // versions of the servers, or of this one, then
-    std::uint64_t clock_ = 0;              // of the last gradient, alike at all servers
-    std::int64_t rounds_ = 0;              // of this rank, since `fit` began
+    std::uint64_t clock_ = 0;  // of the last gradient, alike at all servers
+    std::int64_t rounds_ = 0;  // of this rank, since `fit` began
     std::int64_t step_ = 0;
     double remembered_ = 0.0;  // bytes, by the compressor
     bool survives_ = false;

@@ -74,7 +74,8 @@ public:
         try {
             detail::read_from(*through_, server_, [this] { move(); });
         } catch (const peer_failure& e) {
-            if (patience_ <= duration::zero() || e.rank() != server_) throw;
+            const bool is_own = server_ == through_->rank();  // then this rank's job is over
+            if (patience_ <= duration::zero() || e.rank() != server_ || is_own) throw;
             went(false);
         }
         return is_done();

@@ -276,11 +276,11 @@ private:
 
     /// A rank whose message cannot be read ends the job. Where ranks may leave, it leaves.
     void take(int rank, byte_view content, time_point now) {
-        try {
-            detail::read_from(*through_, rank, [&] { take_in(rank, content, now); });
-        } catch (const peer_failure& e) {
-            if (!survives_ || e.code() != errc::malformed) throw;
-        }
+        const auto read = [&] { take_in(rank, content, now); };
+        if (survives_)
+            detail::read_or_let_leave(*through_, rank, read);
+        else
+            detail::read_from(*through_, rank, read);
     }
 
     void take_in(int rank, byte_view content, time_point now) {
@@ -389,11 +389,14 @@ private:
         for (const rank_state& r : ranks_)
             if (r.is_here && !r.is_done) return;
         all_done_ = true;
+        const bool has_trained = std::ranges::any_of(rounds_, [](auto had) { return had > 0; });
         std::fill(rounds_.begin(), rounds_.end(), 0);
         if (kept_ && server_.version() != saved_at_) save();
         const byte_view own = std::as_bytes(server_.own());
         for (int to = 0; to < through_->size(); ++to)
-            if (of(to).is_here) answer(to, {.version = server_.version(), .size = own.size()}, own);
+            if (of(to).is_here)
+                answer(to, {.taken = has_trained, .version = server_.version(), .size = own.size()},
+                       own);
     }
 
     /// A disk that fails ends nothing: it is tried again when the next one is due.

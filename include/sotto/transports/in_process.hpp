@@ -32,8 +32,8 @@ namespace sotto {
 /// A message goes from the sender's memory to the receiver's in one copy, made by whichever side
 /// comes second, and is complete at both sides at once. Nothing is buffered: a send completes only
 /// when it was received.
-///   cost    a message costs 4 uncontended locks and one memcpy; no allocation once `transfers`
-///           needed were enough
+///   cost    a message costs 4 uncontended locks and one memcpy; no allocation while no more
+///           transfers are under way than `reserve` made room for
 ///   errors  peer_failure: a rank failed, left while it was waited for, or (errc::timed_out) let
 ///           somebody wait for longer than the timeout; mismatch: a message longer than the memory
 ///           posted for it, at the end that notices it first: to the other that one has failed;

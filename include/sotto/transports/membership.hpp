@@ -102,19 +102,16 @@ public:
         peer& p = at(from);
         if (p.is != standing::alive) return;
         p.life.heard(clock_.at(now));
+        bool is_frame = false;  // what is refused
         const auto why = p.stream.received(
             piece, [&](const wire::frame_header& h, byte_view payload) -> std::optional<fault> {
-                switch (h.type) {
-                    case wire::frame_type::heartbeat: return note_waiting(p, h);
-                    case wire::frame_type::vote: return count(from, h);
-                    case wire::frame_type::report: return learn(p, payload);
-                    case wire::frame_type::leave: return depart(p, payload);
-                    default:
-                        return fault{3, "a frame about the membership, of type 6 to 9",
-                                     static_cast<std::int64_t>(h.type)};
-                }
+                const auto refused = heed(from, h, payload);
+                is_frame = refused.has_value();
+                return refused;
             });
-        if (why) fail(from, "it sent what is no frame: " + why->text(), errc::malformed);
+        if (why)
+            fail(from, "it sent what is no frame: " + why->text(),
+                 is_frame ? errc::malformed : errc::altered);
     }
 
     /// Completes polls, once all that has come from all ranks was handed in: word that this rank
@@ -358,6 +355,19 @@ private:
                 at(other).waits_for == waits_for_nobody)
                 return other;
         return (rank_ + 1) % size();
+    }
+
+    /// Takes a frame that is whole; refuses what it means.
+    std::optional<fault> heed(int from, const wire::frame_header& h, byte_view payload) {
+        switch (h.type) {
+            case wire::frame_type::heartbeat: return note_waiting(at(from), h);
+            case wire::frame_type::vote: return count(from, h);
+            case wire::frame_type::report: return learn(at(from), payload);
+            case wire::frame_type::leave: return depart(at(from), payload);
+            default:
+                return fault{3, "a frame about the membership, of type 6 to 9",
+                             static_cast<std::int64_t>(h.type)};
+        }
     }
 
     std::optional<fault> note_waiting(peer& p, const wire::frame_header& h) noexcept {

@@ -120,7 +120,8 @@ public:
     std::optional<int> let_go(Visitor&& read_what_came) {
         const auto gone = members_.next_gone();
         if (!gone) return std::nullopt;
-        if (gone->code != errc::malformed) read_what_came(gone->rank);
+        const bool is_readable = gone->code != errc::malformed && gone->code != errc::altered;
+        if (is_readable) read_what_came(gone->rank);
         // The last word to it: that it is out. A stream anew would begin with what has left.
         control_stream& words = members_.stream(gone->rank);
         if (!words.output().empty()) write(gone->rank);

@@ -331,7 +331,7 @@ private:
         if (withdrawn_ || !is_wanted || members_->of(peer) == membership::standing::failed) {
             (void)s.read(nowhere());
         } else if (connect(peer); const auto why = s.read(link_end{exchange_.link_to(peer)})) {
-            members_.accuse(peer, "it sent what is no frame: " + why->text(), errc::malformed);
+            members_.accuse(peer, "it sent what is no frame: " + why->text(), errc::altered);
         }
         if (s.ended() && !had_ended) ended_ = deadline(now(), grace);
     }

@@ -69,7 +69,7 @@ void run_in_process(
         int rank = 1;
         try {
             for (; rank < workers; ++rank)
-                threads->push_back(detail::start_thread<std::jthread>(
+                threads->push_back(detail::start_user_thread<std::jthread>(
                     "run_in_process: the thread of rank " + std::to_string(rank) + " of " +
                         std::to_string(workers),
                     [&, rank]() noexcept {

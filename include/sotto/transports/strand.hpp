@@ -120,11 +120,11 @@ public:
     strand& operator=(const strand&) = delete;
 
     void start(std::function<strand*()> body) {
-        thread_ = sotto::detail::start_thread<std::jthread>("simulated: the thread of a rank",
-                                                            [this, run = std::move(body)] {
-                                                                turn_.acquire();
-                                                                run()->turn_.release();
-                                                            });
+        thread_ = sotto::detail::start_user_thread<std::jthread>("simulated: the thread of a rank",
+                                                                 [this, run = std::move(body)] {
+                                                                     turn_.acquire();
+                                                                     run()->turn_.release();
+                                                                 });
     }
 
     static bool is_here() noexcept { return false; }  // a thread of its own

@@ -349,10 +349,7 @@ private:
     }
 
     /// In a child of fork(): no other rank notices.
-    void leave_to_parent() noexcept {
-        withdrawn_ = true;
-        control_.leave_to_parent();
-    }
+    void leave_to_parent() noexcept { withdrawn_ = true; }
 
     static bool under_way(const transfer& t) noexcept {
         return t.reached == transfer::stage::posted;

@@ -26,6 +26,7 @@
 #include "sotto/core/deadline.hpp"
 #include "sotto/core/descriptor.hpp"
 #include "sotto/core/errors.hpp"
+#include "sotto/core/owner_process.hpp"
 #include "sotto/core/thread.hpp"
 #include "sotto/transports/membership.hpp"
 #include "sotto/transports/membership_words.hpp"
@@ -164,7 +165,7 @@ public:
         const std::string which =
             "tcp: the thread for signs of life of rank " + std::to_string(state_.rank());
         try {
-            thread_ = start_thread(which, [this] { serve(); });
+            *thread_ = start_thread(which, [this] { serve(); });
         } catch (const error& e) {
             with([&](membership& m) { m.fail(m.rank(), e.what(), errc::io); });
             close_when_heard(sockets_, last_words);
@@ -188,17 +189,13 @@ public:
         own_.ring();
     }
 
-    /// In a child of fork(), which has no such thread: nothing is sent, and nothing waited for.
-    void leave_to_parent() noexcept {
-        if (thread_.joinable()) thread_.detach();
-    }
-
-    /// Says good-bye and ends the thread; what was said still arrives.
+    /// Says good-bye and ends the thread; what was said still arrives. A child of fork() has no
+    /// such thread: there nothing is sent, and nothing waited for.
     void stop() noexcept {
-        if (!thread_.joinable()) return;
+        if (!thread_.is_of_this_process() || !thread_->joinable()) return;
         stopping_.store(true);
         own_.ring();
-        thread_.join();
+        thread_->join();
         close_when_heard(sockets_, last_words);
     }
 
@@ -450,7 +447,7 @@ private:
     std::atomic<bool> has_noted_ = false;
     std::atomic<bool> failed_ = false;
     std::atomic<std::uint64_t> news_ = 0;
-    std::thread thread_;  // last: it uses all of the above
+    owned_by_process<std::thread> thread_;  // last: it uses all of the above
 };
 
 }  // namespace sotto::detail::net

@@ -119,7 +119,7 @@ private:
             listen();
             if (!options_.security) listener_.warn_of_strangers();
         } else {
-            meeting_ = leader_.begin(deadline_);
+            meeting_ = begin_search();
             at(0).place = meeting_;
             greet(meeting_, 0, rendezvous);
         }

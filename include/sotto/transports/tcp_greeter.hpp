@@ -45,7 +45,9 @@ public:
     /// Opens the port that others find rank 0 at, to know it where it was given as 0.
     std::uint16_t listen() {
         if (!listener_.is_open())
-            listen_on({find_leader(options_, deadline_, ask_), options_.port}, "address");
+            listen_on(
+                {in_time([&] { return find_leader(options_, deadline_, ask_); }), options_.port},
+                "address");
         return listener_.place().port();
     }
 
@@ -109,6 +111,11 @@ protected:
         }
     }
 
+    /// Where this rank looks for rank 0 first.
+    endpoint begin_search() {
+        return in_time([&] { return leader_.begin(deadline_); });
+    }
+
     /// Starts the time in which all have to meet. A rank that cannot take part looks for rank 0 for
     /// a moment, so that the others are told.
     void begin_meeting() {
@@ -117,7 +124,8 @@ protected:
         constexpr duration a_moment = std::chrono::seconds(1);
         deadline_ =
             deadline(now(), takes_part ? options_.join : (std::min)(options_.join, a_moment));
-        if (options_.size > 1 && options_.security) options_.security->prepare(deadline_);
+        if (options_.size > 1 && options_.security)
+            in_time([&] { options_.security->prepare(deadline_); });
     }
 
     /// Throws io_failure if this rank cannot open the descriptors that its job takes.
@@ -273,6 +281,18 @@ private:
         return false;
     }
 
+    /// Returns find(). A rank that lacks descriptors looks for a moment only: if it finds nothing by
+    /// then, the error is that it lacks them.
+    template <class Find>
+    auto in_time(Find find) const -> decltype(find()) {
+        try {
+            return find();
+        } catch (const error& e) {
+            if (e.code() == errc::timed_out) require_descriptors();
+            throw;
+        }
+    }
+
     static bool meets(const tcp_opening& o) noexcept {
         return o.purpose == wire::connection_purpose::rendezvous;
     }
@@ -287,11 +307,11 @@ private:
             listener_.place().address() != here)
             listener_.close();
         if (meets(o) && !listener_.is_open())
-            listen_on(
-                {options_.bind.empty() ? here
-                                       : find_address(options_, options_.bind, deadline_, ask_),
-                 0},
-                "the address by which it reaches rank 0");
+            listen_on({options_.bind.empty() ? here : in_time([&] {
+                           return find_address(options_, options_.bind, deadline_, ask_);
+                       }),
+                       0},
+                      "the address by which it reaches rank 0");
         o.say(wire::written_hello(own_hello(o.purpose, here)));
         o.at = stage::welcome_due;
     }
@@ -328,7 +348,7 @@ private:
     /// Whether the rank that was asked is a process of this user; false if it is gone.
     ///   errors  mismatch: it is another user's; io_failure: there is no way to know
     bool is_of_this_user(const tcp_opening& o) {
-        const auto found = users_.find(o.socket()->local_place(), o.socket()->remote_place());
+        const auto found = users_.find(*o.socket());
         if (found.whose == peer_user::unknown) refuse_unknown_user();
         if (found.whose == peer_user::other)
             throw mismatch("tcp: " + described(o.place()) + ", where rank " +
@@ -340,7 +360,7 @@ private:
 
     /// The same of one that has connected to this rank: others may try, and are turned away.
     bool may_be_met(const tcp_opening& o) {
-        const auto found = users_.find(o.socket()->local_place(), o.socket()->remote_place());
+        const auto found = users_.find(*o.socket());
         if (found.whose == peer_user::unknown) refuse_unknown_user();
         if (found.whose == peer_user::other)
             turn_away(o, "it is a process of user " + std::to_string(found.user) +

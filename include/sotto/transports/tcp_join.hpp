@@ -73,7 +73,7 @@ public:
             ready_[0] = true;
             if (!options_.security) listener_.warn_of_strangers();
         } else {
-            meeting_ = leader_.begin(deadline_);
+            meeting_ = begin_search();
             greet(meeting_, 0, rendezvous);
         }
         while (!released_) {

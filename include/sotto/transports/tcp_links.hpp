@@ -206,7 +206,7 @@ private:
     bool take(int peer, const std::optional<fault>& why) {
         if (!why) return true;
         control_->with([&](membership& m) {
-            m.fail(peer, "it sent what is no frame: " + why->text(), errc::malformed);
+            m.fail(peer, "it sent what is no frame: " + why->text(), errc::altered);
         });
         lose(peer, {});
         return false;
@@ -223,7 +223,7 @@ private:
         if (end.altered)
             control_->with([&](membership& m) {
                 if (m.of(peer) == membership::standing::alive)
-                    m.fail(peer, altered(end.why, exchange_->rank()));
+                    m.fail(peer, altered(end.why, exchange_->rank()), errc::altered);
             });
     }
 

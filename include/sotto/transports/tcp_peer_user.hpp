@@ -122,7 +122,25 @@ public:
         std::memcpy(id.idiag_src, to_wire(own).address.data() + skipped, 16 - skipped);
         std::memcpy(id.idiag_dst, to_wire(peer).address.data() + skipped, 16 - skipped);
         const auto sent = ::send(kernel_.handle(), &asked, sizeof asked, MSG_DONTWAIT);
-        return sent == static_cast<ssize_t>(sizeof asked) ? answer_to(asked) : std::nullopt;
+        if (sent != static_cast<ssize_t>(sizeof asked)) return std::nullopt;
+        const auto answer = answer_to_last();
+        return answer && is_about(*answer, own, peer)
+                   ? std::optional(
+                         socket_record{answer->idiag_uid, answer->idiag_inode, answer->idiag_state})
+                   : std::nullopt;
+    }
+
+    /// Whether an answer is about the socket from `own` to `peer`. Where there is none, the kernel
+    /// may answer with the socket that listens at `own`. A socket of IPv6 may have ends of IPv4.
+    static bool is_about(const ::inet_diag_msg& answer, const asio::ip::tcp::endpoint& own,
+                         const asio::ip::tcp::endpoint& peer) {
+        const std::size_t skipped = answer.idiag_family == AF_INET6 ? 0 : 12;
+        const auto is_at = [&](const auto& address, auto port, const asio::ip::tcp::endpoint& end) {
+            return port == htons(end.port()) &&
+                   std::memcmp(address, to_wire(end).address.data() + skipped, 16 - skipped) == 0;
+        };
+        return is_at(answer.id.idiag_src, answer.id.idiag_sport, own) &&
+               is_at(answer.id.idiag_dst, answer.id.idiag_dport, peer);
     }
 
 private:
@@ -132,7 +150,7 @@ private:
     };
 
     /// It is there once the question was sent.
-    std::optional<socket_record> answer_to(const question& asked) {
+    std::optional<::inet_diag_msg> answer_to_last() {
         std::array<std::byte, 1024> room;
         ::nlmsghdr header{};
         ::inet_diag_msg answer{};
@@ -141,11 +159,9 @@ private:
         if (count < static_cast<ssize_t>(NLMSG_HDRLEN + sizeof answer)) return std::nullopt;
         std::memcpy(&header, room.data(), sizeof header);
         std::memcpy(&answer, room.data() + NLMSG_HDRLEN, sizeof answer);
-        const auto& id = asked.request.id;
-        if (header.nlmsg_type != SOCK_DIAG_BY_FAMILY || header.nlmsg_seq != asked_ ||
-            answer.id.idiag_sport != id.idiag_sport || answer.id.idiag_dport != id.idiag_dport)
+        if (header.nlmsg_type != SOCK_DIAG_BY_FAMILY || header.nlmsg_seq != asked_)
             return std::nullopt;
-        return socket_record{answer.idiag_uid, answer.idiag_inode, answer.idiag_state};
+        return answer;
     }
 
     descriptor kernel_;
@@ -187,6 +203,15 @@ public:
         ::uid_t user = 0;  // own and other
     };
 
+    /// Of a connection of this process. One that was reset has left the system's tables: it is gone,
+    /// also if that happened while they were searched.
+    answer find(const tcp_socket& connection) {
+        constexpr answer gone{peer_user::gone, 0};
+        const auto peer = connection.remote_place();
+        if (!peer) return gone;
+        const answer found = find(connection.local_place(), *peer);
+        return found.whose == peer_user::unknown && !connection.remote_place() ? gone : found;
+    }
     /// Of the connection from `own` to `peer`.
     answer find(const asio::ip::tcp::endpoint& own, const asio::ip::tcp::endpoint& peer) {
         const ::uid_t self = ::geteuid();

@@ -24,6 +24,7 @@
 #include "sotto/core/clock.hpp"
 #include "sotto/core/deadline.hpp"
 #include "sotto/core/errors.hpp"
+#include "sotto/core/owner_process.hpp"
 #include "sotto/core/result.hpp"
 #include "sotto/core/thread.hpp"
 #include "sotto/transports/liveness.hpp"
@@ -186,21 +187,23 @@ private:
     static time_point now() noexcept { return std::chrono::steady_clock::now(); }
 
     void start() {
-        if (thread_.joinable() || has_no_thread_) return;
+        if (thread_->joinable() || has_no_thread_) return;
         try {
-            thread_ = start_thread("tcp: the thread for signs of life", [this] { run(); });
+            *thread_ = start_thread("tcp: the thread for signs of life", [this] { run(); });
         } catch (const error&) {  // the job needs one later, and says so
             has_no_thread_ = true;
         }
     }
 
+    /// A child of fork() has no such thread, which may have held the mutex.
     void stop() noexcept {
+        if (!thread_.is_of_this_process()) return;
         {
             const std::lock_guard lock(mutex_);
             stopping_ = true;
         }
-        stopped_.notify_all();
-        if (thread_.joinable()) thread_.join();
+        stopped_->notify_all();
+        if (thread_->joinable()) thread_->join();
     }
 
     void run() noexcept {
@@ -210,7 +213,7 @@ private:
                 show_life();
             } catch (...) {  // no memory: others see the silence
             }
-            stopped_.wait_until(lock, shown_ + options_.heartbeat);
+            stopped_->wait_until(lock, shown_ + options_.heartbeat);
         }
     }
 
@@ -299,7 +302,7 @@ private:
     bool is_crowded_;
     liveness_options options_;
     mutable std::mutex mutex_;
-    std::condition_variable stopped_;
+    owned_by_process<std::condition_variable> stopped_;
     std::map<int, line> lines_;  // by rank
     std::deque<arrival> arrivals_;
     waiting_time clock_;  // a halt of this process is no time
@@ -307,7 +310,7 @@ private:
     bool shows_life_ = true;
     bool stopping_ = false;
     bool has_no_thread_ = false;
-    std::thread thread_;  // last: it uses all of the above
+    owned_by_process<std::thread> thread_;  // last: it uses all of the above
 };
 
 }  // namespace sotto::detail::net

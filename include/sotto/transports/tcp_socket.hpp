@@ -137,9 +137,11 @@ public:
         boost::system::error_code ignored;
         return socket_.local_endpoint(ignored);
     }
-    asio::ip::tcp::endpoint remote_place() const {
-        boost::system::error_code ignored;
-        return socket_.remote_endpoint(ignored);
+    /// Nothing once the connection was reset.
+    std::optional<asio::ip::tcp::endpoint> remote_place() const {
+        boost::system::error_code why;
+        const auto place = socket_.remote_endpoint(why);
+        return why ? std::nullopt : std::optional(place);
     }
     asio::ip::address local_address() const { return local_place().address(); }
 

@@ -54,12 +54,44 @@ struct freed_by {
     }
 };
 
-/// What OpenSSL has to say of its last failure.
+/// The reason in an error of OpenSSL, as text.
+inline std::string tls_cause(unsigned long code) {
+    const char* const reason = ERR_reason_error_string(code);
+    return reason ? reason : "no reason given";
+}
+/// The same of the last error of this thread.
 inline std::string tls_cause() {
     const unsigned long code = ERR_peek_last_error();
-    const char* const reason = ERR_reason_error_string(code);
     ERR_clear_error();
-    return reason ? reason : "no reason given";
+    return tls_cause(code);
+}
+
+/// Why a session that was established failed.
+enum class tls_failure : unsigned char {
+    altered,          // a record that came is not as its sender wrote it
+    altered_at_peer,  // the peer received such a record, and sent an alert
+    other,            // memory ran out, here or at the peer, or it ended for a reason of its own
+};
+
+/// What an error of OpenSSL says of a session that was established. Of a record whose header was
+/// changed, its type, version or length may be refused before its content is authenticated.
+inline tls_failure tls_failure_of(unsigned long code) noexcept {
+    if (ERR_GET_LIB(code) != ERR_LIB_SSL) return tls_failure::other;
+    switch (ERR_GET_REASON(code)) {
+        case SSL_R_DECRYPTION_FAILED_OR_BAD_RECORD_MAC:
+        case SSL_R_BAD_RECORD_TYPE:
+        case SSL_R_WRONG_VERSION_NUMBER:
+        case SSL_R_PACKET_LENGTH_TOO_LONG:
+        case SSL_R_ENCRYPTED_LENGTH_TOO_LONG:
+        case SSL_R_LENGTH_TOO_SHORT: return tls_failure::altered;
+        case SSL_AD_REASON_OFFSET + SSL_AD_UNEXPECTED_MESSAGE:
+        case SSL_AD_REASON_OFFSET + SSL_AD_BAD_RECORD_MAC:
+        case SSL_AD_REASON_OFFSET + SSL_AD_RECORD_OVERFLOW:
+        case SSL_AD_REASON_OFFSET + SSL_AD_DECODE_ERROR:
+        case SSL_AD_REASON_OFFSET + SSL_AD_DECRYPT_ERROR:
+        case SSL_AD_REASON_OFFSET + SSL_AD_PROTOCOL_VERSION: return tls_failure::altered_at_peer;
+        default: return tls_failure::other;
+    }
 }
 
 /// 32 bytes by HKDF-SHA256 (RFC 5869).
@@ -135,6 +167,7 @@ public:
                 ERR_clear_error();
                 const int done =
                     SSL_read_ex(ssl_.get(), piece.data() + filled, piece.size() - filled, &count);
+                note_error(done);
                 if (done != 1 || !is_proven()) {
                     // What came before the end is handed out first.
                     if (all.bytes == 0) note_end(done, all);
@@ -155,6 +188,7 @@ public:
             std::size_t count = 0;
             ERR_clear_error();
             const int done = SSL_write_ex(ssl_.get(), next.data(), next.size(), &count);
+            note_error(done);
             asks_again_ = done != 1;
             ++records_;
             if (done != 1 || !is_proven()) {
@@ -273,6 +307,12 @@ private:
         }
     }
 
+    /// A session fails once: OpenSSL gives no reason in later calls.
+    void note_error(int done) noexcept {
+        if (done != 1 && first_error_ == 0 && SSL_get_error(ssl_.get(), done) == SSL_ERROR_SSL)
+            first_error_ = ERR_peek_last_error();
+    }
+
     void note_end(int done, moved& end) {
         end.closed = true;
         if (done == 1) {
@@ -292,7 +332,7 @@ private:
                                   ? "it closed the connection"
                                   : "it closed the connection while the secret was proven";
                 else if (is_established_)
-                    note_alteration(end);
+                    note_failure(end);
                 else {
                     refused_ = true;
                     end.why = "no secret was proven: " + tls_cause();
@@ -301,13 +341,18 @@ private:
         ERR_clear_error();
     }
 
-    /// A record that was proven is no longer: somebody, or something, changed bytes on their way.
-    void note_alteration(moved& end) {
-        const auto of_peer = ERR_GET_REASON(ERR_peek_last_error()) >= SSL_AD_REASON_OFFSET;
-        end.altered = !of_peer;  // else the peer has found it, and says so to all
+    /// The session was established.
+    void note_failure(moved& end) const {
+        const tls_failure kind = tls_failure_of(first_error_);
+        const std::string cause = "TLS: " + tls_cause(first_error_);
+        if (kind == tls_failure::other) {
+            end.why = "the connection failed (" + cause + ")";
+            return;
+        }
+        end.altered = kind == tls_failure::altered;  // else the peer reports it to all
         end.why = std::string("authentication of the data that ") +
-                  (of_peer ? "it received" : "it sent") +
-                  " failed: bytes were changed on the way (TLS: " + tls_cause() + ")";
+                  (end.altered ? "it sent" : "it received") +
+                  " failed: bytes were changed on the way (" + cause + ")";
     }
 
     // Bytes that go to the system and come from it, without signals.
@@ -377,6 +422,7 @@ private:
     bool is_established_ = false;  // the handshake ended well
     bool ended_ = false;
     bool refused_ = false;
+    unsigned long first_error_ = 0;  // of OpenSSL
     int broken_ = 0;
     std::unique_ptr<SSL, freed_by<SSL_free>> ssl_;
 };

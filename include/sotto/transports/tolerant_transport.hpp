@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "sotto/core/errors.hpp"
 #include "sotto/transports/transport.hpp"
 
 namespace sotto {
@@ -30,13 +31,17 @@ struct rank_change {
 ///                    at that rank once they are late
 ///   await(seen)      returns after waiting_time::slice_max as well: its caller may wait for no
 ///                    rank in particular, and has a `deadline` of its own
+///   blame(r, c, k)   rank r failed, because of c, a cause of errc k: of what it sent, or did not
+///                    do. It goes, and peer_failure for it is thrown. Where it is this rank, that
+///                    has withdrawn
 ///   next_change()    the next rank that went, failed or done, or that is there anew; `activity`
 ///                    tells that there is one. What a rank had sent before it went can be received
 ///                    until the next change is asked for, and what one sends that is there anew
 ///                    only from then on
 template <class T>
-concept tolerant_transport = transport<T> && requires(T& t) {
+concept tolerant_transport = transport<T> && requires(T& t, int rank, const std::string& cause) {
     t.tolerate();
+    t.blame(rank, cause, errc::malformed);
     { t.next_change() } -> std::same_as<std::optional<rank_change>>;
 };
 

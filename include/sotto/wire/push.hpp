@@ -59,7 +59,8 @@ enum class parameters_kind : std::uint32_t { whole, changed, refused, not_yet };
 /// What stands before an answer.
 struct parameters_header {
     parameters_kind kind = parameters_kind::whole;  // what follows
-    bool taken = true;            // whether the gradient before had a part in them
+    bool taken = true;            // whether the gradient before had a part in them; of the last
+                                  // answer of a `fit`: whether any gradient of it had
     std::uint64_t version = 0;    // steps of the server
     std::uint64_t staleness = 0;  // of that gradient
     std::uint64_t size = 0;       // bytes of the message that follows
@@ -201,7 +202,8 @@ inline configuration_summary configuration_of(byte_view push) noexcept {
 ///           | 4     | 0 all parameters of the server, 1 those that have changed,      |
 ///           |       | 2 why the worker is refused, 3 nothing: the server is not ready |
 ///           |       | yet, and another header follows                                 |
-///           | 4     | 1 if the worker's last gradient had a part in them, else 0      |
+///           | 4     | 1 if the worker's last gradient had a part in them, else 0; at  |
+///           |       | the end of a `fit` 1 if any gradient of any worker had          |
 ///           | 8     | version                                                         |
 ///           | 8     | staleness of that gradient                                      |
 ///           | 8     | bytes of the message that follows                               |

@@ -64,6 +64,7 @@ TEST_CASE("exit codes: each kind of error -> its code, and only peers retry") {
     is(malformed("a file", fault{}), exit_code::usage);
     is(error(errc::timed_out, "3 of 4 ranks did not join"), exit_code::peer);
     is(error(errc::peer_failed, "the connection broke"), exit_code::peer);
+    is(error(errc::altered, "no frame"), exit_code::peer);
     is(non_finite(1, "w", 3), exit_code::fault);
     is(error(errc::non_finite, "the sum"), exit_code::fault);
     is(io_failure("no space left"), exit_code::fault);
@@ -74,7 +75,7 @@ TEST_CASE("exit codes: each kind of error -> its code, and only peers retry") {
 
 TEST_CASE("exit codes: another rank failed -> the code of its cause") {
     for (const errc lost :
-         {errc::peer_failed, errc::timed_out, errc::malformed, static_cast<errc>(200)}) {
+         {errc::peer_failed, errc::timed_out, errc::altered, static_cast<errc>(200)}) {
         CHECK(exit_code_of(failed_by(lost)) == exit_code::peer);
         CHECK(retryable(failed_by(lost)));
     }
@@ -82,7 +83,10 @@ TEST_CASE("exit codes: another rank failed -> the code of its cause") {
         CHECK(exit_code_of(failed_by(configured)) == exit_code::usage);
         CHECK_FALSE(retryable(failed_by(configured)));
     }
-    CHECK(exit_code_of(failed_by(errc::non_finite)) == exit_code::fault);
+    for (const errc repeats : {errc::non_finite, errc::malformed}) {
+        CHECK(exit_code_of(failed_by(repeats)) == exit_code::fault);
+        CHECK_FALSE(retryable(failed_by(repeats)));
+    }
     CHECK(exit_code_of(failed_by(errc::output_incomplete)) == exit_code::output_incomplete);
 }
 

@@ -41,8 +41,10 @@ TEST_CASE("owned_by_process: a child of fork() ends it -> not destroyed") {
     ::pid_t child = 0;
     {
         const owned_by_process<counted> one{counted(&destroyed)};
+        CHECK(one.is_of_this_process());
         child = ::fork();
         REQUIRE(child >= 0);
+        if (child == 0 && one.is_of_this_process()) ::_exit(9);
     }
     if (child == 0) ::_exit(owner.is_this() ? 8 : destroyed);
     int status = -1;

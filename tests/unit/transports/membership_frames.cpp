@@ -113,6 +113,13 @@ TEST_CASE("membership: a heartbeat that waits for no rank of the world -> its ra
     CHECK(of.blames(1, errc::malformed));
 }
 
+TEST_CASE("membership: bytes that are no frame -> altered on the way, its rank failed") {
+    rank_0 of;
+    of.hear(1, {.type = wire::frame_type::heartbeat, .value = 0});
+    of.state.received(1, bytes(wire::frame_header_bytes, std::byte{0xff}), of.now);
+    CHECK(of.blames(1, errc::altered));
+}
+
 TEST_CASE("membership: a frame about messages, or a report of nothing -> its rank failed") {
     rank_0 of_message;
     of_message.hear(1, {.type = wire::frame_type::message});

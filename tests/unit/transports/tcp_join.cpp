@@ -254,6 +254,33 @@ TEST_CASE("join: a rank has too few descriptors to meet rank 0 -> it ends at onc
     CHECK(has(text.data(), "tcp: rank 1 of 3 needs 7 more descriptors and can open 1: "));
 }
 
+TEST_CASE("join: too few descriptors, and no address of rank 0 -> the descriptors are named") {
+    tcp_options options = quick(3);
+    options.rank = 1;
+    options.join = 100ms;
+    options.address = "rank0.test";
+    testing::processes alone;
+    using line = std::array<char, 300>;
+    alone.start([&](auto say) {
+        const tcp_context context = open_context(options);
+        int limit = 3;
+        for (int free = 0; free < 1; ++limit)
+            if (::fcntl(limit, F_GETFD) < 0) ++free;
+        const rlimit few{static_cast<rlim_t>(limit), static_cast<rlim_t>(limit)};
+        ::setrlimit(RLIMIT_NOFILE, &few);
+        const resolver finds_none = [](const std::string&) { return resolved{.why_not = "none"}; };
+        line text{};
+        outcome_of([&] {
+            tcp_join(context, options, finds_none).run();
+        }).text.copy(text.data(), text.size() - 1);
+        say(text);
+    });
+    line text{};
+    REQUIRE(alone.hear(0, text));
+    CAPTURE(std::string(text.data()));
+    CHECK(has(text.data(), "tcp: rank 1 of 3 needs 7 more descriptors and can open 1: "));
+}
+
 TEST_CASE("whatever must be alike and is not is named at once, with both values") {
     const std::vector<std::pair<const char*, std::function<void(tcp_options&)>>> differences{
         {"heartbeat", [](tcp_options& o) { o.heartbeat = 21ms; }},

@@ -1,12 +1,14 @@
 #include "sotto/transports/tcp_peer_user.hpp"
 
 #include <doctest/doctest.h>
+#include <poll.h>
 #include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -123,6 +125,30 @@ TEST_CASE("socket diagnosis: sockets of this process -> found as they are") {
     if (!kernel.find(probe.at_client, probe.at_server) || !has_ipv6()) return;  // not everywhere
     finds_sockets_as_they_are(
         [&](const endpoint& own, const endpoint& peer) { return kernel.find(own, peer); });
+    // There is a socket that listens at this end, and none that has the other one.
+    CHECK_FALSE(kernel.find(probe.at_server, {asio::ip::make_address("127.0.0.2"), 0}));
+}
+
+TEST_CASE("peer_users: a connection that was reset -> gone, at both ends") {
+    for (const bool resets_server : {true, false}) {
+        CAPTURE(resets_server);
+        connection made("127.0.0.1");
+        made.accept();
+        auto& stays = resets_server ? made.client : made.server;
+        auto& resets = resets_server ? made.server : made.client;
+        boost::system::error_code why;
+        tcp_socket here(std::make_shared<asio::io_context>(),
+                        detail::descriptor(::dup(stays.native_handle())), asio::ip::tcp::v4(), why);
+        REQUIRE_FALSE(why);
+        peer_users users;
+        CHECK(users.find(here).whose == peer_user::own);
+        resets.set_option(asio::socket_base::linger(true, 0));
+        resets.close();
+        pollfd ended{here.handle(), POLLIN, 0};
+        REQUIRE(::poll(&ended, 1, 60'000) == 1);
+        CHECK_FALSE(here.remote_place());
+        CHECK(users.find(here).whose == peer_user::gone);
+    }
 }
 
 TEST_CASE("peer_users: own process, another user's, none -> told apart") {

@@ -364,7 +364,8 @@ TEST_CASE("a change on its way ends a connection, or was one that means nothing"
 
 TEST_CASE("tls: a byte of data is changed on the way -> authentication failed, at both ends") {
     const auto key = secret_of(one_secret);
-    for (const std::size_t changed : {0u, 3u, 20u, 60u, 115u}) {  // header, content, tag
+    for (const std::size_t changed :
+         {0u, 1u, 2u, 3u, 4u, 20u, 60u, 115u}) {  // header, content, tag
         CAPTURE(changed);
         const wired before, after;
         const auto client = key->connect(before.client, "job", 1, 0);
@@ -417,6 +418,22 @@ TEST_CASE("tls: a byte of data is changed on the way -> authentication failed, a
             at_client.why.starts_with("authentication of the data that it received failed: bytes "
                                       "were changed on the way (TLS: "));
     }
+}
+
+TEST_CASE("tls: other failures of a session -> not reported as changed bytes") {
+    const auto kind_of = [](int reason) {
+        return tls_failure_of(ERR_PACK(ERR_LIB_SSL, 0, static_cast<unsigned long>(reason)));
+    };
+    const auto kind_of_alert = [&](int alert) { return kind_of(SSL_AD_REASON_OFFSET + alert); };
+    CHECK(kind_of(SSL_R_DECRYPTION_FAILED_OR_BAD_RECORD_MAC) == tls_failure::altered);
+    CHECK(kind_of_alert(SSL_AD_BAD_RECORD_MAC) == tls_failure::altered_at_peer);
+    CHECK(kind_of_alert(SSL_AD_DECRYPT_ERROR) == tls_failure::altered_at_peer);
+    for (const int alert : {SSL_AD_INTERNAL_ERROR, SSL_AD_USER_CANCELLED, SSL_AD_ACCESS_DENIED,
+                            SSL_AD_HANDSHAKE_FAILURE, SSL_AD_INSUFFICIENT_SECURITY})
+        CHECK(kind_of_alert(alert) == tls_failure::other);
+    CHECK(kind_of(ERR_R_MALLOC_FAILURE) == tls_failure::other);
+    CHECK(tls_failure_of(ERR_PACK(ERR_LIB_EVP, 0, 100)) == tls_failure::other);
+    CHECK(tls_failure_of(0) == tls_failure::other);
 }
 
 TEST_CASE("tls: a byte changed between two ranks -> both name it and the pair, none a break") {

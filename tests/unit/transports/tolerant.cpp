@@ -10,6 +10,7 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -265,6 +266,36 @@ TEST_CASE("who was given up while it lived is told so, and nothing of what it se
         CHECK(heard == std::vector<std::string>{"1 went"});
     }
 }
+
+namespace {
+
+struct without_blame {
+    int rank() const;
+    int size() const;
+    request send(int, tag, byte_view);
+    request receive(int, tag, mutable_byte_view);
+    std::optional<completion> poll(request);
+    completion wait(request);
+    std::uint64_t activity();
+    void await(std::uint64_t);
+    bool agree(bool);
+    void withdraw() noexcept;
+    void fail(std::string_view) noexcept;
+    void at(occasion);
+    void reserve(std::int64_t);
+    time_point now() const;
+    void charge(work);
+    traffic counters() const;
+    void tolerate();
+    std::optional<rank_change> next_change();
+};
+struct with_blame : without_blame {
+    void blame(int, const std::string&, errc);
+};
+static_assert(transport<without_blame> && !tolerant_transport<without_blame>);
+static_assert(tolerant_transport<with_blame>);
+
+}  // namespace
 
 TEST_CASE("a vote with a rank that went, or does not vote, ends by its name, and work goes on") {
     enum class why { failed, left, late };
