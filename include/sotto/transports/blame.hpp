@@ -39,9 +39,9 @@ auto read_from(Transport& through, int rank, Read read) -> decltype(read()) {
     return read_from(through, rank, read, [] { return ""; });
 }
 
-/// read_from on a transport whose ranks may leave: the rank whose message cannot be read leaves, and
-/// the others go on. Returns false where that happened. If it is this rank, its job is over: throws
-/// peer_failure.
+/// read_from on a transport whose ranks may leave: the rank whose message cannot be read leaves,
+/// and the others go on. Returns false where that happened. If it is this rank, its job is over:
+/// throws peer_failure.
 template <class Transport, class Read>
 bool read_or_let_leave(Transport& through, int rank, Read read) {
     try {

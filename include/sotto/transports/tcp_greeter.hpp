@@ -281,8 +281,8 @@ private:
         return false;
     }
 
-    /// Returns find(). A rank that lacks descriptors looks for a moment only: if it finds nothing by
-    /// then, the error is that it lacks them.
+    /// Returns find(). A rank that lacks descriptors looks for a moment only: if it finds nothing
+    /// by then, the error is that it lacks them.
     template <class Find>
     auto in_time(Find find) const -> decltype(find()) {
         try {

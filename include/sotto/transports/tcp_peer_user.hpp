@@ -203,8 +203,8 @@ public:
         ::uid_t user = 0;  // own and other
     };
 
-    /// Of a connection of this process. One that was reset has left the system's tables: it is gone,
-    /// also if that happened while they were searched.
+    /// Of a connection of this process. One that was reset has left the system's tables: it is
+    /// gone, also if that happened while they were searched.
     answer find(const tcp_socket& connection) {
         constexpr answer gone{peer_user::gone, 0};
         const auto peer = connection.remote_place();
