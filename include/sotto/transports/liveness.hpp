@@ -82,7 +82,7 @@ public:
         const std::string of = std::string(options.transport) + "_options::";
         std::string text = "no sign of life from it for ";
         append_seconds(text, limit(options));
-        if (waits_for_first(options)) text += " since all ranks met";
+        if (waits_for_first(options)) text += " since ranks met it";
         text += ": it hangs, or the network to it is cut; " + of;
         if (waits_for_first(options)) return text + "join sets the limit";
         text += "dead_after";

@@ -55,7 +55,9 @@ public:
         : own_(static_cast<std::uint32_t>(options.rank)),
           table_bytes_(wire::rank_table_bytes(static_cast<std::size_t>(options.size))),
           is_crowded_(static_cast<std::size_t>(options.size) > tcp_socket::crowd),
-          options_{options.heartbeat, options.dead_after, {}, "tcp"},
+          // A rank may be busy with others before it has read that it is welcome.
+          options_{options.heartbeat, options.dead_after,
+                   (std::max)(options.join, options.dead_after), "tcp"},
           clock_(now(), (options.dead_after / 2 + options.heartbeat) / 4) {}
     tcp_rendezvous(const tcp_rendezvous&) = delete;
     tcp_rendezvous& operator=(const tcp_rendezvous&) = delete;

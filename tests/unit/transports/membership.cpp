@@ -398,7 +398,7 @@ TEST_CASE("membership: before its first sign of life -> the clock of a rank does
     CHECK(alone.look(1h) == 30s + 50ms);
     REQUIRE(alone.failed());
     CHECK(alone.failed()->cause ==
-          "no sign of life from it for 30 s since all ranks met: it hangs, or the network to it is "
+          "no sign of life from it for 30 s since ranks met it: it hangs, or the network to it is "
           "cut; tcp_options::join sets the limit");
 }
 

@@ -328,6 +328,7 @@ TEST_CASE("a rank that hangs while ranks gather is named by all who are there") 
     leader first(options);
     impostor silent(first.port());
     silent.say_hello(options, 1);
+    silent.say(wire::written_word({.what = wire::saying::alive, .rank = 1}));
     const outcome other = join_as(2, options, first.port());
     CHECK(first.end().named == 1);
     CHECK(has(first.end().text, "no sign of life from it for 2 s"));
