@@ -82,6 +82,7 @@ struct by_hand {
     };
     std::vector<transfer> all;
 
+    int rank() const { return 1; }
     int size() const { return 2; }
 
     request send(int, tag, byte_view out) {
