@@ -44,7 +44,7 @@ constexpr const char* usage =
     "\n"
     "  whole\n"
     "  torn: ...     a newer model is not whole: readers take the one before it, if there is one\n"
-    "  unreadable: ...\n"
+    "  unreadable: ...  the same of a newer model that cannot be read, or a folder\n"
     "  no model\n"
     "  not finite    a weight is infinite or no number: nobody learns from it\n"
     "  other architecture than group-N, the first in the list that has one\n"
@@ -110,7 +110,10 @@ std::string health_of(const line& about, const line* first) {
     if (!about.unreadable.empty()) return "unreadable: " + about.unreadable;
     const auto& [newest, is_finite, bytes, kept, torn] = about.found;
     std::string health;
-    if (!torn.empty())
+    if (!torn.empty() && torn.front().kind == checkpoint::refusal::unreadable)
+        health = "unreadable: " + torn.front().why +
+                 (newest ? "; this is the newest that can be read" : "");
+    else if (!torn.empty())
         health = "torn: step " + std::to_string(torn.front().step) + " is not whole, " +
                  (newest ? "this is the newest that is" : "and none is");
     else if (!newest)

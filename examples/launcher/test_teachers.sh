@@ -87,7 +87,7 @@ says 1 'group-1  step 1300  loss 0.5  written ' other
 says 1 'other architecture than group-0' other
 says 1 'group-2  no model' other
 says 1 'group-3  step 50  ' other
-says 1 "group-4  unreadable: cannot read 'other/group-4/models/checkpoint-000000000007.safetensors': " other
+says 1 "group-4  unreadable: cannot open 'other/group-4/models/checkpoint-000000000007.safetensors': it is a folder" other
 : > other/group-5
 says 1 "group-5  unreadable: cannot list 'other/group-5/models': " other
 "$teachers" other > lines
