@@ -12,7 +12,7 @@ failures=0
 # expects STATUS WORDS: the command that just ended, with what it said in the file errors.
 expects() {
     ended=$?
-    if [ "$ended" -ne "$1" ] || ! grep -qF -- "$2" errors; then
+    if [ "$ended" -ne "$1" ] || { [ -n "$2" ] && ! grep -qF -- "$2" errors; }; then
         printf 'status %s, expected %s and: %s\n' "$ended" "$1" "$2" >&2
         tail -n 5 errors >&2
         failures=$((failures + 1))
@@ -25,7 +25,7 @@ cd incomplete_outputs || exit 1
 
 if [ -c /dev/full ]; then
     "$quickstart" --quick > /dev/full 2> errors
-    expects 4 'quickstart: standard output is incomplete: No space left on device'
+    expects 4 'quickstart: standard output is incomplete: a write to it failed before'
     "$quickstart" --help > /dev/full 2> errors
     expects 4 'quickstart: standard output is incomplete: No space left on device'
     "$launch" -n 2 sh -c 'echo lost' > /dev/full 2> errors
@@ -34,7 +34,7 @@ fi
 
 # A disk that is full in the middle of a run: no file grows beyond 8 blocks.
 (trap '' XFSZ && ulimit -f 8 && exec "$compression" --quick --log run.jsonl) > output 2> errors
-expects 4 "output is incomplete: json_lines: 'run.jsonl' cannot be written: File too large: it lacks "
+expects 4 "output is incomplete: json_lines: '$PWD/run.jsonl' cannot be written: File too large: it lacks "
 
 # A rank whose output is incomplete is no reason to end the others.
 "$launch" -n 2 sh -c '[ "$SOTTO_RANK" = 0 ] && exit 4; : > done' 2> errors

@@ -44,6 +44,7 @@ inline constexpr duration attempt_period = std::chrono::seconds(1);
 /// Who claims a folder.
 struct claimant {
     std::string job = job_of_process();  // the same for all ranks and restarts of a job
+    /// The process that writes.
     sotto::detail::process_identity process = sotto::detail::process_identity::own();
     std::string claim = detail::random_name();  // this one, among others of the process
     std::optional<std::uint64_t> folder{};      // its number on its disk, once it is claimed

@@ -46,7 +46,7 @@ enum class refusal : std::uint8_t { damaged, unreadable, too_new };
 struct refused_file {
     std::int64_t step = 0;  // of its name
     std::string why;        // what is wrong with it, in a sentence
-    refusal kind = refusal::too_new;
+    refusal kind = refusal::too_new;  // of reason
 };
 
 /// The step of a checkpoint's name; nothing for other names.

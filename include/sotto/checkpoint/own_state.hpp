@@ -78,6 +78,7 @@ public:
         });
         owner_->use(true);
     }
+    /// Lets other trainers of this process take the folder over.
     void rest() noexcept {
         if (owner_) owner_->use(false);
     }

@@ -52,6 +52,7 @@ struct saved_model : checkpoint::model_values {
         require_buffers(expected_buffers);
         return by_name ? taken(expected, expected_buffers) : std::move(*this);
     }
+    /// The same of a model that is kept: a copy.
     saved_model selected(const layout& expected, const layout& expected_buffers) const& {
         return saved_model(*this).selected(expected, expected_buffers);
     }
@@ -70,6 +71,7 @@ struct saved_model : checkpoint::model_values {
                                    "model's layout leaves out such tensors");
         return std::move(*this).selected(expected, expected_buffers);
     }
+    /// The same of a model that is kept: a copy.
     saved_model fitted_to(const layout& expected, const layout& expected_buffers = {}) const& {
         return saved_model(*this).fitted_to(expected, expected_buffers);
     }

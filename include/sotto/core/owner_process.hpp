@@ -33,6 +33,17 @@ public:
         value_ = std::move(other.value_);
         return *this;
     }
+    /// From now on this process owns it. What a child of fork() has from its parent is left as it
+    /// is.
+    owned_by_process& operator=(T value) requires std::is_move_assignable_v<T> {
+        if (owner_.is_this()) {
+            value_ = std::move(value);
+        } else {
+            std::construct_at(&value_, std::move(value));
+            owner_ = owner_process();
+        }
+        return *this;
+    }
     ~owned_by_process() {
         if (owner_.is_this()) std::destroy_at(&value_);
     }

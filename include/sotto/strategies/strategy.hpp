@@ -246,6 +246,7 @@ std::optional<server_report> report_of_server(const State& state) {
         return std::nullopt;
 }
 
+/// A call of `fit` has ended.
 template <class State>
 void end_fit(State& state) noexcept {
     if constexpr (requires { state.end_fit(); }) state.end_fit();
@@ -255,6 +256,7 @@ void end_fit(State& state) noexcept {
 template <class State>
 class fit_scope {
 public:
+    /// Of this strategy's state.
     explicit fit_scope(State& state) noexcept : state_(&state) {}
     fit_scope(const fit_scope&) = delete;
     fit_scope& operator=(const fit_scope&) = delete;

@@ -165,7 +165,7 @@ public:
         const std::string which =
             "tcp: the thread for signs of life of rank " + std::to_string(state_.rank());
         try {
-            *thread_ = start_thread(which, [this] { serve(); });
+            thread_ = start_thread(which, [this] { serve(); });
         } catch (const error& e) {
             with([&](membership& m) { m.fail(m.rank(), e.what(), errc::io); });
             close_when_heard(sockets_, last_words);

@@ -189,9 +189,10 @@ private:
     static time_point now() noexcept { return std::chrono::steady_clock::now(); }
 
     void start() {
-        if (thread_->joinable() || has_no_thread_) return;
+        const bool runs = thread_.is_of_this_process() && thread_->joinable();
+        if (runs || has_no_thread_) return;
         try {
-            *thread_ = start_thread("tcp: the thread for signs of life", [this] { run(); });
+            thread_ = start_thread("tcp: the thread for signs of life", [this] { run(); });
         } catch (const error&) {  // the job needs one later, and says so
             has_no_thread_ = true;
         }

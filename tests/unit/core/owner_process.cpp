@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <memory>
 #include <utility>
 
 using sotto::detail::owned_by_process;
@@ -52,4 +53,23 @@ TEST_CASE("owned_by_process: a child of fork() ends it -> not destroyed") {
     CHECK(WIFEXITED(status));
     CHECK(WEXITSTATUS(status) == 0);
     CHECK(destroyed == 1);
+}
+
+TEST_CASE("owned_by_process: a child of fork() assigns a value -> it destroys that one alone") {
+    int inherited = 0, assigned = 0;
+    ::pid_t child = 0;
+    {
+        owned_by_process<std::unique_ptr<counted>> one{std::make_unique<counted>(&inherited)};
+        child = ::fork();
+        REQUIRE(child >= 0);
+        if (child == 0) {
+            one = std::make_unique<counted>(&assigned);
+            if (!one.is_of_this_process()) ::_exit(9);
+        }
+    }
+    if (child == 0) ::_exit(inherited == 0 && assigned == 1 ? 0 : 8);
+    int status = -1;
+    REQUIRE(::waitpid(child, &status, 0) == child);
+    CHECK(status == 0);
+    CHECK(inherited == 1);
 }
