@@ -260,6 +260,7 @@ public:
     explicit fit_scope(State& state) noexcept : state_(&state) {}
     fit_scope(const fit_scope&) = delete;
     fit_scope& operator=(const fit_scope&) = delete;
+    /// The call has ended.
     ~fit_scope() { end_fit(*state_); }
 
 private:

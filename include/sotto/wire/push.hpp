@@ -54,6 +54,7 @@ inline constexpr std::size_t push_header_bytes = 40;  // on the wire
 ///   whole    all of the server's parameters follow
 ///   changed  entries that have changed follow
 ///   refused  the reason follows, as text
+///   not_yet  nothing follows: the server is not ready, and sends another header later
 enum class parameters_kind : std::uint32_t { whole, changed, refused, not_yet };
 
 /// What stands before an answer.
