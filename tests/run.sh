@@ -2,10 +2,10 @@
 # tests/run.sh [-q | STAGE...]
 # Builds and runs all tests from a fresh clone on, in stages: `gcc`, whole runs with g++ and everything about headers
 # and package; `sanitize`, the parts with clang and its sanitizers of addresses and undefined behaviour; `clang`, what
-# optimisation may change; `thread`, what threads share; `fuzz`, a minute of fuzzing for each decoder. Only some, where
+# optimisation may change; `thread`, what threads share; `fuzz`, 20 s of fuzzing for each decoder. Only some, where
 # they are named. -q: with g++ alone, without consumers.
 #   SOTTO_DATA           folder with data sets; tests that need one say that they skip without it
-#   SOTTO_FUZZ_SECONDS   seconds of fuzzing for each decoder; by default 60
+#   SOTTO_FUZZ_SECONDS   seconds of fuzzing for each decoder; by default 20
 #   SOTTO_JOBS           compilers and tests side by side; by default one for each processor
 set -uo pipefail
 
