@@ -263,12 +263,15 @@ TEST_CASE("join: too few descriptors, and no address of rank 0 -> the descriptor
     using line = std::array<char, 300>;
     alone.start([&](auto say) {
         const tcp_context context = open_context(options);
+        const resolver finds_none = [](const std::string&) { return resolved{.why_not = "none"}; };
+        // A sanitizer needs descriptors when it meets a type for the first time.
+        deadline soon(std::chrono::steady_clock::now(), 10s);
+        CHECK(look_up(finds_none, options.address, soon).addresses.empty());
         int limit = 3;
         for (int free = 0; free < 1; ++limit)
             if (::fcntl(limit, F_GETFD) < 0) ++free;
         const rlimit few{static_cast<rlim_t>(limit), static_cast<rlim_t>(limit)};
         ::setrlimit(RLIMIT_NOFILE, &few);
-        const resolver finds_none = [](const std::string&) { return resolved{.why_not = "none"}; };
         line text{};
         outcome_of([&] {
             tcp_join(context, options, finds_none).run();
