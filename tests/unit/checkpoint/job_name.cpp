@@ -43,11 +43,11 @@ TEST_CASE("job_of_process: without a launcher -> the same in this process, anoth
 
 TEST_CASE("job_of_process: an empty variable -> no name; a long one -> 256 bytes") {
     for (const char* name : {"SLURM_JOB_ID", "TORCHELASTIC_RUN_ID"}) ::unsetenv(name);
-    ::setenv("SOTTO_JOB", "", 1);
+    ::setenv("SOTTO_JOB_NAME", "", 1);
     CHECK(checkpoint::job_of_process().starts_with("without a launcher, "));
-    ::setenv("SOTTO_JOB", std::string(300, 'x').c_str(), 1);
-    CHECK(checkpoint::job_of_process() == "sotto " + std::string(250, 'x'));
-    ::unsetenv("SOTTO_JOB");
+    ::setenv("SOTTO_JOB_NAME", std::string(300, 'x').c_str(), 1);
+    CHECK(checkpoint::job_of_process() == std::string(256, 'x'));
+    ::unsetenv("SOTTO_JOB_NAME");
 }
 
 TEST_CASE("require_job_name: a name that is too long -> refused with its length") {

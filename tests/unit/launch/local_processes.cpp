@@ -663,7 +663,7 @@ TEST_CASE("a job leaves the process as it found it") {
     sigset_t mask_before, mask_after;
     ::pthread_sigmask(SIG_SETMASK, nullptr, &mask_before);
     shells(3, "tail -f /dev/null & exit $SOTTO_RANK");
-    CHECK_THROWS_AS(run({.size = 2, .command = {"/no/such/program"}}), io_failure);
+    CHECK_THROWS_AS(run({.size = 2, .command = {"/no/such/program"}}), invalid_option);
     CHECK(descriptors() == before);
     ::pthread_sigmask(SIG_SETMASK, nullptr, &mask_after);
     for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGCHLD})
