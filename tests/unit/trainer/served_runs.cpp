@@ -505,8 +505,9 @@ TEST_CASE("what a server saved, and what it could not save, is told truthfully w
                 serving{.dedicated = true, .checkpoints = kept, .every = 4}};
             trainer trainer{model, strategy, transport, {.batch_size = 4}};
             const auto spoil = [&](const step_report& step) {
-                if (!possible && transport.rank() == 1 && step.step == 1)
-                    std::ofstream{kept} << "no folder can be made here";
+                if (possible || transport.rank() != 1 || step.step != 1) return;
+                std::filesystem::remove_all(kept);
+                std::ofstream{kept} << "no folder can be made here";
             };
             const fit_report report = trainer.fit(numbered{32}, epochs{1}, spoil, json_lines{path});
             if (transport.rank() == 0) {
