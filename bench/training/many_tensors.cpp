@@ -237,7 +237,7 @@ int main(int argc, char** argv) {
     app.add_option("--few", s.few, "tensors");
     app.add_option("--many", s.many, "tensors");
     app.add_option("--steps", s.steps, "of each training");
-    app.add_option("--turns", s.turns, "of which the least time counts");
+    app.add_option("--turns", s.turns, "Runs of each training; the shortest counts");
     app.add_option("--ratio-max", s.ratio_max, "that is allowed");
     app.add_flag("--table", s.table, "a table of Markdown");
     CLI11_PARSE(app, argc, argv);

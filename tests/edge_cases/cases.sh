@@ -94,7 +94,7 @@ try 'model to write: a folder' 1 "f': " 'mkdir f; $T save=f'
 
 # Logs, traces and reports.
 try 'log: standard output' 0 '{"event":"end"' '$T log=/dev/stdout'
-try 'log: a FIFO that nobody reads' 1 'it is a FIFO that no process reads' 'mkfifo f; $T log=f'
+try 'log: a FIFO without a reader' 1 'it is a FIFO that no process reads' 'mkfifo f; $T log=f'
 try 'log: a FIFO that is read' 0 '{"event":"run"' 'mkfifo f; exec 3<> f; $T log=f steps=2 && head -n 1 <&3'
 try 'log: a folder' 1 'Is a directory' '$T log=.'
 try 'log: a name too long' 1 'File name too long' '$T log=$(printf "%0300d" 0)'
@@ -138,7 +138,7 @@ try 'SOTTO_ADDRESS: port 0' 2 "SOTTO_ADDRESS is '[::1]:0'" "$address"'[::1]:0 $T
 try 'SOTTO_ADDRESS: no port after a colon' 2 "SOTTO_ADDRESS is 'host:'" "$address"'host: $T'
 try 'SOTTO_ADDRESS: a link without an interface' 2 "'fe80::1' is link-local" "$address"'fe80::1 $T'
 try 'SOTTO_ADDRESS: an interface that is not there' 2 "no interface 'nope'" "$address"'fe80::1%nope $T'
-try 'SOTTO_ADDRESS: nobody there' 3 'nobody answered there' "$address"'127.0.0.1 $T join_ms=500'
+try 'SOTTO_ADDRESS: no process there' 3 'no process answered there' "$address"'127.0.0.1 $T join_ms=500'
 try 'SOTTO_ADDRESS: empty' 2 'set SOTTO_ADDRESS' 'SOTTO_RANK=0 SOTTO_SIZE=2 SOTTO_ADDRESS= $T'
 try 'SOTTO_INTERFACE: not there' 2 "no interface is 'nope0'; there are" 'SOTTO_INTERFACE=nope0 $T'
 alone='SOTTO_RANK=0 SOTTO_SIZE=1 '
@@ -147,7 +147,7 @@ try 'secret: a folder' 2 'it is a folder' "$alone"'SOTTO_SECRET_FILE=. $T'
 try 'secret: a device' 2 'tls: the secret in /dev/zero' "$alone"'SOTTO_SECRET_FILE=/dev/zero $T'
 try 'secret: readable by all' 2 'chmod 600' ': > f; chmod 644 f; '"$alone"'SOTTO_SECRET_FILE=f $T'
 try 'secret: too short' 2 'the secret in SOTTO_SECRET has 1 bytes' "$alone"'SOTTO_SECRET=x $T'
-try 'secret: a FIFO that nobody writes' 3 'tls: the secret in f' \
+try 'secret: a FIFO without a writer' 3 'tls: the secret in f' \
     'umask 077; mkfifo f; SOTTO_RANK=0 SOTTO_SIZE=2 SOTTO_ADDRESS=127.0.0.1 SOTTO_PORT=29999 SOTTO_SECRET_FILE=f $T join_ms=500'
 
 # Ranks that differ.

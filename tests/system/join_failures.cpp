@@ -190,7 +190,7 @@ TEST_CASE("tcp: any limit of descriptors -> ranks join, or say how many they nee
                 CAPTURE(std::string(end.text.data()));
                 CHECK_FALSE(end.joined);
                 CHECK((has(end, "more descriptors and can open ") || end.text[0] == '\0' ||
-                       (elastic && descriptors == 10 && has(end, "nobody answered there"))));
+                       (elastic && descriptors == 10 && has(end, "no process answered there"))));
             }
         }
         // Two connections, three of Asio; a port, a spare one and one to look up users, which are

@@ -21,9 +21,9 @@ rows=$(python3 "$root/tests/system/slow_links.py" "$build/tests/system/system_sl
     echo "($(nproc --all) processors), commit $(git -C "$root" describe --always --dirty). Command: \`$command\`"
     echo
     echo "Each rank has a link of the given rate in both directions, shaped by tc's tbf with a queue of so much time."
-    echo "An outage takes one rank's link away every 4 s, and nothing tells its ends. \`tcp_options\` are the default ones"
-    echo "but for \`timeout\`: a rank is missed after 2 s, or after what a slow network makes of it, here at most the last"
-    echo "column."
+    echo "An outage cuts one rank's link every 4 s; its ends are not notified. All \`tcp_options\` except \`timeout\` have"
+    echo "their default values. A silent rank is dropped after 2 s, or later on a slow network: the last column is the"
+    echo "largest limit that was used."
     echo
     echo "| job | rate | queue | busy processes | ended | seconds | limit of silence |"
     echo "|---|---|---|---|---|---|---|"

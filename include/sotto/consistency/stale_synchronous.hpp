@@ -16,9 +16,9 @@ namespace sotto {
 ///           reads has all updates of the first c - bound rounds, and its own. With bound 0 these
 ///           are the rounds of bulk_synchronous, and it is the same to the last bit
 ///   shape   each gradient makes a step as it comes, of its full weight or, averaged, of 1/n among
-///           n workers: then a round of everybody moves as far as one of bulk_synchronous. A worker
-///           that has done all its rounds still counts in each round it gave a gradient to. With
-///           bound 0 gradients are summed or averaged likewise
+///           n workers: then a round of all workers moves as far as one of bulk_synchronous. A
+///           worker that has done all its rounds still counts in each round it sent a gradient to.
+///           With bound 0 gradients are summed or averaged likewise
 ///   source  Ho et al. 2013, More Effective Distributed ML via a Stale Synchronous Parallel
 ///           Parameter Server, NeurIPS
 struct stale_synchronous {

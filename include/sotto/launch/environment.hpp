@@ -221,7 +221,7 @@ inline void find_address(placement& place, const variables& get) {
 
 }  // namespace detail
 
-/// Which rank of which job this process is, by the variables of its launcher: SOTTO_RANK,
+/// The rank and the job of this process, from the variables of its launcher: SOTTO_RANK,
 /// SOTTO_SIZE, SOTTO_ADDRESS (perhaps with a port, as [::1]:29500), SOTTO_PORT; torchrun, Horovod,
 /// Open MPI, MVAPICH, PMI (MPICH, Intel MPI), PMIx, Slurm, also where its srun speaks PMI or PMIx.
 /// Of several the innermost counts, and a remark says so. SOTTO_INTERFACE (see interfaces.hpp)

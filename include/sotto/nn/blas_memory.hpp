@@ -115,8 +115,8 @@ inline bool has_address_space(std::size_t bytes) {
 
 /// OpenBLAS starts threads before main, and waits for them at the exit of the process. If one of
 /// them found no buffer either, it tries for ever: the process is then to exit without that wait.
-/// Handlers and static objects that are registered before this call then end no more: what they
-/// write at the end is lost, but for streams of C.
+/// Exit handlers and destructors of static objects that were registered before this call do not run
+/// then. Their output is lost, except that of C streams.
 inline void exit_without_openblas() {
 #if defined(__GLIBC__)
     const char* const threads = std::getenv("OPENBLAS_NUM_THREADS");

@@ -204,7 +204,7 @@ private:
     // To keep its members in order, an ordered_json looks through all of them for each new one.
     static constexpr std::size_t members_max = 1 << 14;
 
-    /// Refuses a line that is too deep, or of which an object has too many members.
+    /// Refuses a line that nests too deeply, or has an object with too many members.
     class bounds final : public nlohmann::json_sax<json> {
     public:
         explicit bounds(const json_line_checks& line) : line_(&line) {}
@@ -248,7 +248,7 @@ private:
 
         const json_line_checks* line_;
         std::size_t open_ = 0;                              // lists and objects
-        std::array<std::size_t, depth_max + 2> members_{};  // of those that are open
+        std::array<std::size_t, depth_max + 2> members_{};  // by depth
     };
 
     std::string file_;

@@ -15,8 +15,8 @@
 namespace sotto::reporting {
 
 /// Text from outside, safe between tags and inside quoted attributes. Bytes that are not UTF-8,
-/// control characters and those that change the direction of text become U+FFFD; what is longer
-/// than `longest` bytes ends in an ellipsis.
+/// control characters and characters that change the direction of text become U+FFFD. A text
+/// longer than `longest` bytes ends in an ellipsis.
 inline std::string escaped(std::string_view text, std::size_t longest = 2000) {
     std::string out;
     for (std::size_t i = 0; i < text.size();) {

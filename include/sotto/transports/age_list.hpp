@@ -7,7 +7,7 @@ namespace sotto::detail {
 template <class Transfer>
 class age_list {
 public:
-    /// One that is newer than all.
+    /// Adds the newest transfer.
     void add(Transfer& t) noexcept {
         t.older = newest_;
         t.newer = nullptr;
@@ -23,9 +23,9 @@ public:
     /// Null if there is none.
     Transfer* oldest() const noexcept { return oldest_; }
 
-    /// The oldest receive of which `is_waiting(transfer)`, or else the oldest send; null if it is
-    /// of none.
-    ///   cost    O(those that are older and do not wait, or are sends)
+    /// The oldest receive for which `is_waiting(transfer)` holds; if there is none, the oldest such
+    /// send; else null.
+    ///   cost    linear in the transfers that are older than the result
     template <class Predicate>
     const Transfer* longest_waiting(Predicate is_waiting) const noexcept {
         const Transfer* send = nullptr;

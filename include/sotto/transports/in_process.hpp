@@ -310,7 +310,7 @@ private:
     occasion occasion_;
     traffic traffic_;
     std::deque<transfer> transfers_;     // never moved: the other side holds pointers to them
-    detail::age_list<transfer> in_use_;  // those that are not idle
+    detail::age_list<transfer> in_use_;  // transfers that are not idle
     std::vector<std::uint32_t> free_;
 };
 

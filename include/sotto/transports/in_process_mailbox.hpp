@@ -79,8 +79,7 @@ struct alignas(64) mailbox {
 private:
     tag_lists<transfer>& side(bool sends) noexcept { return sends ? sends_ : receives_; }
 
-    // Equal tags meet in one list, whoever they come from, so that posting order decides among
-    // them.
+    // Transfers of one tag share a list, whatever their rank: the order of posting decides.
     tag_lists<transfer> sends_, receives_;
 };
 

@@ -275,7 +275,7 @@ private:
     traffic traffic_;
     std::deque<transfer> transfers_;  // never moved: links and board hold pointers to them
     std::vector<std::uint32_t> free_;
-    age_list<transfer> in_use_;           // those that are not idle
+    age_list<transfer> in_use_;           // transfers that are not idle
     std::vector<std::int64_t> expected_;  // receives from any rank, from rank 0, from rank 1, ...
     message_board board_;
     std::vector<std::unique_ptr<message_link>> links_;

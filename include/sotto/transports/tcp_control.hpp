@@ -120,9 +120,9 @@ public:
         after_change();
     }
 
-    /// In a crowd: adds what a rank that waits for votes is woken by, the first of them that is
-    /// missing. All are needed, so that the others are read when that one is there: a rank that
-    /// each vote woke would be woken by most of the crowd. Else the thread wakes it.
+    /// In a crowd: adds the connection of the first member whose vote is missing. A rank that waits
+    /// for votes needs all of them, so it reads the others once this one has come. If each vote
+    /// woke it, most of the crowd would. Without a crowd the thread wakes it.
     void add_waits_for(const membership::ballot& among, std::vector<pollfd>& waits) {
         if (!is_crowded()) return;
         const std::lock_guard lock(mutex_);
@@ -349,12 +349,13 @@ private:
             const auto stalled = sent_[rank].stalls(
                 {data.bytes_acked, data.unacked, data.retransmits}, present, limit);
             if (!stalled || state_.is_overdue(peer, now)) continue;
-            std::string text = "it gives signs of life, but for ";
+            std::string text =
+                "it gives signs of life, but acknowledged nothing on the connection for messages "
+                "from rank " +
+                std::to_string(state_.rank()) + " for ";
             append_seconds(text, *stalled);
-            text += " it acknowledged nothing on the connection for messages from rank " +
-                    std::to_string(state_.rank()) + ", though these were sent " +
-                    std::to_string(data.retransmits + 1u) + " times, in packets of up to " +
-                    std::to_string(data.snd_mss) +
+            text += ", though these were sent " + std::to_string(data.retransmits + 1u) +
+                    " times, in packets of up to " + std::to_string(data.snd_mss) +
                     " bytes: a link between the two may drop large packets (MTU), or a firewall "
                     "this connection";
             state_.fail(peer, std::move(text));

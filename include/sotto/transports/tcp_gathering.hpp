@@ -208,7 +208,7 @@ private:
     bool unanswered(tcp_opening& o) override {
         look_elsewhere(o);
         if (o.purpose != rendezvous) return retreat(o);
-        tries_.unanswered("nobody answered there");
+        tries_.unanswered("no process answered there");
         try_again(o);
         return true;
     }

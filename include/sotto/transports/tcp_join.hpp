@@ -125,7 +125,7 @@ private:
     void turned_away(const std::string& why) override { turned_away_ = why; }
 
     bool unanswered(tcp_opening& o) override {
-        if (o.purpose == rendezvous) tries_.unanswered("nobody answered there");
+        if (o.purpose == rendezvous) tries_.unanswered("no process answered there");
         look_elsewhere(o);
         try_again(o);
         return true;
@@ -234,7 +234,7 @@ private:
         }
         const bool all_ready = std::find(ready_.begin(), ready_.end(), false) == ready_.end();
         if (!all_ready || made_.lacking(options_.rank)) return;
-        // From here on a rank that is lost is found by those that listen to it, as in the job.
+        // From here on the ranks that listen to a lost rank find it, as in the job.
         releases_ = true;
         released_ = met_.release([&](int peer, std::unique_ptr<tcp_socket> socket) {
             made_.control[index(peer)] = std::move(socket);

@@ -18,7 +18,7 @@
 
 namespace sotto::detail::net {
 
-/// Where a rank looks for rank 0. A name is looked up again while nobody answers: rank 0 may come
+/// Where a rank looks for rank 0. Until rank 0 answers, its name is resolved again: rank 0 may move
 /// to another address, or have several.
 class tcp_leader_search {
 public:
@@ -36,7 +36,7 @@ public:
         return at(found);
     }
 
-    /// Where to look, while nobody has answered at `tried`; the same place if it is still one.
+    /// Where to look until rank 0 answers: `tried`, while that is still one of its addresses.
     asio::ip::tcp::endpoint look(const asio::ip::tcp::endpoint& tried, time_point now) {
         if (!is_name_) return tried;
         if (const auto found = lookup_.take()) learn(*found);
@@ -47,7 +47,7 @@ public:
         return place_of(tried) == addresses_.end() ? at(addresses_.front()) : tried;
     }
 
-    /// Where to look next, after nobody answered at `tried`.
+    /// Where to look next, after an attempt at `tried` had no answer.
     asio::ip::tcp::endpoint after(const asio::ip::tcp::endpoint& tried, time_point now) {
         const asio::ip::tcp::endpoint place = look(tried, now);
         if (!is_name_ || place != tried) return place;

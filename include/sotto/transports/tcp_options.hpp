@@ -21,7 +21,7 @@ struct tcp_options {
     int rank = 0;  // of this process, 0 to size - 1
     int size = 1;  // ranks of the job
     /// Where rank 0 listens and the others find it: a name or an address, of IPv6 as `::1`, `[::1]`
-    /// or `fe80::1%eth0`. A name is looked up again while nobody answers. One that this machine
+    /// or `fe80::1%eth0`. A name is resolved again until rank 0 answers. One that this machine
     /// knows for itself by loopback, as Debian's do by 127.0.1.1, needs `bind`.
     std::string address = "127.0.0.1";
     std::uint16_t port = 29500;  // of rank 0

@@ -175,8 +175,8 @@ inline std::string first_word(const char* path, const char* otherwise) {
     return why ? otherwise : text.substr(0, text.find_first_of(" \n"));
 }
 
-/// Whether numbers of users mean one user each: not where this process sees users of other user
-/// namespaces, who all have the number of nobody, and has that number itself.
+/// Whether each user number means one user. A process sees all users of other user namespaces under
+/// one number, the overflow user's; if that is its own number too, it cannot tell them apart.
 inline bool users_are_told_apart(::uid_t own) {
     if (std::to_string(own) != first_word("/proc/sys/kernel/overflowuid", "65534")) return true;
     std::error_code why;
@@ -191,7 +191,7 @@ inline bool users_are_told_apart(::uid_t own) {
 enum class peer_user : std::uint8_t {
     own,      // this one's user's
     other,    // another user's
-    gone,     // nobody's: it ended, or is about to
+    gone,     // no process has it any more, or it is about to end
     unknown,  // this process cannot find out
 };
 

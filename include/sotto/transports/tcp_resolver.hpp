@@ -51,7 +51,7 @@ public:
         if (shared_) return;
         auto shared = std::make_shared<answer>();
         try {
-            // It may outlive this rank: a resolver that finds nobody answers after some seconds.
+            // It may outlive this rank: a resolver takes seconds to report that it found nothing.
             start_thread("tcp: the thread that looks up a name", [shared, by, name] {
                 resolved found;
                 try {

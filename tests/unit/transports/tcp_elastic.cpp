@@ -291,7 +291,7 @@ TEST_CASE("rank 0 alone does not begin, and nobody begins without it") {
         tcp::join(options),
         ("tcp: rank 1 was not let into its job by rank 0 at 127.0.0.1 port " + port +
          " within 0.05 s; tcp_options::join sets the limit; its last attempt: "
-         "nobody answered there")
+         "no process answered there")
             .c_str(),
         error);
 }

@@ -172,7 +172,7 @@ TEST_CASE("a follower without a leader says where it looked") {
     const outcome alone = join_as(1, options, 1);
     CHECK(alone.code == errc::timed_out);
     CHECK(has(alone.text, "rank 1 waited for rank 0 at 127.0.0.1 port 1"));
-    CHECK(has(alone.text, "nobody answered there"));
+    CHECK(has(alone.text, "no process answered there"));
 }
 
 TEST_CASE("who answers as another rank, or says nothing of who it is, is not taken for rank 0") {
