@@ -316,6 +316,10 @@ TEST_CASE("simulated networks: a wrong number -> refused by name") {
                                   {"heavy_tailed.most", ""},
                                   {"one_slow.factor", ""},
                                   {"one_slow.rank", "0"},
+                                  {"simulated_options.timeout", "max"},
+                                  {"simulated_options.call", ""},
+                                  {"simulated_options.heartbeat", ""},
+                                  {"simulated_options.dead_after", "0"},
                                   {"simulated_options.budget", "max"},
                                   {"simulated_options.transfers", "0 max"},
                                   {"simulated_options.packet", ""}});
@@ -352,6 +356,16 @@ TEST_CASE("simulated networks: a wrong number -> refused by name") {
           std::pair{"simulated_options.packet", &simulated_options::packet}})
         tries.option<std::int64_t>(
             key, [&, option = option](std::int64_t value) { possible(with(option, value)); });
+    for (const auto& [key, option] :
+         {std::pair{"simulated_options.timeout", &simulated_options::timeout},
+          std::pair{"simulated_options.call", &simulated_options::call},
+          std::pair{"simulated_options.heartbeat", &simulated_options::heartbeat},
+          std::pair{"simulated_options.dead_after", &simulated_options::dead_after}})
+        tries.option<std::int64_t>(key, [&, option = option](std::int64_t value) {
+            simulated_options options;
+            options.*option = duration(value);
+            possible(options);
+        });
     CHECK(tries.left_out().empty());
 }
 

@@ -11,16 +11,18 @@ build=${BUILD:-$root/build/release}
 cmake --preset release -D SOTTO_TOGETHER=OFF -D SOTTO_QUICK=OFF -S "$root" -B "$build" > /dev/null
 cmake --build "$build" --target system_tcp_gather > /dev/null
 rows=
+failed=0
 # ranks, busy processes, 0: without TLS or 1: with TLS
 for job in "32 30 1" "64 30 1" "120 0 0" "120 30 0"; do
     read -r ranks load tls <<< "$job"
     log=$build/gather_${ranks}_${load}_$tls.log
     status=trained
     SOTTO_GATHER_RANKS=$ranks SOTTO_GATHER_LOAD=$load SOTTO_GATHER_TLS=$tls timeout 600 \
-        "$build/tests/system/system_tcp_gather" > "$log" 2>&1 || status=FAILED
+        "$build/tests/system/system_tcp_gather" > "$log" 2>&1 || { status=FAILED; failed=1; }
     tail -n 4 "$log"
-    rows+=$(sed -nE "s/^([0-9]+) ranks (with|without) TLS: all there after ([0-9.]+) s, trained after ([0-9.]+) s/\
-| \1 | \2 | $load | $status | \3 | \4 |/p" "$log")$'\n'
+    row=$(sed -nE "s/^([0-9]+) ranks (with|without) TLS: all there after ([0-9.]+) s, trained after ([0-9.]+) s/\
+| \1 | \2 | $load | $status | \3 | \4 |/p" "$log")
+    rows+=${row:-"| $ranks | $([ "$tls" = 1 ] && echo with || echo without) | $load | FAILED | | |"}$'\n'
 done
 
 {
@@ -37,3 +39,4 @@ done
     echo -n "$rows"
 } > "$root/bench/results/gather.md"
 cat "$root/bench/results/gather.md"
+exit $failed

@@ -12,7 +12,8 @@ command="tests/system/long_slow_links.sh${*:+ $*}"
 "$root/cmake/install_debian.sh" tests
 cmake --preset release -D SOTTO_TOGETHER=OFF -D SOTTO_QUICK=OFF -S "$root" -B "$build" > /dev/null
 cmake --build "$build" --target system_slow_links > /dev/null
-rows=$(python3 "$root/tests/system/slow_links.py" "$build/tests/system/system_slow_links" "$@")
+failed=0
+rows=$(python3 "$root/tests/system/slow_links.py" "$build/tests/system/system_slow_links" "$@") || failed=1
 
 {
     echo "# Jobs on slow links"
@@ -30,3 +31,4 @@ rows=$(python3 "$root/tests/system/slow_links.py" "$build/tests/system/system_sl
     echo "$rows"
 } > "$root/bench/results/slow_links.md"
 cat "$root/bench/results/slow_links.md"
+exit $failed

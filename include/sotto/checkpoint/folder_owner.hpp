@@ -288,7 +288,7 @@ private:
     ownership try_to_own(std::string& why, bool is_locked) {
         std::error_code problem;
         const std::optional<std::string> found = read(problem);
-        if (sotto::detail::is_of_kind(problem))
+        if (sotto::detail::is_no_regular_file(problem))
             return why = cannot("read", problem) + ": move it away", ownership::refused;
         if (problem) return why = cannot("read", problem), ownership::failed;
         if (found != own_text_) {

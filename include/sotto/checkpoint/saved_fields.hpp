@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -15,7 +16,6 @@
 #include "sotto/checkpoint/sections.hpp"
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/errors.hpp"
-#include "sotto/core/name_index.hpp"
 #include "sotto/core/visit.hpp"
 
 namespace sotto::detail {
@@ -37,42 +37,12 @@ struct saved_fields {
     bool of_one_world = false;  // only as many ranks can go on with it
 };
 
-/// The names of the fields that states show: those in `alike` and `apart`.
-class shown_names {
-public:
-    ///   cost    O(1)
-    bool contain(const saved_fields& fields, std::string_view name) const {
-        const auto name_of = [&](std::size_t number) -> std::string_view {
-            const auto [is_alike, place] = places_[number];
-            return (is_alike ? fields.alike : fields.apart)[place].name;
-        };
-        return index_.find(name, name_of).has_value();
-    }
-
-    /// The field at the end of one of the two.
-    void add(const saved_fields& fields, bool is_alike) {
-        const auto& part = is_alike ? fields.alike : fields.apart;
-        index_.reserve_one();
-        places_.emplace_back(is_alike, part.size() - 1);
-        index_.add(part.back().name);
-    }
-
-private:
-    name_index index_;
-    std::vector<std::pair<bool, std::size_t>> places_;
-};
-
 /// Takes what a state shows by `visit`. Its copies take it together.
 class field_visitor {
 public:
     /// Fields that are there are `apart`, as parameters that differ between ranks.
-    explicit field_visitor(saved_fields& to) : to_(&to), names_(std::make_shared<shown_names>()) {
-        std::vector<saved_field> before = std::exchange(to.apart, {});
-        to.apart.reserve(before.size());
-        for (saved_field& field : before) {
-            to.apart.push_back(std::move(field));
-            names_->add(to, false);
-        }
+    explicit field_visitor(saved_fields& to) : to_(&to), names_(std::make_shared<names>()) {
+        for (const saved_field& field : to.apart) names_->insert(field.name);
     }
 
     void operator()(std::string_view name, std::span<float> values, kept how = kept::alike) const {
@@ -102,17 +72,17 @@ private:
         if (checkpoint::begins_with_rank(field.name))
             throw invalid_option("checkpoint: a state shows '" + field.name +
                                  "'; names that begin as 'rank0/' does are the file's own");
-        if (names_->contain(*to_, field.name))
+        if (!names_->insert(field.name).second)
             throw invalid_option("checkpoint: a state shows two things named '" + field.name +
                                  "'; one of them would be lost");
         to_->of_one_world |= how == kept::own;
-        const bool is_alike = how == kept::alike;
-        (is_alike ? to_->alike : to_->apart).push_back(std::move(field));
-        names_->add(*to_, is_alike);
+        (how == kept::alike ? to_->alike : to_->apart).push_back(std::move(field));
     }
 
+    using names = std::unordered_set<std::string>;
+
     saved_fields* to_;
-    std::shared_ptr<shown_names> names_;
+    std::shared_ptr<names> names_;  // of all fields so far
 };
 
 /// The digest of the values of some fields, one after another: that of their section.

@@ -27,6 +27,9 @@
 
 namespace sotto::collectives {
 
+/// As a number of sums to keep: every sum that is not 0.
+inline constexpr std::int64_t keep_all_sums = (std::numeric_limits<std::int64_t>::max)();
+
 /// Adds up entries of all ranks and gives everybody the largest sums, by a volume that does not
 /// grow with the number of ranks: each entry goes to the owner of its stripe, who adds up, keeps
 /// the largest sums of its stripes, and sends these to everybody.
@@ -59,9 +62,6 @@ namespace sotto::collectives {
 template <transport Transport>
 class sparse_all_reduce {
 public:
-    /// As a number of sums to keep: every sum that is not 0.
-    static constexpr std::int64_t keep_all = (std::numeric_limits<std::int64_t>::max)();
-
     /// For n elements, so many entries of one rank and so many sums kept of all; the same on all
     /// ranks.
     sparse_all_reduce(Transport& through, std::int64_t n, std::int64_t entries_max,
@@ -348,7 +348,7 @@ struct sparse_reduce_scatter {
 
     /// The sums that sparse_all_reduce is asked for, where a rank sends so many of n entries.
     std::int64_t kept_of(std::int64_t entries, std::int64_t n) const noexcept {
-        if (keeps_all()) return (std::numeric_limits<std::int64_t>::max)();
+        if (keeps_all()) return keep_all_sums;
         const double exact = std::ceil(kept * static_cast<double>(entries));
         return exact < static_cast<double>(n) ? static_cast<std::int64_t>(exact) : n;
     }

@@ -128,7 +128,7 @@ public:
     std::span<const float> estimate(const tensor& t) const noexcept { return all_.committed(t); }
 
 private:
-    static double checked(double momentum) {
+    static double checked(const double& momentum) {
         require_option("ef21", "momentum", momentum, allowed::at_least(0.0).below(1.0));
         return momentum;
     }

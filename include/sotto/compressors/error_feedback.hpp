@@ -118,7 +118,7 @@ public:
     std::span<const float> unsent(const tensor& t) const noexcept { return error_.committed(t); }
 
 private:
-    static float checked(double decay) {
+    static float checked(const double& decay) {
         require_option("error_feedback", "decay", decay, allowed::at_least(0.0).at_most(1.0));
         return static_cast<float>(decay);
     }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sotto/compressors/compressor.hpp"
@@ -82,12 +83,12 @@ public:
 
     void decode_add(const tensor& t, byte_view message, std::span<float> sum) {
         const auto values = std::span(message_).first(sum.size());
-        std::fill(values.begin(), values.end(), 0.0f);
         inner_.decode_add(t, message, values);
         const auto senders = t.of(std::span(senders_));
         for (std::size_t i = 0; i < sum.size(); ++i) {
-            sum[i] += values[i];
-            senders[i] = static_cast<std::uint16_t>(senders[i] + (is_zero(values[i]) ? 0 : 1));
+            const float value = std::exchange(values[i], 0.0f);
+            sum[i] += value;
+            senders[i] = static_cast<std::uint16_t>(senders[i] + (is_zero(value) ? 0 : 1));
         }
     }
 
@@ -117,7 +118,7 @@ private:
     layout tensors_;
     state_of<Inner> inner_;
     std::vector<std::uint16_t> senders_;  // of each element; 0 between rounds
-    std::vector<float> message_;
+    std::vector<float> message_;          // what one message adds; 0 between messages
     float ranks_ = 1.0f;
 };
 

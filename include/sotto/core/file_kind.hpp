@@ -74,7 +74,7 @@ inline bool is_loss(const std::error_code& reason) noexcept {
 }
 
 /// Whether something else than a regular file has the name: no other attempt changes that.
-inline bool is_of_kind(const std::error_code& reason) noexcept {
+inline bool is_no_regular_file(const std::error_code& reason) noexcept {
     return reason == file_fault::is_folder || reason == file_fault::is_device ||
            reason == file_fault::is_fifo || reason == file_fault::is_socket ||
            reason == file_fault::is_standard_stream || reason == file_fault::dangling_link;
@@ -82,11 +82,8 @@ inline bool is_of_kind(const std::error_code& reason) noexcept {
 
 /// Why a file cannot be replaced, for messages: a path at which nothing exists is possible, too.
 inline std::string why_not_replaced(const std::error_code& reason) {
-    constexpr std::string_view regular = "; expected a regular file";
     std::string text = reason.message();
-    if (is_of_kind(reason) && text.ends_with(regular))
-        text.replace(text.size() - regular.size(), regular.size(),
-                     "; expected a regular file or a new name");
+    if (text.ends_with("; expected a regular file")) text += " or a new name";
     return text;
 }
 

@@ -164,6 +164,14 @@ inline void require_option(std::string_view policy, std::string_view option, con
     detail::refuse_option(policy, option, shown, range.text(value), hint);
 }
 
+/// The same for a name that takes time to make: option() is called if the value is refused.
+template <std::invocable Option>
+void require_option(std::string_view policy, Option option, const double& value,
+                    const option_range<double>& range) {
+    if (!range.holds(value)) [[unlikely]]
+        require_option(policy, std::string_view(option()), value, range);
+}
+
 /// The same of an integer.
 inline void require_option(std::string_view policy, std::string_view option,
                            std::integral auto value, const option_range<std::int64_t>& range,

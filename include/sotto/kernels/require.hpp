@@ -30,7 +30,7 @@ inline std::string given_size(const std::string& name, std::size_t size) {
 }
 
 /// Refuses a number that is not above 0, as a NaN is not.
-inline void require_above_0(const char* function, const char* name, float value) {
+inline void require_above_0(const char* function, const char* name, const float& value) {
     if (is_nan(value) || value <= 0.0f) [[unlikely]]
         refuse(function, given(name, value), "above 0");
 }

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -12,10 +11,11 @@
 #include <mutex>
 #include <shared_mutex>
 #include <string>
+#include <system_error>
 #include <vector>
 
-#include "sotto/core/descriptor.hpp"
 #include "sotto/core/errors.hpp"
+#include "sotto/core/read_text.hpp"
 
 // OpenBLAS has these functions, other BLAS libraries have not: then their address is null.
 extern "C" [[gnu::weak]] void* blas_memory_alloc(int);
@@ -98,11 +98,9 @@ inline bool is_address_space_limited() {
     if (blas_memory_alloc == nullptr || blas_memory_free == nullptr) return false;
     rlimit space{RLIM_INFINITY, RLIM_INFINITY};
     if (::getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY) return true;
-    const sotto::detail::descriptor file =
-        sotto::detail::open_file("/proc/sys/vm/overcommit_memory", O_RDONLY);
-    char mode = '0';  // 2: what is promised is limited
-    (void)sotto::detail::uninterrupted([&] { return ::read(file.handle(), &mode, 1); });
-    return mode == '2';
+    std::error_code ignored;
+    constexpr const char* mode = "/proc/sys/vm/overcommit_memory";
+    return sotto::detail::read_text(mode, ignored).starts_with('2');  // what is promised is limited
 }
 
 inline bool has_address_space(std::size_t bytes) {

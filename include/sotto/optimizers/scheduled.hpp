@@ -103,12 +103,11 @@ public:
 
 private:
     double checked_factor(const round_info& where) const {
-        constexpr auto range = allowed::at_least(0.0);
         const double factor = schedule_.factor(where);
-        if (!range.holds(factor))
-            require_option("scheduled",
-                           "the schedule's factor at step " + std::to_string(where.step), factor,
-                           range);
+        const auto name = [&] {
+            return "the schedule's factor at step " + std::to_string(where.step);
+        };
+        require_option("scheduled", name, factor, allowed::at_least(0.0));
         return factor;
     }
 

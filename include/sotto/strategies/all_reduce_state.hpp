@@ -99,8 +99,8 @@ public:
     const compressor_state& compressor() const noexcept { return compressor_; }
 
 private:
-    /// Of a tensor in a round. One that is packed waits for others that travel with it.
-    enum class progress : std::uint8_t { at_rest, computed, packed, under_way, arrived };
+    /// Of a tensor in a round. A tensor is packed from then on, also while it travels.
+    enum class progress : std::uint8_t { at_rest, computed, packed };
 
     void add_lanes(const Options& options) {
         require_option("all_reduce", "group_bytes", options.group_bytes, allowed::at_least(0));
@@ -301,12 +301,12 @@ private:
     /// One that travels with others has left when the last of them is packed. The first of them is
     /// asked for all.
     void has_left(const tensor& t) noexcept {
+        progress_[slot(t)] = progress::packed;
         const auto* group = lane_of(t).together();
         if (!group) {
             is_under_way(t);
             return in_flight_.insert(slot(t));
         }
-        progress_[slot(t)] = progress::packed;
         if (!group->started()) return;
         for (const tensor& each : group->members()) is_under_way(each);
         in_flight_.insert(slot(group->members().front()));
@@ -315,7 +315,6 @@ private:
     void is_under_way(const tensor& t) noexcept {
         tensor_times& times = times_[slot(t)];
         times.left = times.arrived = since_begun();
-        progress_[slot(t)] = progress::under_way;
         if (t.size > 0) under_way_.left(times.left);
         hidden_ = under_way_.total(times.left);  // up to the last tensor's
     }
@@ -343,7 +342,6 @@ private:
     }
 
     void has_arrived(const tensor& t) noexcept {
-        progress_[slot(t)] = progress::arrived;
         ++arrived_;
         if (t.size == 0) return;  // nothing of it was seen to travel
         tensor_times& times = times_[slot(t)];

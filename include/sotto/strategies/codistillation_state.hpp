@@ -241,11 +241,9 @@ private:
     /// What the distillation loss weighs after so many steps with teachers.
     double weight_at(std::int64_t lessons) const {
         if (lessons < 0) return 0.0;
-        constexpr auto range = allowed::at_least(0.0);
         const double weight = options_.weight.at(lessons);
-        if (!range.holds(weight))
-            require_option("codistillation",
-                           "the weight after " + std::to_string(lessons) + " steps", weight, range);
+        const auto name = [&] { return "the weight after " + std::to_string(lessons) + " steps"; };
+        require_option("codistillation", name, weight, allowed::at_least(0.0));
         return weight;
     }
 

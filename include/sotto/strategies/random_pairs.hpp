@@ -234,17 +234,28 @@ private:
         std::fill(way.begin(), way.end(), 0.0f);
         for (const tensor& t : tensors_) {
             const auto sum = t.of(way);
-            add(t, messages_.own(t), through_->rank(), sum);
-            if (!others.empty()) add(t, messages_.from(t, 0), others.front().rank, sum);
+            add_own(t, sum);
+            if (!others.empty())
+                detail::read_from(*through_, others.front().rank,
+                                  [&] { compressor_.decode_add(t, messages_.from(t, 0), sum); });
+            if (const auto i = kernels::first_non_finite(sum); i >= 0) refuse(t, i, sum, others);
         }
         if (!others.empty()) kernels::scale(way, 0.5f);
     }
 
-    void add(const tensor& t, byte_view message, int from, std::span<float> sum) {
-        detail::read_from(*through_, from, [&] { compressor_.decode_add(t, message, sum); });
-        if (const auto i = kernels::first_non_finite(sum); i >= 0)
-            collectives::refuse_mixing(from,
-                                       "tensor '" + t.name + "', element " + std::to_string(i));
+    void add_own(const tensor& t, std::span<float> sum) {
+        detail::read_from(*through_, through_->rank(),
+                          [&] { compressor_.decode_add(t, messages_.own(t), sum); });
+    }
+
+    /// Names the sender of the value that is not finite: this rank, if its message alone has one.
+    [[noreturn]] void refuse(const tensor& t, std::int64_t i, std::span<float> sum, pair others) {
+        std::fill(sum.begin(), sum.end(), 0.0f);
+        add_own(t, sum);
+        const auto own = kernels::first_non_finite(sum);
+        collectives::refuse_mixing(
+            own >= 0 || others.empty() ? through_->rank() : others.front().rank,
+            "tensor '" + t.name + "', element " + std::to_string(own >= 0 ? own : i));
     }
 
     tag label(std::uint32_t which) const noexcept {

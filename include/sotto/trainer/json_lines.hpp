@@ -25,6 +25,7 @@
 #include "sotto/trainer/recent_rounds.hpp"
 #include "sotto/trainer/round_times.hpp"
 #include "sotto/trainer/run_consensus.hpp"
+#include "sotto/trainer/run_description.hpp"
 #include "sotto/trainer/run_log.hpp"
 #include "sotto/trainer/server_lines.hpp"
 #include "sotto/trainer/taught_lines.hpp"
@@ -252,17 +253,12 @@ public:
 private:
     using object = nlohmann::ordered_json;
 
-    /// Lines of "name = value" as an object.
+    /// The options of a description as an object.
     static object fields_of(std::string_view text) {
         object fields = object::object();
-        while (!text.empty()) {
-            const std::string_view line = text.substr(0, text.find('\n'));
-            text.remove_prefix(line.size() < text.size() ? line.size() + 1 : line.size());
-            const std::size_t middle = line.find(" = ");
-            // Tensors have a list of their own: an object looks through all members for a new one.
-            if (middle != line.npos && !line.starts_with("tensor "))
-                fields[std::string(line.substr(0, middle))] = line.substr(middle + 3);
-        }
+        detail::for_each_option(text, [&](std::string_view name, std::string_view value) {
+            fields[std::string(name)] = value;
+        });
         return fields;
     }
 

@@ -11,23 +11,31 @@
 
 namespace sotto::detail {
 
+inline bool has_non_finite(const nlohmann::ordered_json& value) {
+    if (value.is_structured()) return std::any_of(value.begin(), value.end(), has_non_finite);
+    return value.is_number_float() && !is_finite(value.get_ref<const double&>());
+}
+
 /// Numbers that are not finite become null, as JSON has none. The library writes them so, too, but
 /// not in a unit that is compiled with -ffast-math.
 inline void drop_non_finite(nlohmann::ordered_json& value) {
     if (value.is_structured()) {
         for (nlohmann::ordered_json& inner : value) drop_non_finite(inner);
-    } else if (value.is_number_float()) {
-        const bool is_number = is_finite(value.get_ref<const double&>());
-        if (!is_number) value = nullptr;
+    } else if (has_non_finite(value)) {
+        value = nullptr;
     }
 }
 
 /// An object as one line of JSON that is safe to print. A number that is not finite is null. Bytes
 /// that are not UTF-8 are replaced, and what a terminal would act on is escaped, also where JSON
 /// allows it: a path or a cause may hold anything.
-inline std::string json_text(nlohmann::ordered_json object) {
+inline std::string json_text(const nlohmann::ordered_json& object) {
     using nlohmann::ordered_json;
-    drop_non_finite(object);
+    if (has_non_finite(object)) [[unlikely]] {
+        ordered_json finite = object;
+        drop_non_finite(finite);
+        return json_text(finite);
+    }
     const std::string plain = object.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
     const auto is_beyond = [](char c) { return static_cast<unsigned char>(c) >= 0x7f; };
     if (std::none_of(plain.begin(), plain.end(), is_beyond)) return plain;  // as nearly always

@@ -1,7 +1,10 @@
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "sotto/core/describe.hpp"
 #include "sotto/core/layout.hpp"
@@ -23,6 +26,18 @@ std::string describe_run(const training_options& options, const Strategy& strate
         text.add("tensor " + t.name, shape);
     }
     return text.text();
+}
+
+/// Calls use(name, value) for each option of a description. Tensors are left out.
+template <class Use>
+void for_each_option(std::string_view description, Use use) {
+    while (!description.empty()) {
+        const std::string_view line = description.substr(0, description.find('\n'));
+        description.remove_prefix((std::min)(line.size() + 1, description.size()));
+        const std::size_t middle = line.find(" = ");
+        if (middle != line.npos && !line.starts_with("tensor "))
+            use(line.substr(0, middle), line.substr(middle + 3));
+    }
 }
 
 }  // namespace sotto::detail

@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "sotto/trainer/run_costs.hpp"
+#include "sotto/trainer/run_description.hpp"
 
 namespace sotto {
 
@@ -68,12 +69,9 @@ struct serving_ranks {
 /// The same from lines of "name = value".
 inline serving_ranks serving_ranks_of(std::string_view description) noexcept {
     serving_ranks found;
-    while (!description.empty()) {
-        const std::string_view line = description.substr(0, description.find('\n'));
-        description.remove_prefix(line.size() < description.size() ? line.size() + 1 : line.size());
-        if (const auto middle = line.find(" = "); middle != line.npos)
-            found.read(line.substr(0, middle), line.substr(middle + 3));
-    }
+    detail::for_each_option(description, [&](std::string_view name, std::string_view value) {
+        found.read(name, value);
+    });
     return found;
 }
 

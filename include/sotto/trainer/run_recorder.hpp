@@ -10,6 +10,7 @@
 #include "sotto/trainer/peak_memory.hpp"
 #include "sotto/trainer/recent_rounds.hpp"
 #include "sotto/trainer/round_times.hpp"
+#include "sotto/trainer/run_description.hpp"
 #include "sotto/trainer/run_log.hpp"
 
 namespace sotto {
@@ -42,15 +43,10 @@ public:
                              .simulated_network = info.simulated_network,
                              .model = info.model,
                              .model_ranks = info.model_ranks};
-        std::string_view text = info.description;
-        while (!text.empty()) {
-            const std::string_view line = text.substr(0, text.find('\n'));
-            text.remove_prefix(line.size() < text.size() ? line.size() + 1 : line.size());
-            const std::size_t middle = line.find(" = ");
-            // Tensors have a list of their own.
-            if (middle != line.npos && !line.starts_with("tensor "))
-                start.options.emplace_back(line.substr(0, middle), line.substr(middle + 3));
-        }
+        detail::for_each_option(info.description,
+                                [&](std::string_view name, std::string_view value) {
+                                    start.options.emplace_back(name, value);
+                                });
         for (const tensor& t : *info.parameters)
             start.tensors.push_back({.name = t.name, .shape = t.shape, .size = t.size});
         recent_.begin(info);

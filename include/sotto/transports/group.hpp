@@ -14,6 +14,7 @@
 #include "sotto/core/clock.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/transports/ballot_transport.hpp"
+#include "sotto/transports/blame.hpp"
 #include "sotto/transports/fail_with_exception.hpp"
 #include "sotto/transports/transport.hpp"
 
@@ -121,10 +122,7 @@ public:
         requires(Parent& parent) {
         parent.blame(0, cause, code);
     }
-    {
-        parent_->blame(parent_rank(rank), cause, code);
-        throw error(code, cause);  // it does not return
-    }
+    { detail::blame(*parent_, parent_rank(rank), cause, code); }
     void at(occasion now) { parent_->at(now); }
     void reserve(std::int64_t count) { parent_->reserve(count); }
     time_point now() const { return parent_->now(); }

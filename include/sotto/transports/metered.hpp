@@ -13,6 +13,7 @@
 #include "sotto/core/clock.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/transports/ballot_transport.hpp"
+#include "sotto/transports/blame.hpp"
 #include "sotto/transports/fail_with_exception.hpp"
 #include "sotto/transports/transport.hpp"
 
@@ -89,10 +90,7 @@ public:
         requires(Inner& inner) {
         inner.blame(0, cause, code);
     }
-    {
-        inner_->blame(rank, cause, code);
-        throw error(code, cause);  // it does not return
-    }
+    { detail::blame(*inner_, rank, cause, code); }
     void at(occasion now) { inner_->at(now); }
     void reserve(std::int64_t count) {
         inner_->reserve(count);

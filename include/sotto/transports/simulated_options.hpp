@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sotto/core/clock.hpp"
+#include "sotto/core/deadline.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/number_text.hpp"
 #include "sotto/core/require_option.hpp"
@@ -138,7 +139,7 @@ inline void require_possible(const simulated_options& options, int ranks) {
     require_time("call", options.call, false);
     speeds::require_possible(options.slowness, ranks);
     require_time("heartbeat", options.heartbeat, false);
-    require_time("timeout", options.timeout, false);
+    if (options.timeout != deadline::never) require_time("timeout", options.timeout, false);
     require_time("dead_after", options.dead_after, true);
     if (options.dead_after != duration::zero() && options.dead_after < 4 * options.heartbeat)
         refuse("dead_after must be 0 or at least four heartbeats");

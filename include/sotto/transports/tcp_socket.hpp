@@ -160,7 +160,7 @@ public:
     short calm_interest(bool has_output) const noexcept {
         return static_cast<short>((interest(has_output) & ~POLLIN) | POLLRDHUP);
     }
-    /// Ranks of a job from which on signs of life are received calmly: 16 of them come each 16 ms.
+    /// In a job of more ranks signs of life are received calmly: of 16 one comes every 16 ms.
     static constexpr std::size_t crowd = 16;
 
     /// Fills `into` as far as there are bytes: less than it has room for means that no more were

@@ -525,7 +525,10 @@ TEST_CASE("what others could reach needs a secret, and the error says how to get
 }
 
 TEST_CASE("join: a process of another user comes -> it is turned away, unless that is allowed") {
-    if (::geteuid() != 0) return;  // who is not root is no other user
+    if (::geteuid() != 0) {
+        MESSAGE("skipped: only root becomes another user");
+        return;
+    }
     for (const bool allowed : {false, true}) {
         CAPTURE(allowed);
         tcp_options options = quick(2);
@@ -565,7 +568,10 @@ TEST_CASE("join: a process of another user comes -> it is turned away, unless th
 }
 
 TEST_CASE("join: another user listens where rank 0 is expected -> refused at once, by its number") {
-    if (::geteuid() != 0) return;
+    if (::geteuid() != 0) {
+        MESSAGE("skipped: only root becomes another user");
+        return;
+    }
     tcp_options options = quick(2);
     options.join = 1min;
     options.allow_other_users = true;
@@ -603,7 +609,10 @@ TEST_CASE("join: it cannot be found out whose the others are -> refused, with th
     });
     line text{};
     REQUIRE(without.hear(0, text));
-    if (text[0] == '\0') return;  // such namespaces are not everybody's to make
+    if (text[0] == '\0') {
+        MESSAGE("skipped: this user makes no user namespaces");
+        return;
+    }
     CHECK(has(text.data(), "tcp: rank 0 cannot find out which user's processes connect to it: "));
     CHECK(has(text.data(), "tcp_options::allow_other_users"));
 }
