@@ -17,7 +17,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (reader.log().fits == 0) return 0;
     const sotto::run_log runs[] = {reader.log(), reader.log()};
     const sotto::report_options options[] = {
-        {}, {.link = sotto::network_link{.bytes_per_second = 1e-300, .latency_seconds = 1e300}}};
+        {}, {.link = sotto::network_link{.bytes_per_second = 1e-37, .latency_seconds = 1e38}}};
     const std::size_t choice = size % 2;
     const std::string page =
         sotto::reporting::page(std::span(runs).first(1 + choice), options[choice]);
