@@ -121,7 +121,7 @@ TEST_CASE("an empty share has no examples and no batches, whatever there is") {
 
 TEST_CASE("shards are disjoint but for what is everybody's, and stay the same") {
     constexpr std::int64_t size = 101;
-    for (const double common : {0.0, 0.25, 1.0}) {
+    for (const double common : {0.0, 0.25, 0.5, 1.0}) {
         CAPTURE(common);
         std::vector<std::set<std::int64_t>> shards;
         for (std::int64_t index = 0; index < 3; ++index) {

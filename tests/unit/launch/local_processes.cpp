@@ -621,6 +621,8 @@ TEST_CASE("run: standard streams closed -> the job runs, and ranks have streams"
                 "[ -c /dev/stdin ] && [ -p /dev/stdout ] && [ -p /dev/stderr ] && exit 7";
             try {
                 const auto failure = run({.size = 2, .command = {"sh", "-c", script}});
+                for (int stream = 0; stream < 3; ++stream)
+                    if (::fcntl(stream, F_GETFD) < 0) ::_exit(98);
                 ::_exit(failure ? failure->exit_status() : 0);
             } catch (...) {
                 ::_exit(99);

@@ -81,10 +81,27 @@ TEST_CASE("versions are a ring: no more than from the oldest in use to the prese
     for (int worker = 0; worker < 50; ++worker) versions.read(worker);
     CHECK(versions.memory() == 8 * sizeof(float));
     for (int worker = 3; worker < 50; ++worker) versions.release(worker);
+    float read_by[3] = {};
     for (int step = 1; step < 1000; ++step) {
         const int worker = step % 3;
         step_to(versions, static_cast<float>(step), worker);
-        CHECK(all_are(versions.read(worker), static_cast<float>(step)));
+        read_by[worker] = static_cast<float>(step);
+        versions.read(worker);
+        for (int each = 0; each < 3; ++each) CHECK(all_are(versions.of(each), read_by[each]));
     }
     CHECK(versions.memory() <= 4 * 8 * sizeof(float));
+}
+
+TEST_CASE("free_unused: versions without a reader -> their memory is returned, others stay") {
+    kept_versions versions(2, 8);
+    versions.read(0);
+    step_to(versions, 1.0f);
+    versions.read(1);
+    step_to(versions, 2.0f);
+    CHECK(versions.memory() == 3 * 8 * sizeof(float));
+    versions.release(0);
+    versions.free_unused();
+    CHECK(versions.memory() == 2 * 8 * sizeof(float));
+    CHECK(all_are(versions.of(1), 1.0f));
+    CHECK(all_are(versions.now(), 2.0f));
 }
