@@ -39,6 +39,7 @@ public:
     std::int64_t fails_at = never;                // this call fails, counted from 0
     int failure = EIO;                            // by this errno
     bool short_writes = false;                    // a write takes half of what it is given
+    bool takes_nothing = false;                   // a write takes nothing, and does not fail
     std::int64_t power_fails_after = never;       // so many calls take effect, all later ones fail
     bool syncs = true;                            // false: a disk that lies about it
     std::int64_t looks = 0;                       // calls that change nothing, so far
@@ -175,6 +176,7 @@ public:
     }
     std::int64_t write(int file, byte_view out, std::error_code& why) {
         if (disk_->refuses(why)) return -1;
+        if (disk_->takes_nothing) return 0;
         if (disk_->short_writes && out.size() > 1) out = out.first(out.size() / 2);
         at(file).changed = disk_->clock;
         bytes& all = at(file).now;

@@ -45,6 +45,9 @@ TEST_CASE("job_of_process: an empty variable -> no name; a long one -> 256 bytes
     for (const char* name : {"SLURM_JOB_ID", "TORCHELASTIC_RUN_ID"}) ::unsetenv(name);
     ::setenv("SOTTO_JOB_NAME", "", 1);
     CHECK(checkpoint::job_of_process().starts_with("without a launcher, "));
+    ::setenv("SLURM_JOB_ID", "12", 1);
+    CHECK(checkpoint::job_of_process() == "slurm 12");
+    ::unsetenv("SLURM_JOB_ID");
     ::setenv("SOTTO_JOB_NAME", std::string(300, 'x').c_str(), 1);
     CHECK(checkpoint::job_of_process() == std::string(256, 'x'));
     ::unsetenv("SOTTO_JOB_NAME");

@@ -50,6 +50,14 @@ std::int64_t calls_of_one() {
 
 }  // namespace
 
+TEST_CASE("whole_file: the disk takes nothing and does not fail -> a failure, the old file stays") {
+    memory_files files = with_the_old();
+    files.disk().takes_nothing = true;
+    CHECK(write(files, new_content) == "cannot write 'folder/file.unfinished': Input/output error");
+    CHECK(files.disk().names.size() == 1);
+    CHECK(files.disk().names.at("file")->now == old_content);
+}
+
 TEST_CASE("a file takes the place of the one before, and nothing else stays") {
     for (const bool short_writes : {false, true}) {
         memory_files files = with_the_old();

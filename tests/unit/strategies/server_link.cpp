@@ -79,6 +79,7 @@ struct by_hand {
         bool done = false;
         mutable_byte_view in{};
         wire::push_kind says{};  // of a send
+        std::uint64_t clock = 0;
     };
     std::vector<transfer> all;
 
@@ -86,8 +87,8 @@ struct by_hand {
     int size() const { return 2; }
 
     request send(int, tag, byte_view out) {
-        const auto kind = wire::load_little_endian<std::uint32_t>(out.data());
-        return add({.says = static_cast<wire::push_kind>(kind)});
+        const wire::push_header head = wire::read_push_header(out).value([] { return "a push"; });
+        return add({.says = head.kind, .clock = head.clock});
     }
     request receive(int, tag, mutable_byte_view in) { return add({.in = in}); }
     std::optional<completion> poll(request r) const {
@@ -188,7 +189,7 @@ TEST_CASE(
     const std::vector<float> served{1.0f, 2.0f, 3.0f, 4.0f};
     server_link<by_hand> link(t, 0, values, 10s);
     link.message().resize(wire::push_head_bytes(0));
-    link.push({.kind = wire::push_kind::gradient}, {});
+    link.push({.kind = wire::push_kind::gradient, .clock = 1}, {});
     link.went(false);
     link.came();
     answer(t, link, served);  // before it is known that the greeting has left
@@ -215,7 +216,7 @@ struct worked {
 
     worked() { link.message().resize(wire::push_head_bytes(0)); }
     void push(wire::push_kind kind, std::uint64_t round = 0) {
-        link.push({.kind = kind, .round = round}, {});
+        link.push({.kind = kind, .round = round, .clock = round + 1}, {});
         leave();
     }
     void leave() {
@@ -331,4 +332,25 @@ TEST_CASE("a server that goes once more before it has heard who resumes holds up
     w.link.came();
     w.link.went(false);
     CHECK(w.link.advance());
+}
+
+TEST_CASE("server_link: a server is back that has the push -> not pushed again, only greeted") {
+    worked w;
+    w.push(wire::push_kind::attach);
+    w.get(0, 0);
+    w.link.push({.kind = wire::push_kind::gradient, .round = 0, .clock = 9}, {});
+    w.leave();
+    w.link.went(false);
+    w.t.all.clear();
+    w.link.came();
+    CHECK(w.t.all.back().says == wire::push_kind::resend);
+    CHECK(w.t.all.back().clock == 8);  // of the last gradient that the server need not have
+    w.leave();
+    w.get(1, 1);
+    CHECK(w.t.all.back().says == wire::push_kind::resume);
+    CHECK(w.t.all.back().clock == 9);
+    w.leave();
+    w.get(1, 1);
+    CHECK(w.link.advance());
+    CHECK(w.link.take_lost() == 0);
 }

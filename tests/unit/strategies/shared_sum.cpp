@@ -1,4 +1,4 @@
-// Rounds that fail while some of the tensors that travel together are packed.
+// Tensors that travel together, and rounds that fail while some of them are packed.
 
 #include "sotto/strategies/shared_sum.hpp"
 
@@ -35,7 +35,46 @@ struct too_long {
     state bind(const layout&) const { return {}; }
 };
 
+/// Floats as they are.
+struct as_they_are {
+    struct state {
+        std::int64_t payload_size(const tensor& t) const { return t.size; }
+    };
+    state bind(const layout&) const { return {}; }
+};
+
+/// A collective that counts how often it starts, and with how many values.
+struct counted_sum {
+    std::vector<std::size_t>* starts;
+    void start(std::span<float> values, tag) { starts->push_back(values.size()); }
+    bool advance() { return true; }
+};
+
 }  // namespace
+
+TEST_CASE("shared_sum: parts join one by one -> it starts with the last, whole") {
+    std::vector<std::size_t> starts;
+    const as_they_are::state compressor;
+    layout tensors;
+    for (const char* name : {"a", "b", "c"}) tensors.add(name, {5});
+    const std::vector<tensor> members(tensors.begin(), tensors.end());
+    shared_sum<as_they_are, counted_sum> sum(
+        members, compressor,
+        [&](std::int64_t, wire::value_format) { return counted_sum{&starts}; });
+    for (const std::int64_t round : {0, 1}) {
+        starts.clear();
+        for (const tensor& t : members) {
+            CHECK(starts.empty());
+            CHECK_FALSE(sum.started());
+            CHECK_FALSE(sum.advance());
+            CHECK(sum.part_of(compressor, t, round).size() == 5);
+            sum.join();
+        }
+        CHECK(starts == std::vector<std::size_t>{15});
+        CHECK(sum.advance());
+        sum.clear();
+    }
+}
 
 TEST_CASE("a round that fails after some were packed is as if it had never been") {
     run_in_process(1, [](in_process& transport) {

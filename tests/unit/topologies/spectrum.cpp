@@ -59,6 +59,20 @@ TEST_CASE("singular value: rounds after which all have the mean -> exactly 0") {
     }
 }
 
+TEST_CASE("singular value: a round that leaves little of differences -> what it leaves") {
+    // Each rank takes as much of all others, and a little more of itself than they of it.
+    for (const double left : {0.05, 1e-3, 1e-6}) {
+        CAPTURE(left);
+        topologies::mixing_matrix nearly(4);
+        for (int a = 0; a < 4; ++a)
+            for (int b = 0; b < a; ++b) {
+                nearly.link(a, b, (1.0 - left) / 4);
+                nearly.link(b, a, (1.0 - left) / 4);
+            }
+        CHECK(topologies::second_singular_value(nearly) == doctest::Approx(left).epsilon(1e-6));
+    }
+}
+
 TEST_CASE("singular value: a product below rounding -> its value") {
     // 100 rounds of a ring of 4 leave (1/3)^100 of differences, 2e-48.
     const auto ring = topologies::ring{}.bind(4).matrix(0);
