@@ -29,7 +29,7 @@ if [ -c /dev/full ]; then
     "$quickstart" --help > /dev/full 2> errors
     expects 4 'quickstart: standard output is incomplete: No space left on device'
     "$launch" -n 2 sh -c 'echo lost' > /dev/full 2> errors
-    expects 4 'sotto_launch: launch: what the ranks printed is incomplete: No space left on device'
+    expects 4 'launch: what the ranks printed is incomplete: No space left on device'
 fi
 
 # A disk that is full in the middle of a run: no file grows beyond 8 blocks.

@@ -36,7 +36,7 @@ constexpr const char* usage =
     "\n"
     "Ctrl-C, SIGTERM and SIGHUP are passed on to all ranks, which may then take as long as they\n"
     "like to end, whatever --grace says; a second one kills them. Nothing they started is left\n"
-    "behind.\n"
+    "behind. Ctrl-Z halts all ranks, and fg lets them go on.\n"
     "The exit status is that of the rank that failed first, also with --keep-going. A rank that\n"
     "ends with 3 failed because of another: if one ends otherwise, that rank failed first.\n"
     "\n"
@@ -127,5 +127,5 @@ int main(int argc, char** argv) try {
     const auto failure = sotto::launch::run(job);
     return failure ? failure->exit_status() : 0;
 } catch (...) {
-    return sotto::report_exception("sotto_launch");
+    return sotto::report_exception();  // its errors begin with "launch: "
 }

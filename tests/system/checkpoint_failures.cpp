@@ -275,7 +275,7 @@ TEST_CASE("on a real disk that is full, the old checkpoint stays and training go
     CHECK(report.steps == 6);
     CHECK(report.checkpoints == 1);
     CHECK(report.checkpoints_failed == 2);
-    CHECK(report.checkpoint_failure.find(": No space left on device (a file of 50") !=
+    CHECK(report.checkpoint_failure.find(": No space left on device (a checkpoint takes 50") !=
           std::string::npos);
     std::vector<std::string> left;
     for (const auto& entry : std::filesystem::directory_iterator(scratch.path() / "run"))

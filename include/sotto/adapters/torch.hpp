@@ -145,6 +145,7 @@ public:
     ///           invalid_option: the module was given other memory. Then nothing has changed
     void begin_with(const saved_model& file) {
         const saved_model learnt = file.selected(layout(), buffer_layout());
+        learnt.require_finite();
         check_memory();
         begins_with_ = learnt.identity();
         options_.draw = nullptr;

@@ -109,6 +109,8 @@ public:
     bool ok() const noexcept { return problem().empty(); }
     /// What failed first, in a sentence; empty if nothing did.
     const std::string& problem() const noexcept { return file_ ? file_->problem() : problem_; }
+    /// Whether it failed because the disk, or this user's part of it, is full.
+    bool lacks_room() const noexcept { return file_ && file_->lacks_room(); }
     /// What the file is called once it is whole.
     const std::filesystem::path& path() const noexcept { return path_; }
     /// Bytes that were written so far.

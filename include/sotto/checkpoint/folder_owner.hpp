@@ -152,7 +152,7 @@ private:
 /// What came of an attempt to own a folder.
 ///   held     it is this one's now
 ///   waits    it is not known yet whether its owner lives: try again
-///   refused  another one owns it and lives
+///   refused  another one owns it and lives, or this user may not write there
 ///   failed   the disk failed: it is owned by nobody, as far as this one knows
 enum class ownership : std::uint8_t { held, waits, refused, failed };
 
@@ -290,7 +290,7 @@ private:
         const std::optional<std::string> found = read(problem);
         if (sotto::detail::is_no_regular_file(problem))
             return why = cannot("read", problem) + ": move it away", ownership::refused;
-        if (problem) return why = cannot("read", problem), ownership::failed;
+        if (problem) return fail("read", problem, why);
         if (found != own_text_) {
             if (found && is_owner_) {  // this one has been taken for dead
                 lose(*found);
@@ -310,6 +310,15 @@ private:
         const auto owner = detail::read_owner(to);
         lost_ = "the folder '" + folder_.string() + "' was taken over by " +
                 (owner ? owner->text() : "another job");
+    }
+
+    /// A folder that this user may not write into is refused: no later attempt could succeed.
+    ownership fail(const char* what, std::error_code problem, std::string& why) const {
+        why = cannot(what, problem);
+        const bool is_forbidden = problem == std::errc::permission_denied ||
+                                  problem == std::errc::operation_not_permitted ||
+                                  problem == std::errc::read_only_file_system;
+        return is_forbidden ? ownership::refused : ownership::failed;
     }
 
     std::string cannot(const char* what, std::error_code problem) const {
@@ -384,7 +393,7 @@ private:
         if (!is_locked) {
             lock = files_.lock(folder_, problem);
             if (problem == std::errc::resource_unavailable_try_again) return is_busy(why);
-            if (problem) return why = cannot("lock the folder of", problem), ownership::failed;
+            if (problem) return fail("lock the folder of", problem, why);
         }
         busy_since_.reset();
         const ownership ended = take_locked(before, why);
@@ -411,11 +420,11 @@ private:
             if (read(problem) != before && !problem) return is_outrun();
             if (!problem) files_.remove(path_, problem);
             if (problem && problem != std::errc::no_such_file_or_directory)
-                return why = cannot("replace", problem), ownership::failed;
+                return fail("replace", problem, why);
         }
         const int file = files_.create_new(path_, problem);
         if (problem == std::errc::file_exists) return is_outrun();
-        if (problem) return why = cannot("create", problem), ownership::failed;
+        if (problem) return fail("create", problem, why);
         byte_view rest = std::as_bytes(std::span<const char>(own_text_));
         while (!rest.empty() && !problem) {
             const auto taken = files_.write(file, rest, problem);

@@ -217,9 +217,11 @@ inline model_values read_tensors(model_input& in, const std::filesystem::path& p
             piece.resize(part.size() * each);
             in.read(piece);
             if (const auto at = convert_values(entry.type, piece, part); at >= 0)
-                in.refuse("tensor '" + entry.name + "' of " + std::string(name_of(entry.type)) +
-                          ", element " + std::to_string(done + static_cast<std::size_t>(at)) +
-                          ", is beyond the largest float");
+                throw error(errc::malformed,
+                            "'" + path.string() + "': tensor '" + entry.name + "' of " +
+                                std::string(name_of(entry.type)) + ", element " +
+                                std::to_string(done + static_cast<std::size_t>(at)) +
+                                ", is beyond the largest float, 3.4e38");
             done += part.size();
         }
     }
@@ -249,7 +251,11 @@ inline model_values read_model_file(const std::filesystem::path& path) {
     detail::model_input in(path);
     bytes start(file_header::length_bytes);
     in.read(start);
-    const std::int64_t length = in.parsed(parse_header_length(start));
+    const result<std::int64_t> length_read = parse_header_length(start);
+    if (!length_read)
+        throw error(errc::malformed,
+                    "'" + path.string() + "' is no safetensors file: " + length_read.why().text());
+    const std::int64_t length = *length_read;
     start.resize(start.size() + static_cast<std::size_t>(length));
     in.read(std::span(start).subspan(file_header::length_bytes));
     const file_header header = in.parsed(parse_header(start));

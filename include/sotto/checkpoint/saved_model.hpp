@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <span>
 #include <string>
@@ -13,6 +14,8 @@
 #include "sotto/checkpoint/read_model_file.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/layout.hpp"
+#include "sotto/core/number_text.hpp"
+#include "sotto/kernels/reductions.hpp"
 
 namespace sotto {
 
@@ -44,6 +47,21 @@ struct saved_model : checkpoint::model_values {
         checkpoint::require_alike(file, "buffer", kind.buffers, buffers, expected);
     }
 
+    /// Refuses parameters from which no training can begin: NaN and infinity.
+    ///   errors  malformed, which names the file, the tensor, its element and the value
+    void require_finite() const {
+        for (const tensor& t : tensors()) {
+            const auto values = t.of(std::span<const float>(parameters));
+            const std::int64_t at = kernels::first_non_finite(values);
+            if (at < 0) continue;
+            throw error(errc::malformed,
+                        "'" + file.string() + "': tensor '" + t.name + "', element " +
+                            std::to_string(at) + ", is " +
+                            sotto::detail::general_text(values[static_cast<std::size_t>(at)], 9) +
+                            "; training begins with finite values");
+        }
+    }
+
     /// The tensors of a model with these parameters and buffers, as the model keeps them. If
     /// another program wrote the file, tensors are taken by their names, and others are left out.
     ///   errors  as require and require_buffers
@@ -58,7 +76,8 @@ struct saved_model : checkpoint::model_values {
     }
 
     /// The same where the file must have no others.
-    ///   errors  mismatch, also: a tensor of the file is neither a parameter nor a buffer
+    ///   errors  mismatch, also: a tensor of the file is neither a parameter nor a buffer;
+    ///           malformed: see require_finite
     saved_model fitted_to(const layout& expected, const layout& expected_buffers = {}) && {
         require(expected);
         require_buffers(expected_buffers);
@@ -69,7 +88,9 @@ struct saved_model : checkpoint::model_values {
                                    t.name + "' of shape " + checkpoint::shown_shape(t.shape) +
                                    " is in the file and not in the model; load_model with the "
                                    "model's layout leaves out such tensors");
-        return std::move(*this).selected(expected, expected_buffers);
+        saved_model chosen = std::move(*this).selected(expected, expected_buffers);
+        chosen.require_finite();
+        return chosen;
     }
     /// The same of a model that is kept: a copy.
     saved_model fitted_to(const layout& expected, const layout& expected_buffers = {}) const& {
@@ -105,7 +126,7 @@ private:
                                           ? "values of " +
                                                 std::string(checkpoint::name_of(other->second)) +
                                                 ", which are none of F32, F16, BF16 and F64"
-                                          : "none";
+                                          : "no tensor of that name";
             throw mismatch("'" + file.string() + "' is of another model: " + what + " '" + t.name +
                            "': expected shape " + checkpoint::shown_shape(t.shape) + ", found " +
                            found);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -97,6 +98,10 @@ public:
     bool ok() const noexcept { return problem_.empty(); }
     /// What failed first, in a sentence; empty if nothing did.
     const std::string& problem() const noexcept { return problem_; }
+    /// Whether it failed because the disk, or this user's part of it, is full.
+    bool lacks_room() const noexcept {
+        return why_ == std::errc::no_space_on_device || why_.value() == EDQUOT;
+    }
     /// Bytes that were written so far.
     std::int64_t bytes_written() const noexcept { return bytes_; }
 
@@ -111,6 +116,7 @@ private:
     void fail(const char* what, const std::filesystem::path& which, std::error_code why) {
         problem_ = std::string("cannot ") + what + " '" + which.string() +
                    "': " + sotto::detail::why_not_replaced(why);
+        why_ = why;
         give_up();
     }
 
@@ -128,6 +134,7 @@ private:
     bool open_ = false, created_ = false;
     std::int64_t bytes_ = 0;
     std::string problem_;
+    std::error_code why_;
 };
 
 }  // namespace sotto::checkpoint

@@ -1,7 +1,10 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 #include <system_error>
+
+#include "sotto/core/errors.hpp"
 
 namespace sotto::detail {
 
@@ -12,6 +15,14 @@ inline std::filesystem::path absolute_path(const std::filesystem::path& path) {
     std::error_code gone;
     std::filesystem::path absolute = std::filesystem::absolute(path, gone);
     return gone ? path : absolute;
+}
+
+/// The absolute path of a file that `whose` option names.
+///   errors  invalid_option: the path is empty
+inline std::filesystem::path required_path(const std::string& whose,
+                                           const std::filesystem::path& path) {
+    if (path.empty()) throw invalid_option(whose + ": the path is empty; expected a file's");
+    return absolute_path(path);
 }
 
 }  // namespace sotto::detail

@@ -1,5 +1,9 @@
 #pragma once
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cstddef>
@@ -17,6 +21,20 @@ struct host_port {
     std::optional<std::uint16_t> port{};
 };
 
+/// Whether it may be the name of a host or an address: letters, digits, - . _ and what is beyond
+/// ASCII; of one with colons, an IPv6 address, perhaps with a zone.
+inline bool may_be_host(const std::string& text) {
+    if (text.find(':') != text.npos) {
+        in6_addr ignored{};
+        return ::inet_pton(AF_INET6, text.substr(0, text.find('%')).c_str(), &ignored) == 1;
+    }
+    return !text.empty() && std::ranges::all_of(text, [](char letter) {
+        const auto byte = static_cast<unsigned char>(letter);
+        return byte >= 0x80 || (byte >= '0' && byte <= '9') || (byte >= 'a' && byte <= 'z') ||
+               (byte >= 'A' && byte <= 'Z') || byte == '-' || byte == '.' || byte == '_';
+    });
+}
+
 /// Reads `host`, `host:port`, `::1`, `[::1]` or `[::1]:port`; nothing if a text is none of these.
 /// An IPv6 address may have a zone, as `fe80::1%eth0`.
 inline std::optional<host_port> read_host_port(std::string_view text) {
@@ -33,7 +51,7 @@ inline std::optional<host_port> read_host_port(std::string_view text) {
     // Brackets are there to tell colons of an address from that before the port.
     if (read.host.empty() || (in_brackets && read.host.find(':') == std::string::npos))
         return std::nullopt;
-    if (read.host.find_first_of("[]") != std::string::npos) return std::nullopt;
+    if (!may_be_host(read.host)) return std::nullopt;
     text.remove_prefix(in_brackets ? end + 1 : end);
     if (text.empty()) return read;
     std::uint16_t port = 0;

@@ -68,14 +68,15 @@ inline std::string name_of_job(const std::string& given, const job_mark& mark) {
 /// left alone, as ranks need that train on without it, and it is said how to start it again; what
 /// is started so is no part of this job. SIGINT, SIGTERM and SIGHUP
 /// that this process gets (and does not ignore) go to all ranks, which may then take as long as
-/// they like, also when some end by it at once; a second one kills them.
+/// they like, also when some end by it at once; a second one kills them. SIGTSTP (Ctrl-Z) halts all
+/// ranks and this process; SIGCONT lets them go on together.
 ///
 /// Nothing is left when this returns, and when this process is killed all ranks die: that includes
 /// what they started. What moved to a process group of its own, as `timeout` does, is found in
 /// /proc by the variable SOTTO_JOB; only what was started without the variables it would inherit is
 /// not.
 ///
-/// Other threads of this process must block those three signals, and none may wait for children
+/// Other threads of this process must block those four signals, and none may wait for children
 /// that are not its own. SIGCHLD has its default action meanwhile, and is as before afterwards.
 /// Each of stdin, stdout and stderr that is closed becomes /dev/null. It needs Linux.
 ///   memory  at most 1 MiB of output that cannot be written yet and a line of each rank; ranks that

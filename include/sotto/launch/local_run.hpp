@@ -47,7 +47,7 @@ public:
           keeps_going_(keeps_going),
           out_(out),
           err_(err),
-          signals_{SIGINT, SIGTERM, SIGHUP} {}
+          signals_{SIGINT, SIGTERM, SIGHUP, SIGTSTP} {}
 
     /// By which the processes of this job are known.
     const job_mark& mark() const noexcept { return group_.mark(); }
@@ -190,7 +190,12 @@ private:
         while (!out_.empty() || !err_.empty()) {
             want_sinks();
             poll(hurries_ ? 0 : -1);
-            if (signals_.next()) hurries_ = true;
+            while (const auto told = signals_.next()) {
+                if (*told == SIGTSTP)
+                    halt();
+                else
+                    hurries_ = true;
+            }
             if (waits_[1].revents == 0 && waits_[2].revents == 0 && hurries_) return false;
             write();
         }
@@ -212,6 +217,10 @@ private:
 
     void hear(supervision& ranks) {
         while (const auto told = signals_.next()) {
+            if (*told == SIGTSTP) {
+                halt();
+                continue;
+            }
             const int sent = ranks.told(*told);
             if (sent == SIGKILL)
                 hurries_ = true;
@@ -219,6 +228,13 @@ private:
                 say("all ranks are told: " + name_of(sent) + "; a second signal kills them");
             send(sent);
         }
+    }
+
+    /// Ctrl-Z: the whole job is halted until somebody lets this process go on.
+    void halt() noexcept {
+        group_.halt();
+        ::raise(SIGSTOP);
+        group_.go_on();
     }
 
     void note_endings(supervision& ranks) {

@@ -133,6 +133,13 @@ public:
             if (::getpgid(one.id) != leader_) send(one, number);
     }
 
+    /// Halts all of them until `go_on`, but not the leader: it must see the end of this process.
+    void halt() noexcept {
+        signal(SIGSTOP);
+        if (leader_ > 0) ::kill(leader_, SIGCONT);
+    }
+    void go_on() noexcept { signal(SIGCONT); }
+
     /// Kills all, and returns when none is left.
     void end() noexcept {
         if (leader_ <= 0) return;

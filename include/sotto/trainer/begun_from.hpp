@@ -16,7 +16,8 @@ namespace sotto {
 /// A model that begins with what was learnt before: `begun_from model{models::mlp{784, 10},
 /// load_model("model.safetensors")}`. It is that model in all else, for any strategy. Every rank
 /// reads the file; ranks that read another one are refused with the trainer's other options.
-///   errors  mismatch: what was learnt is of another model, as saved_model::fitted_to says
+///   errors  mismatch: what was learnt is of another model; malformed: it is not finite; both as
+///           saved_model::fitted_to says
 template <class Model>
 class begun_from : public Model {
     static_assert(gradient_source<Model> && std::is_move_constructible_v<Model>,

@@ -61,9 +61,11 @@ struct chrome_trace_options {
 ///           be opened or written; invalid_option: a first step or a number of steps below 1
 class chrome_trace {
 public:
-    /// Into this file; throws invalid_option unless there is a step to draw, from 1 on.
+    /// Into this file; throws invalid_option: an empty path, or no step to draw from 1 on.
     explicit chrome_trace(const std::filesystem::path& path, chrome_trace_options options = {})
-        : file_(detail::absolute_path(path)), options_(options), complaint_(options.on_failure) {
+        : file_(detail::required_path("chrome_trace", path)),
+          options_(options),
+          complaint_(options.on_failure) {
         require_option("chrome_trace", "first_step", options.first_step, allowed::at_least(1));
         require_option("chrome_trace", "steps", options.steps, allowed::at_least(1));
     }
@@ -138,7 +140,10 @@ private:
     void lose(std::int64_t step, const std::error_code& reason) {
         is_lost_ |= reason != detail::file_fault::renamed;
         rows_named_ = false;
-        complaint_.lost(step, said("completed", reason));
+        complaint_.lost(step, reason == detail::file_fault::renamed
+                                  ? "chrome_trace: '" + file_.path().string() + "': " +
+                                        reason.message() + "; the trace goes on in a new file"
+                                  : said("completed", reason));
     }
 
     std::string by_tensors(const step_report& report) {

@@ -47,7 +47,7 @@ class html_report {
 public:
     /// Into this file.
     explicit html_report(const std::filesystem::path& path, html_report_options options = {})
-        : path_(detail::absolute_path(path)),
+        : path_(detail::required_path("html_report", path)),
           options_(std::move(options)),
           recorder_(options_.name),
           complaint_(options_.on_failure),

@@ -125,9 +125,11 @@ struct json_lines_options {
 ///           reason, when it cannot be opened or written; invalid_option: every_steps below 1
 class json_lines {
 public:
-    /// Into this file; throws invalid_option: every_steps below 1.
+    /// Into this file; throws invalid_option: an empty path, every_steps below 1.
     explicit json_lines(const std::filesystem::path& path, json_lines_options options = {})
-        : file_(detail::absolute_path(path)), options_(options), complaint_(options.on_failure) {
+        : file_(detail::required_path("json_lines", path)),
+          options_(options),
+          complaint_(options.on_failure) {
         require_option("json_lines", "every_steps", options.every_steps, allowed::at_least(1));
         std::error_code ignored;
         was_there_ = std::filesystem::exists(file_.path(), ignored);
@@ -333,10 +335,10 @@ private:
             const std::error_code reason = put_behind_skipped(line);
             if (!detail::is_loss(reason)) return reason;
             is_lost_ |= reason != detail::file_fault::renamed;
-            complaint_.lost(before, said("completed", reason) +
-                                        (reason == detail::file_fault::shortened
-                                             ? ", and the run goes on in what is left of it"
-                                             : ", and the run goes on in a new one"));
+            complaint_.lost(before,
+                            what_happened(reason) + (reason == detail::file_fault::shortened
+                                                         ? "; the run goes on in what is left of it"
+                                                         : "; the run goes on in a new one"));
             taught_.forget();
             lacks_run_line_ = true;
         }
@@ -363,6 +365,11 @@ private:
             std::filesystem::remove(file_.path(), ignored);
     }
 
+    /// A file that was renamed is complete under its new name.
+    std::string what_happened(const std::error_code& reason) const {
+        if (reason != detail::file_fault::renamed) return said("completed", reason);
+        return "json_lines: '" + file_.path().string() + "': " + reason.message();
+    }
     std::string said(const char* what, const std::error_code& reason) const {
         return "json_lines: '" + file_.path().string() + "' cannot be " + what + ": " +
                reason.message();

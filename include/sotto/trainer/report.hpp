@@ -13,6 +13,7 @@
 
 #include "sotto/checkpoint/file_system.hpp"
 #include "sotto/checkpoint/whole_file.hpp"
+#include "sotto/core/absolute_path.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/line_file.hpp"
 #include "sotto/trainer/advice.hpp"
@@ -179,10 +180,11 @@ inline std::string page(std::span<const run_log> runs, const report_options& opt
 ///           less than 1 MiB
 /// Folders on the way that are not there are made.
 ///   errors  throws io_failure, naming the file and the system's reason; an older report is then
-///           still there. invalid_option: see network_link. With `calibrate`, see
-///           calibrated_advice
+///           still there. invalid_option: an empty path; see network_link. With `calibrate`,
+///           see calibrated_advice
 inline void write_report(std::span<const run_log> runs, const std::filesystem::path& path,
                          const report_options& options = {}) {
+    (void)detail::required_path("write_report", path);
     if (options.link) check_link("write_report", *options.link);
     if (options.calibrate && !options.advised) {
         report_options filled = options;

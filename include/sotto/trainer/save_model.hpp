@@ -37,8 +37,8 @@ template <class Model, class Strategy, class Transport,
 std::filesystem::path save_model(trainer<Model, Strategy, Transport>& from,
                                  const std::filesystem::path& path, Files files = {}) {
     constexpr bool in_step = conducting::in_step<Strategy>;
-    const std::filesystem::path file =
-        path_of_model(detail::absolute_path(path), conducting::model_name(from.state()));
+    const std::filesystem::path file = path_of_model(detail::required_path("save_model", path),
+                                                     conducting::model_name(from.state()));
     const data::share share = from.state().share();
     if (!in_step && (share.empty() || share.index != 0)) return file;
     from.with_evaluated([&](auto& model, std::span<const float> parameters, auto& ranks) {

@@ -171,9 +171,12 @@ public:
             told.code = file.finish() ? 0 : static_cast<std::int64_t>(errc::io);
             told.number = file.bytes_written();
             if (told.code != 0)
-                told.say(file.problem() + " (a file of " +
-                         std::to_string(std::ssize(header) + planned.data_bytes()) +
-                         " bytes, beside those that are there)");
+                told.say(file.problem() +
+                         (file.lacks_room()
+                              ? " (a checkpoint takes " +
+                                    std::to_string(std::ssize(header) + planned.data_bytes()) +
+                                    " bytes, beside those that are there)"
+                              : ""));
         } else {
             for (int rank = 1; rank < through_.size() && through_.agree(true); ++rank)
                 if (rank == through_.rank()) hand_over();

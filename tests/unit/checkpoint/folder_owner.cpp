@@ -289,6 +289,21 @@ TEST_CASE("folder_owner: no memory when it ends -> the claim stays, and nothing 
     CHECK(files.disk().tasks.empty());
 }
 
+TEST_CASE("folder_owner: this user may not write there -> refused, other failures are not") {
+    for (const auto& [failure, expected] :
+         {std::pair(EACCES, ownership::refused), std::pair(EPERM, ownership::refused),
+          std::pair(EROFS, ownership::refused), std::pair(ENOSPC, ownership::failed),
+          std::pair(EIO, ownership::failed)}) {
+        memory_files files;
+        files.disk().failure = failure;
+        files.disk().fails_at = 0;
+        owner mine = own(files, of("one"));
+        std::string why;
+        CHECK(mine.attempt(why) == expected);
+        CHECK(why.find("'run/checkpoints.owner': ") != why.npos);
+    }
+}
+
 TEST_CASE("folder_owner: no file of that name can be read -> refused by kind, else failed") {
     struct odd_files : memory_files {
         int open(const std::filesystem::path&, std::error_code& why) { return why = fault, -1; }

@@ -147,7 +147,7 @@ TEST_CASE("load_model: another program's file does not fit -> the tensor, expect
     };
     CHECK(why(layout().add("w", {2, 3})).empty());
     CHECK(why(layout().add("w", {2, 3}).add("v", {4})) ==
-          begin + "v': expected shape [4], found none");
+          begin + "v': expected shape [4], found no tensor of that name");
     CHECK(why(layout().add("w", {3, 2})) ==
           begin + "w': expected shape [3, 2], found shape [2, 3]");
     CHECK(why(layout().add("w", {6})) == begin + "w': expected shape [6], found shape [2, 3]");
@@ -169,7 +169,7 @@ TEST_CASE("load_model: another program's file does not fit -> the tensor, expect
     CHECK(refusal([&] { (void)all.selected(layout(), layout().add("running", {1})); }) ==
           "'" + file.string() +
               "' is of another model: buffer 'running': expected shape [1], "
-              "found none");
+              "found no tensor of that name");
 }
 
 TEST_CASE(
@@ -192,7 +192,8 @@ TEST_CASE(
     for (const double value : {1e39, -1e300, largest * (1 + 1e-7)}) {
         const std::string why =
             load(other_program().add<double>("d", "F64", "3", {largest, -largest, value}).bytes());
-        CHECK(why.find("tensor 'd' of F64, element 2, is beyond the largest float") != why.npos);
+        CHECK(why.find("tensor 'd' of F64, element 2, is beyond the largest float, 3.4e38") !=
+              why.npos);
     }
     CHECK(load(other_program().add<std::int64_t>("n", "I64", "1", {1}).bytes())
               .find("is no file of a model: none of its tensors is of F32, F16, BF16 or F64") !=
@@ -236,4 +237,21 @@ TEST_CASE("begun_from: another program's file of a model with buffers -> both, b
         });
     REQUIRE(identities.size() == 2);
     CHECK(identities[0] == identities[1]);
+}
+
+TEST_CASE("saved_model: a value that is not finite -> no model begins with it") {
+    const scratch_folder folder("saved_model_finite");
+    const auto path = folder.path() / "f";
+    for (const auto& [value, shown] :
+         {std::pair(std::numeric_limits<float>::quiet_NaN(), "nan"),
+          std::pair(-std::numeric_limits<float>::infinity(), "-inf")}) {
+        std::ofstream(path, std::ios::binary)
+            << other_program().add<float>("w", "F32", "3", {1.0f, 2.0f, value}).bytes();
+        const saved_model learnt = load_model(path);
+        CHECK_THROWS_WITH_AS((void)learnt.fitted_to(layout().add("w", {3})),
+                             ("'" + path.string() + "': tensor 'w', element 2, is " + shown +
+                              "; training begins with finite values")
+                                 .c_str(),
+                             error);
+    }
 }

@@ -4,9 +4,16 @@
 
 #include <filesystem>
 
+#include "sotto/core/errors.hpp"
 #include "support/folders.hpp"
 
 using sotto::detail::absolute_path;
+
+TEST_CASE("required_path: an empty path -> refused by the option's name") {
+    CHECK(sotto::detail::required_path("json_lines", "/run/log") == "/run/log");
+    CHECK_THROWS_WITH_AS((void)sotto::detail::required_path("json_lines", ""),
+                         "json_lines: the path is empty; expected a file's", sotto::invalid_option);
+}
 
 TEST_CASE("absolute_path: a relative path -> that of the working directory, an empty one empty") {
     const auto before = std::filesystem::current_path();

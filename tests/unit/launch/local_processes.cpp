@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sys/stat.h>
@@ -155,6 +156,12 @@ public:
         return times == 0;
     }
 
+    /// Whether it is halted, once it is or has ended.
+    bool is_halted() {
+        int status = 0;
+        return ::waitpid(id_, &status, WUNTRACED) == id_ && WIFSTOPPED(status);
+    }
+
     int wait() {
         int status = 0;
         ::waitpid(std::exchange(id_, 0), &status, 0);
@@ -168,6 +175,17 @@ private:
     pid_t id_ = 0;
     std::unique_ptr<std::FILE, closer> source_;
 };
+
+/// Waits until a process is halted, or is not any more.
+void await_halt(const std::string& process, bool halted) {
+    while (true) {
+        std::ifstream file("/proc/" + process + "/stat");
+        const std::string text{std::istreambuf_iterator<char>(file), {}};
+        REQUIRE(text.find(')') != text.npos);
+        if ((text.at(text.rfind(')') + 2) == 'T') == halted) return;
+        ::sched_yield();
+    }
+}
 
 int descriptors() {
     const std::filesystem::directory_iterator all("/proc/self/fd");
@@ -427,6 +445,42 @@ TEST_CASE("a second interrupt kills those that left the process group as well") 
     job.signal(SIGINT);
     CHECK(WEXITSTATUS(job.wait()) == 128 + SIGKILL);
     CHECK(everybody.alone());
+}
+
+TEST_CASE("Ctrl-Z: the launcher and its ranks halt, and go on together") {
+    const scratch_folder folder("local_processes");
+    witness everybody;
+    launcher job(2,
+                 "echo $$ > " + folder.path().string() +
+                     "/$SOTTO_RANK; loop='trap \"exit 5\" INT; echo ready; while :; do :; done'; "
+                     "[ $SOTTO_RANK = 0 ] || exec setsid sh -c \"$loop\"; eval \"$loop\"");
+    REQUIRE(job.hear("ready", 2));
+    std::array<std::string, 2> ranks;
+    for (std::size_t i = 0; i < 2; ++i)
+        std::ifstream(folder.path() / std::to_string(i)) >> ranks[i];
+    for (int times = 0; times < 2; ++times) {
+        job.signal(SIGTSTP);
+        REQUIRE(job.is_halted());
+        for (const std::string& rank : ranks) await_halt(rank, true);
+        job.signal(SIGCONT);
+        for (const std::string& rank : ranks) await_halt(rank, false);
+    }
+    job.signal(SIGINT);
+    CHECK(WEXITSTATUS(job.wait()) == 5);
+    CHECK(everybody.alone());
+}
+
+TEST_CASE("Ctrl-Z: the launcher is killed while the job is halted -> no rank is left") {
+    witness everybody;
+    launcher job(2,
+                 "setsid sh -c 'echo ready; exec tail -f /dev/null > /dev/null' & "
+                 "echo ready; exec tail -f /dev/null > /dev/null");
+    REQUIRE(job.hear("ready", 4));
+    job.signal(SIGTSTP);
+    REQUIRE(job.is_halted());
+    job.signal(SIGKILL);
+    job.wait();
+    everybody.await();
 }
 
 TEST_CASE("an interrupt goes to all ranks, which may end as they like") {

@@ -334,16 +334,17 @@ TEST_CASE("json_lines: the log is taken away -> said once, goes on in a new file
     };
     const std::string text =
         "json_lines: '" + file.path.string() + "' cannot be completed: it was ";
-    constexpr const char* on = " while it was being written, and the run goes on in a new one";
+    constexpr const char* on = " while it was being written; the run goes on in a new one";
     constexpr const char* on_it =
-        " while it was being written, and the run goes on in what is left of it";
+        " while it was being written; the run goes on in what is left of it";
     CHECK(lose([&] { std::filesystem::remove(file.path); }) == text + "removed" + on);
     CHECK(complaints.at(0).reason == text + "removed" + on);
     CHECK(complaints.at(0).step == 3);
     CHECK(lose([&] { std::filesystem::resize_file(file.path, 0); }) == text + "shortened" + on_it);
     // What is renamed, as by a rotation of logs, is still there.
     CHECK(lose([&] { std::filesystem::rename(file.path, moved); }).empty());
-    CHECK(complaints.at(0).reason == text + "renamed or replaced" + on);
+    CHECK(complaints.at(0).reason ==
+          "json_lines: '" + file.path.string() + "': it was renamed or replaced" + on);
     CHECK(read_json_lines(moved).steps == 3);
     std::filesystem::remove(moved);
 }

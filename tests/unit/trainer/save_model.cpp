@@ -330,7 +330,7 @@ TEST_CASE("what is no saved model is refused in a sentence that says what it is"
     write(file, "");
     CHECK(refusal(file) == name + " is no whole file of a model: expected 8 more bytes, found 0");
     write(file, "loss on unseen data 0.00067");
-    CHECK(refusal(file).starts_with(name + " is no whole file of a model: at byte 0 expected a "
+    CHECK(refusal(file).starts_with(name + " is no safetensors file: at byte 0 expected a "
                                            "header of at most 2^24 bytes, found "));
     const auto with_header = [&](std::string json) {
         const std::uint64_t length = json.size();
