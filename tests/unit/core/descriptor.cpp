@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdint>
 
 using namespace sotto::detail;
 
@@ -144,6 +145,18 @@ TEST_CASE("free_descriptors: a limit -> the free numbers below it, above the str
     CHECK(free <= 3);
     CHECK(fewer == free - 1);
     CHECK(enough == (fewer == 0 ? 0 : 1));
+}
+
+TEST_CASE("free_descriptors: standard streams closed -> their numbers do not count") {
+    CHECK(in_a_process([] {
+              rlimit few{};
+              ::getrlimit(RLIMIT_NOFILE, &few);
+              few.rlim_cur = 64;
+              if (::setrlimit(RLIMIT_NOFILE, &few) != 0) return 1;
+              const std::int64_t before = free_descriptors(100);
+              ::close(STDIN_FILENO);
+              return free_descriptors(100) == before ? 0 : 2;
+          }) == 0);
 }
 
 TEST_CASE("descriptors: standard streams closed -> all have other numbers") {

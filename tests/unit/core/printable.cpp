@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <string>
+#include <string_view>
 
 namespace {
 
@@ -24,6 +25,8 @@ TEST_CASE("printable: bytes that are not UTF-8 -> escapes, one for each byte") {
     CHECK(sotto::printable("\xc0\xaf") == "\\xc0\\xaf");           // overlong
     CHECK(sotto::printable("\xed\xa0\x80") == "\\xed\\xa0\\x80");  // a surrogate
     CHECK(sotto::printable("\xe2\x82") == "\\xe2\\x82");           // cut off
+    const std::string_view euro = "\xe2\x82\xac";
+    CHECK(sotto::printable(euro.substr(0, 2)) == "\\xe2\\x82");  // the rest is not the text's
     CHECK(sotto::printable("\xf5\x80\x80\x80") == "\\xf5\\x80\\x80\\x80");
     // The last overlong forms and the first code point beyond Unicode, and what lies beside them.
     CHECK(sotto::printable("\xe0\x9f\xbf") == "\\xe0\\x9f\\xbf");

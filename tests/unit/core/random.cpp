@@ -123,3 +123,12 @@ TEST_CASE("uniform: any interval -> product and sum are rounded apart, as pinned
     }
     CHECK(digest == 7680493220121565664u);
 }
+
+TEST_CASE("random: below a bound that does not divide 2^64 -> without bias") {
+    // Without rejection every third of 3 x 2^62 values would come twice as often as the others.
+    random_stream random(7);
+    int thirds = 0;
+    for (int i = 0; i < 3000; ++i) thirds += random.below(std::uint64_t{3} << 62) % 3 == 0;
+    CHECK(thirds > 850);
+    CHECK(thirds < 1150);
+}

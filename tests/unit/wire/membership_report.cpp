@@ -4,7 +4,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <string>
+
+#include "sotto/core/bytes.hpp"
+#include "sotto/wire/little_endian.hpp"
 
 using namespace sotto;
 using namespace sotto::wire;
@@ -64,4 +68,29 @@ TEST_CASE("a cause is cut at 1024 bytes") {
     const auto read = read_report(written(report), 7);
     REQUIRE(read);
     CHECK(read->cause == std::string(1024, 'x'));
+}
+
+TEST_CASE("membership_report: counts and numbers beyond their limits -> refused at their place") {
+    const auto refused_at = [](const bytes& out) {
+        const auto read = read_report(out, 7);
+        return read ? std::int64_t{-1} : read.why().offset;
+    };
+    // As long as the counts say.
+    const auto of_counts = [](std::uint32_t cause, std::uint32_t polls) {
+        bytes out(20 + cause + 17 * std::size_t{polls});
+        store_little_endian(out.data() + 8, cause);
+        store_little_endian(out.data() + 16, polls);
+        for (std::uint64_t poll = 0; poll < polls; ++poll)
+            store_little_endian(out.data() + 20 + cause + 17 * poll, poll);
+        return out;
+    };
+    CHECK(refused_at(of_counts(1024, 4096)) == -1);
+    CHECK(refused_at(of_counts(1025, 0)) == 8);
+    CHECK(refused_at(of_counts(0, 4097)) == 16);
+    bytes out = written(some_report());
+    store_little_endian(out.data() + 4, std::uint32_t{256});
+    CHECK(refused_at(out) == 4);
+    out = written(some_report());
+    out.back() = std::byte{2};  // the last verdict
+    CHECK(refused_at(out) == std::ssize(out) - 1);
 }

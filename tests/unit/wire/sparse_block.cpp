@@ -117,7 +117,10 @@ TEST_CASE("a block with more entries than elements, or than there is room for, i
     CHECK(decode_sparse(in, 100, indices, values));
     CHECK_FALSE(decode_sparse(in, 100, small_indices, values));
     CHECK_FALSE(decode_sparse(in, 100, indices, small_values));
-    CHECK_FALSE(decode_sparse(in, 2, indices, values));
+    const auto too_many = decode_sparse(in, 2, indices, values);
+    REQUIRE_FALSE(too_many);
+    CHECK(too_many.why().text() ==
+          "at byte 0 expected at most as many entries as elements, found 3");
     CHECK_FALSE(decode_sparse(in, 50, indices, values));
     CHECK_FALSE(decode_sparse({}, 100, indices, values));
     bytes huge;
