@@ -49,8 +49,7 @@ inline std::optional<host_port> read_host_port(std::string_view text) {
     if (end == std::string_view::npos) return std::nullopt;
     read.host = text.substr(in_brackets ? 1 : 0, in_brackets ? end - 1 : end);
     // Brackets are there to tell colons of an address from that before the port.
-    if (read.host.empty() || (in_brackets && read.host.find(':') == std::string::npos))
-        return std::nullopt;
+    if (in_brackets && read.host.find(':') == std::string::npos) return std::nullopt;
     if (!may_be_host(read.host)) return std::nullopt;
     text.remove_prefix(in_brackets ? end + 1 : end);
     if (text.empty()) return read;

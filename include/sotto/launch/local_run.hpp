@@ -190,12 +190,7 @@ private:
         while (!out_.empty() || !err_.empty()) {
             want_sinks();
             poll(hurries_ ? 0 : -1);
-            while (const auto told = signals_.next()) {
-                if (*told == SIGTSTP)
-                    halt();
-                else
-                    hurries_ = true;
-            }
+            if (next_signal()) hurries_ = true;
             if (waits_[1].revents == 0 && waits_[2].revents == 0 && hurries_) return false;
             write();
         }
@@ -216,11 +211,7 @@ private:
     }
 
     void hear(supervision& ranks) {
-        while (const auto told = signals_.next()) {
-            if (*told == SIGTSTP) {
-                halt();
-                continue;
-            }
+        while (const auto told = next_signal()) {
             const int sent = ranks.told(*told);
             if (sent == SIGKILL)
                 hurries_ = true;
@@ -230,11 +221,16 @@ private:
         }
     }
 
-    /// Ctrl-Z: the whole job is halted until somebody lets this process go on.
-    void halt() noexcept {
-        group_.halt();
-        ::raise(SIGSTOP);
-        group_.go_on();
+    /// The next signal that asks ranks to end. At Ctrl-Z the whole job is halted until this process
+    /// is let go on.
+    std::optional<int> next_signal() noexcept {
+        while (const auto told = signals_.next()) {
+            if (*told != SIGTSTP) return told;
+            group_.halt();
+            ::raise(SIGSTOP);
+            group_.go_on();
+        }
+        return std::nullopt;
     }
 
     void note_endings(supervision& ranks) {

@@ -42,7 +42,7 @@ struct html_report_options {
 /// Once training is under way, a report that cannot be written does not end it: on_failure is
 /// called, the older one stays, and the next is tried when it is due.
 ///   cost    a step as run_recorder; a report O(points and tensors), of all runs, and its file
-///   errors  on_begin: see write_report. invalid_option: a negative interval
+///   errors  on_begin: see write_report. invalid_option: an empty path, a negative interval
 class html_report {
 public:
     /// Into this file.
