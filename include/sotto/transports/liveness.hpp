@@ -18,6 +18,9 @@ struct liveness_options {
     duration first_sign{};            // until the first sign of life; 0: as dead_after
     const char* transport = "sotto";  // whose options these are
     int ranks = 2;                    // of the job
+    /// A rank settles while it is not yet heard for so many times its longest silence: the first
+    /// large messages fill queues, whose delay is not measured yet.
+    int settling = 0;
 
     /// Time between two signs of life of a rank to another. In a large job they are rarer: each
     /// rank sends at most 32 of them per heartbeat, since those of all ranks together grow with
@@ -43,7 +46,7 @@ struct path_facts {
 ///         between signs of life if these are longer; d is the smoothed round trip,
 ///         without the 200 ms by which a system may delay an acknowledgement; r is the time within
 ///         which the system sends again what was lost, while it does. Before the first sign of
-///         life it is first_sign
+///         life it is first_sign, while a rank settles 3 s
 class liveness {
 public:
     /// The first sign of life is still to come.
@@ -72,7 +75,9 @@ public:
 
     duration limit(const liveness_options& options) const noexcept {
         if (waits_for_first(options)) return options.first_sign;
-        return (std::min)(options.silence() + 4 * delay_ + retransmission_, 3 * options.silence());
+        const duration most = 3 * options.silence();
+        if (settles(options)) return most;
+        return (std::min)(options.silence() + 4 * delay_ + retransmission_, most);
     }
     /// How long it takes to the rank and back, where that is more than a system adds by itself.
     duration delay() const noexcept { return delay_; }
@@ -92,6 +97,11 @@ public:
             append_seconds(text += " and at least four times the time between signs of life of " +
                                    std::to_string(options.ranks) + " ranks, ",
                            options.period());
+        if (settles(options)) {
+            append_seconds(text += ", times 3 until it is heard for ",
+                           options.settling * options.silence());
+            return text + ", sets the limit";
+        }
         if (delay_ > duration::zero())
             append_seconds(text += ", plus 4 x the measured delay of ", delay_);
         if (retransmission_ > duration::zero())
@@ -105,14 +115,17 @@ private:
 
     void note(duration present) noexcept {
         last_ = present;
-        has_begun_ = true;
+        if (!first_) first_ = present;
     }
     bool waits_for_first(const liveness_options& options) const noexcept {
-        return !has_begun_ && options.first_sign > duration::zero();
+        return !first_ && options.first_sign > duration::zero();
+    }
+    bool settles(const liveness_options& options) const noexcept {
+        return first_ && last_ - *first_ < options.settling * options.silence();
     }
 
     duration last_;
-    bool has_begun_ = false;
+    std::optional<duration> first_{};  // sign of life
     duration delay_{}, retransmission_{};
     std::optional<std::uint64_t> segments_{};  // while frames are overdue: that had come
 };

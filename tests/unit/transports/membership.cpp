@@ -268,13 +268,12 @@ public:
     time_point now() const { return now_; }
     const std::optional<membership::failure>& failed() const { return state_.first_failure(); }
 
-    /// A heartbeat of the other rank comes.
+    /// A heartbeat of the other rank comes, which heard this one.
     void hear() {
-        other_.tick(now_ += 1ns);
+        deliver(state_, 0, other_, 1, now_ += 1ns);
+        other_.tick(now_);
         other_.tick(now_ + options_.period());
-        const byte_view out = other_.stream(0).output();
-        state_.received(1, out, now_);
-        other_.stream(0).written(out.size());
+        deliver(other_, 1, state_, 0, now_);
         CHECK_FALSE(failed());
     }
 
@@ -293,6 +292,12 @@ public:
     void halt(duration lasts) { now_ += lasts; }
 
 private:
+    static void deliver(membership& from, int sender, membership& to, int receiver, time_point at) {
+        const byte_view out = from.stream(receiver).output();
+        to.received(sender, out, at);
+        from.stream(receiver).written(out.size());
+    }
+
     liveness_options options_;
     time_point now_{};
     membership state_, other_;
@@ -351,6 +356,14 @@ TEST_CASE("membership: content comes while frames are overdue -> alive until it 
     CHECK(rank.failed());
 }
 
+TEST_CASE("membership: content came before the silence -> it is no sign of life of the silence") {
+    listening_rank rank;
+    rank.hear();
+    rank.look(1s, still);
+    rank.hear();
+    CHECK(rank.look(1h, [](duration) { return path_facts{.segments = 9}; }) == 2050ms);
+}
+
 TEST_CASE("membership: a measured delay -> the limit grows by 4 times that, 3 times at most") {
     struct expected {
         duration round_trip, limit;
@@ -400,6 +413,30 @@ TEST_CASE("membership: before its first sign of life -> the clock of a rank does
     CHECK(alone.failed()->cause ==
           "no sign of life from it for 30 s since ranks met it: it hangs, or the network to it is "
           "cut; tcp_options::join sets the limit");
+}
+
+TEST_CASE(
+    "membership: heard for less than 10 times dead_after -> no delay is measured yet: 3 times") {
+    listening_rank rank({.transport = "tcp", .settling = 10});
+    rank.hear();
+    for (int signs = 0; signs < 4; ++signs) {
+        CHECK(rank.look(4900ms) == 4900ms);
+        rank.hear();
+    }
+    // 19.6 s and four heartbeats, less than 20 s in all.
+    CHECK(rank.look(1h, still) == 6050ms);
+    REQUIRE(rank.failed());
+    CHECK(rank.failed()->cause ==
+          "no sign of life from it for 6 s: it hangs, or the network to it is cut; "
+          "tcp_options::dead_after, 2 s, times 3 until it is heard for 20 s, sets the limit");
+
+    listening_rank settled({.transport = "tcp", .settling = 10});
+    settled.hear();
+    for (int signs = 0; signs < 4; ++signs) {
+        settled.look(5s);
+        settled.hear();
+    }
+    CHECK(settled.look(1h, still) == 2050ms);
 }
 
 TEST_CASE("membership: halts of this process -> they are no silence of others") {
