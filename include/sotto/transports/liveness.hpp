@@ -82,6 +82,11 @@ public:
     /// How long it takes to the rank and back, where that is more than a system adds by itself.
     duration delay() const noexcept { return delay_; }
 
+    /// It is not heard for long enough to know its delay under load.
+    bool settles(const liveness_options& options) const noexcept {
+        return first_ && last_ - *first_ < options.settling * options.silence();
+    }
+
     /// Why the rank is lost.
     std::string cause(const liveness_options& options) const {
         const std::string of = std::string(options.transport) + "_options::";
@@ -119,9 +124,6 @@ private:
     }
     bool waits_for_first(const liveness_options& options) const noexcept {
         return !first_ && options.first_sign > duration::zero();
-    }
-    bool settles(const liveness_options& options) const noexcept {
-        return first_ && last_ - *first_ < options.settling * options.silence();
     }
 
     duration last_;

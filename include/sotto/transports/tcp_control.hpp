@@ -364,8 +364,9 @@ private:
 
     /// Notes once, and again where it grows, that more silence than dead_after is accepted.
     void note_delay(int peer) {
-        const duration delay = state_.life_of(peer).delay();
-        const duration limit = state_.life_of(peer).limit(state_.options());
+        const liveness& life = state_.life_of(peer);
+        if (life.settles(state_.options())) return;
+        const duration delay = life.delay(), limit = life.limit(state_.options());
         if (delay == duration::zero() || limit < noted_limit_ + noted_limit_ / 4) return;
         noted_limit_ = limit;
         std::string text = "accepts ";
