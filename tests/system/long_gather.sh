@@ -6,6 +6,7 @@
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+commit=$(git -C "$root" describe --always --dirty)  # before the table is written
 build=${BUILD:-$root/build/release}
 "$root/cmake/install_debian.sh" tests
 cmake --preset release -D SOTTO_TOGETHER=OFF -D SOTTO_QUICK=OFF -S "$root" -B "$build" > /dev/null
@@ -29,7 +30,7 @@ done
     echo "# Ranks that gather on a busy machine"
     echo
     sed -n 's/^model name[^:]*: /'"$(date +%F)"', /p' /proc/cpuinfo | head -n 1
-    echo "($(nproc --all) processors), commit $(git -C "$root" describe --always --dirty). Command: \`tests/system/long_gather.sh\`"
+    echo "($(nproc --all) processors), commit $commit. Command: \`tests/system/long_gather.sh\`"
     echo
     echo "Each rank is a process with default options: signs of life every 250 ms, missed after 2 s, 30 s to join. They"
     echo "gather, compare their configurations and take 10 steps, beside so many processes that do nothing but compute."

@@ -7,6 +7,7 @@
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+commit=$(git -C "$root" describe --always --dirty)  # before the table is written
 build=${BUILD:-$root/build/release}
 command="tests/system/long_slow_links.sh${*:+ $*}"
 "$root/cmake/install_debian.sh" tests
@@ -19,7 +20,7 @@ rows=$(python3 "$root/tests/system/slow_links.py" "$build/tests/system/system_sl
     echo "# Jobs on slow links"
     echo
     sed -n 's/^model name[^:]*: /'"$(date +%F)"', /p' /proc/cpuinfo | head -n 1
-    echo "($(nproc --all) processors), commit $(git -C "$root" describe --always --dirty). Command: \`$command\`"
+    echo "($(nproc --all) processors), commit $commit. Command: \`$command\`"
     echo
     echo "Each rank has a link of the given rate in both directions, shaped by tc's tbf with a queue of so much time."
     echo "An outage cuts one rank's link every 4 s; its ends are not notified. All \`tcp_options\` except \`timeout\` have"
