@@ -8,6 +8,7 @@
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+commit=$(git -C "$root" describe --always --dirty)  # before the table is written
 build=${BUILD:-$root/build/release}
 command="tests/system/long_gossip_kills.sh${*:+ $*}"
 kills=${1:-20}
@@ -27,7 +28,7 @@ SOTTO_GOSSIP_KILLS=$kills SOTTO_GOSSIP_RANKS=8 timeout 3600 "$build/tests/system
     echo "# Ranks of gossip that are killed"
     echo
     sed -n 's/^model name[^:]*: /'"$(date +%F)"', /p' /proc/cpuinfo | head -n 1
-    echo "($(nproc --all) processors), commit $(git -C "$root" describe --always --dirty). Command: \`$command\`"
+    echo "($(nproc --all) processors), commit $commit. Command: \`$command\`"
     echo
     echo "A ring of 8 over TCP, 60 steps, every other run with \`consensus_control\`. In each run SIGKILL ends one rank."
     echo "All survivors went through all their steps, named the rank that was killed and no other, and the sum of"
