@@ -43,10 +43,11 @@ struct path_facts {
 /// When another rank last gave a sign of life, and for how long it may give none. Signs of life are
 /// its frames and, while these are overdue, whatever content comes by any of its connections.
 ///   math  the limit is s + 4 d + r, at most 3 s: s is dead_after, in a large job four periods
-///         between signs of life if these are longer; d is the smoothed round trip,
-///         without the 200 ms by which a system may delay an acknowledgement; r is the time within
-///         which the system sends again what was lost, while it does. Before the first sign of
-///         life it is first_sign, while a rank settles 3 s
+///         between signs of life if these are longer; d is the smoothed round trip, without the
+///         200 ms by which a system may delay an acknowledgement; r is the longest time in this
+///         silence within which the system sends again what was lost: the other rank's next attempt
+///         may be as late, even after this rank's came through. Before the first sign of life the
+///         limit is first_sign, while a rank settles 3 s
 class liveness {
 public:
     /// The first sign of life is still to come.
@@ -56,6 +57,7 @@ public:
     void heard(duration present) noexcept {
         note(present);
         segments_.reset();
+        retransmission_ = duration::zero();
     }
 
     bool is_overdue(duration present, const liveness_options& options) const noexcept {
@@ -66,7 +68,7 @@ public:
         if (segments_ && *segments_ != path.segments) note(present);
         segments_ = path.segments;
         delay_ = (std::max)(path.round_trip - acknowledged_after, duration::zero());
-        retransmission_ = path.retransmission;
+        retransmission_ = (std::max)(retransmission_, path.retransmission);
     }
 
     bool is_lost(duration present, const liveness_options& options) const noexcept {

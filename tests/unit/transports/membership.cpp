@@ -401,6 +401,19 @@ TEST_CASE("membership: a link that is down for 1.6 s -> it is waited for until t
           "limit, 3 times itself at most");
 }
 
+TEST_CASE(
+    "membership: this rank's next attempt came through -> the other's is waited for as long") {
+    listening_rank rank;
+    rank.hear();
+    const auto again = [](duration since) {
+        return path_facts{.segments = 7, .retransmission = since < 1800ms ? 800ms : 0ms};
+    };
+    CHECK(rank.look(2750ms, again) == 2750ms);
+    rank.hear();
+    // That of another silence does not count.
+    CHECK(rank.look(1h, still) == 2050ms);
+}
+
 TEST_CASE("membership: before its first sign of life -> the clock of a rank does not run") {
     listening_rank rank({.first_sign = 30s, .transport = "tcp"});
     CHECK(rank.look(29s) == 29s);
