@@ -45,9 +45,10 @@ struct path_facts {
 ///   math  the limit is s + 4 d + r, at most 3 s: s is dead_after, in a large job four periods
 ///         between signs of life if these are longer; d is the smoothed round trip, without the
 ///         200 ms by which a system may delay an acknowledgement; r is the longest time in this
-///         silence within which the system sends again what was lost: the other rank's next attempt
-///         may be as late, even after this rank's came through. Before the first sign of life the
-///         limit is first_sign, while a rank settles 3 s
+///         silence within which the system sends again what was lost, at least s / 2, and 0 where
+///         nothing was lost: the other rank's next attempt may be as late, even after this rank's
+///         came through. Before the first sign of life the limit is first_sign, while a rank
+///         settles 3 s
 class liveness {
 public:
     /// The first sign of life is still to come.
@@ -79,7 +80,7 @@ public:
         if (waits_for_first(options)) return options.first_sign;
         const duration most = 3 * options.silence();
         if (settles(options)) return most;
-        return (std::min)(options.silence() + 4 * delay_ + retransmission_, most);
+        return (std::min)(options.silence() + 4 * delay_ + next_attempt(options), most);
     }
     /// How long it takes to the rank and back, where that is more than a system adds by itself.
     duration delay() const noexcept { return delay_; }
@@ -112,7 +113,8 @@ public:
         if (delay_ > duration::zero())
             append_seconds(text += ", plus 4 x the measured delay of ", delay_);
         if (retransmission_ > duration::zero())
-            append_seconds(text += ", plus the next attempt to reach it, within ", retransmission_);
+            append_seconds(text += ", plus the next attempt to reach it, within ",
+                           next_attempt(options));
         return text + ", sets the limit, 3 times itself at most";
     }
 
@@ -126,6 +128,11 @@ private:
     }
     bool waits_for_first(const liveness_options& options) const noexcept {
         return !first_ && options.first_sign > duration::zero();
+    }
+
+    duration next_attempt(const liveness_options& options) const noexcept {
+        if (retransmission_ <= duration::zero()) return {};
+        return (std::max)(retransmission_, options.silence() / 2);
     }
 
     duration last_;

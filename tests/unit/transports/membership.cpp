@@ -393,11 +393,11 @@ TEST_CASE("membership: a link that is down for 1.6 s -> it is waited for until t
     CHECK(rank.look(1850ms, again) == 1850ms);
     rank.hear();
     // Where it stays down.
-    CHECK(rank.look(1h, again) == 2450ms);
+    CHECK(rank.look(1h, again) == 3050ms);
     REQUIRE(rank.failed());
     CHECK(rank.failed()->cause ==
-          "no sign of life from it for 2.4 s: it hangs, or the network to it is cut; "
-          "tcp_options::dead_after, 2 s, plus the next attempt to reach it, within 0.4 s, sets the "
+          "no sign of life from it for 3 s: it hangs, or the network to it is cut; "
+          "tcp_options::dead_after, 2 s, plus the next attempt to reach it, within 1 s, sets the "
           "limit, 3 times itself at most");
 }
 
@@ -406,9 +406,9 @@ TEST_CASE(
     listening_rank rank;
     rank.hear();
     const auto again = [](duration since) {
-        return path_facts{.segments = 7, .retransmission = since < 1800ms ? 800ms : 0ms};
+        return path_facts{.segments = 7, .retransmission = since < 1800ms ? 1600ms : 0ms};
     };
-    CHECK(rank.look(2750ms, again) == 2750ms);
+    CHECK(rank.look(3550ms, again) == 3550ms);
     rank.hear();
     // That of another silence does not count.
     CHECK(rank.look(1h, still) == 2050ms);
