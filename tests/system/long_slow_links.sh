@@ -24,8 +24,8 @@ rows=$(python3 "$root/tests/system/slow_links.py" "$build/tests/system/system_sl
     echo
     echo "Each rank has a link of the given rate in both directions, shaped by tc's tbf with a queue of so much time."
     echo "An outage cuts one rank's link every 4 s; its ends are not notified. All \`tcp_options\` except \`timeout\` have"
-    echo "their default values. A silent rank is dropped after 6 s in the first 20 s of a job, later after 2 s, or after more"
-    echo "on a slow network: the last column is the largest limit that a measured delay set."
+    echo "their default values. A silent rank is dropped after 2 s, in the first 20 s of a job after 6 s where nothing is"
+    echo "acknowledged, or after more on a slow network: the last column is the largest limit that a measured delay set."
     echo
     echo "| job | rate | queue | busy processes | ended | seconds | limit of silence |"
     echo "|---|---|---|---|---|---|---|"

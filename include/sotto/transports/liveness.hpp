@@ -18,7 +18,7 @@ struct liveness_options {
     duration first_sign{};            // until the first sign of life; 0: as dead_after
     const char* transport = "sotto";  // whose options these are
     int ranks = 2;                    // of the job
-    /// A rank settles while it is not yet heard for so many times its longest silence: the first
+    /// A rank settles while it is not yet heard for so many times the longest silence: the first
     /// large messages fill queues, whose delay is not measured yet.
     int settling = 0;
 
@@ -38,6 +38,8 @@ struct path_facts {
     std::uint64_t segments = 0;  // of TCP that came, with content
     duration round_trip{};       // smoothed; a queue on the way adds to it
     duration retransmission{};   // what was not acknowledged is sent again within; 0: nothing is
+    /// What was sent to it. The system of a rank acknowledges also while its process hangs.
+    bool is_acknowledged = true;
 };
 
 /// When another rank last gave a sign of life, and for how long it may give none. Signs of life are
@@ -47,8 +49,8 @@ struct path_facts {
 ///         200 ms by which a system may delay an acknowledgement; r is the longest time in this
 ///         silence within which the system sends again what was lost, at least s / 2, and 0 where
 ///         nothing was lost: the other rank's next attempt may be as late, even after this rank's
-///         came through. Before the first sign of life the limit is first_sign, while a rank
-///         settles 3 s
+///         came through. Before the first sign of life the limit is first_sign; while a rank
+///         settles and does not acknowledge, 3 s
 class liveness {
 public:
     /// The first sign of life is still to come.
@@ -59,6 +61,7 @@ public:
         note(present);
         segments_.reset();
         retransmission_ = duration::zero();
+        is_acknowledged_ = true;
     }
 
     bool is_overdue(duration present, const liveness_options& options) const noexcept {
@@ -66,8 +69,12 @@ public:
     }
     /// While frames are overdue: more segments than the last time are a sign of life.
     void observe(const path_facts& path, duration present) noexcept {
-        if (segments_ && *segments_ != path.segments) note(present);
+        if (segments_ && *segments_ != path.segments) {
+            note(present);
+            retransmission_ = duration::zero();
+        }
         segments_ = path.segments;
+        is_acknowledged_ = path.is_acknowledged;
         delay_ = (std::max)(path.round_trip - acknowledged_after, duration::zero());
         retransmission_ = (std::max)(retransmission_, path.retransmission);
     }
@@ -79,7 +86,7 @@ public:
     duration limit(const liveness_options& options) const noexcept {
         if (waits_for_first(options)) return options.first_sign;
         const duration most = 3 * options.silence();
-        if (settles(options)) return most;
+        if (settles(options) && !is_acknowledged_) return most;
         return (std::min)(options.silence() + 4 * delay_ + next_attempt(options), most);
     }
     /// How long it takes to the rank and back, where that is more than a system adds by itself.
@@ -105,7 +112,7 @@ public:
             append_seconds(text += " and at least four times the time between signs of life of " +
                                    std::to_string(options.ranks) + " ranks, ",
                            options.period());
-        if (settles(options)) {
+        if (settles(options) && !is_acknowledged_) {
             append_seconds(text += ", times 3 until it is heard for ",
                            options.settling * options.silence());
             return text + ", sets the limit";
@@ -113,8 +120,7 @@ public:
         if (delay_ > duration::zero())
             append_seconds(text += ", plus 4 x the measured delay of ", delay_);
         if (retransmission_ > duration::zero())
-            append_seconds(text += ", plus the next attempt to reach it, within ",
-                           next_attempt(options));
+            append_seconds(text += ", as what is sent to it is lost plus ", next_attempt(options));
         return text + ", sets the limit, 3 times itself at most";
     }
 
@@ -138,6 +144,7 @@ private:
     duration last_;
     std::optional<duration> first_{};  // sign of life
     duration delay_{}, retransmission_{};
+    bool is_acknowledged_ = true;
     std::optional<std::uint64_t> segments_{};  // while frames are overdue: that had come
 };
 

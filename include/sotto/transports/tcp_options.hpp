@@ -57,10 +57,11 @@ struct tcp_options {
     duration heartbeat = std::chrono::milliseconds(250);
     /// A rank from which nothing came for so long is dead; 0: never, for debuggers. Bytes of
     /// messages count as well. A slow network makes the limit up to 3 times as long: by 4 times the
-    /// measured delay, and by the time to the next attempt to send what was lost. It is 3 times as
-    /// long while ranks have met for less than 10 times dead_after, and no delay is measured under
-    /// load. In a large job the limit is at least four times the time between signs of life: 3.7 s
-    /// among 120 ranks.
+    /// measured delay; where what is sent to the rank is lost, by at least half of dead_after; and
+    /// to 3 times, where nothing is acknowledged while the rank is heard for less than 10 times
+    /// dead_after, so that no delay is measured under load. A process that hangs on a machine that
+    /// works is missed after dead_after. In a large job the limit is at least four times the time
+    /// between signs of life: 3.7 s among 120 ranks.
     duration dead_after = std::chrono::seconds(2);
 
     /// Bytes that each other rank may send before they are received. Word of what was received

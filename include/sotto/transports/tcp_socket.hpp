@@ -66,7 +66,8 @@ inline path_facts path_of(int words, std::optional<int> messages = {}) noexcept 
     const whole_tcp_info other = messages ? tcp_info_of(*messages) : whole_tcp_info{};
     return {.segments = std::uint64_t{one.data_segs_in} + other.data_segs_in,
             .round_trip = microseconds((std::max)(one.rtt, other.rtt)),
-            .retransmission = microseconds(one.retransmits > 0 ? one.rto : 0)};
+            .retransmission = microseconds(one.retransmits > 0 ? one.rto : 0),
+            .is_acknowledged = one.unacked == 0};
 }
 
 enum class connecting_state : unsigned char { under_way, connected, refused };

@@ -397,7 +397,7 @@ TEST_CASE("membership: a link that is down for 1.6 s -> it is waited for until t
     REQUIRE(rank.failed());
     CHECK(rank.failed()->cause ==
           "no sign of life from it for 3 s: it hangs, or the network to it is cut; "
-          "tcp_options::dead_after, 2 s, plus the next attempt to reach it, within 1 s, sets the "
+          "tcp_options::dead_after, 2 s, as what is sent to it is lost plus 1 s, sets the "
           "limit, 3 times itself at most");
 }
 
@@ -430,14 +430,18 @@ TEST_CASE("membership: before its first sign of life -> the clock of a rank does
 
 TEST_CASE(
     "membership: heard for less than 10 times dead_after -> no delay is measured yet: 3 times") {
+    // Nothing that is sent to it is acknowledged.
+    const auto queued = [](duration) {
+        return path_facts{.segments = 7, .is_acknowledged = false};
+    };
     listening_rank rank({.transport = "tcp", .settling = 10});
     rank.hear();
     for (int signs = 0; signs < 4; ++signs) {
-        CHECK(rank.look(4900ms) == 4900ms);
+        CHECK(rank.look(4900ms, queued) == 4900ms);
         rank.hear();
     }
-    // 19.6 s and four heartbeats, less than 20 s in all.
-    CHECK(rank.look(1h, still) == 6050ms);
+    // Less than 20 s in all.
+    CHECK(rank.look(1h, queued) == 6050ms);
     REQUIRE(rank.failed());
     CHECK(rank.failed()->cause ==
           "no sign of life from it for 6 s: it hangs, or the network to it is cut; "
@@ -446,10 +450,25 @@ TEST_CASE(
     listening_rank settled({.transport = "tcp", .settling = 10});
     settled.hear();
     for (int signs = 0; signs < 4; ++signs) {
-        settled.look(5s);
+        settled.look(5s, queued);
         settled.hear();
     }
-    CHECK(settled.look(1h, still) == 2050ms);
+    CHECK(settled.look(1h, queued) == 2050ms);
+
+    // Its system acknowledges: the process hangs.
+    listening_rank hung({.transport = "tcp", .settling = 10});
+    hung.hear();
+    CHECK(hung.look(1h, still) == 2050ms);
+}
+
+TEST_CASE("membership: content ends a silence -> what was lost in it counts no longer") {
+    listening_rank rank;
+    rank.hear();
+    const auto lost_once = [](duration since) {
+        return path_facts{.segments = since < 1s ? 7u : 8u,
+                          .retransmission = since < 1s ? 800ms : 0ms};
+    };
+    CHECK(rank.look(1h, lost_once) == 1s + 2050ms);
 }
 
 TEST_CASE("membership: halts of this process -> they are no silence of others") {
