@@ -18,8 +18,8 @@ struct liveness_options {
     duration first_sign{};            // until the first sign of life; 0: as dead_after
     const char* transport = "sotto";  // whose options these are
     int ranks = 2;                    // of the job
-    /// A rank settles while it is not yet heard for so many times the longest silence: the first
-    /// large messages fill queues, whose delay is not measured yet.
+    /// A rank may settle until it is heard for so many times its silence: the first large messages
+    /// fill queues, whose delay is not measured yet.
     int settling = 0;
 
     /// Time between two signs of life of a rank to another. In a large job they are rarer: each
@@ -50,7 +50,7 @@ struct path_facts {
 ///         silence within which the system sends again what was lost, at least s / 2, and 0 where
 ///         nothing was lost: the other rank's next attempt may be as late, even after this rank's
 ///         came through. Before the first sign of life the limit is first_sign; while a rank
-///         settles and does not acknowledge, 3 s
+///         settles, 3 s
 class liveness {
 public:
     /// The first sign of life is still to come.
@@ -86,15 +86,17 @@ public:
     duration limit(const liveness_options& options) const noexcept {
         if (waits_for_first(options)) return options.first_sign;
         const duration most = 3 * options.silence();
-        if (settles(options) && !is_acknowledged_) return most;
+        if (settles(options)) return most;
         return (std::min)(options.silence() + 4 * delay_ + next_attempt(options), most);
     }
     /// How long it takes to the rank and back, where that is more than a system adds by itself.
     duration delay() const noexcept { return delay_; }
 
-    /// It is not heard for long enough to know its delay under load.
+    /// Its system acknowledges nothing, and it is not heard for long enough to know its delay under
+    /// load.
     bool settles(const liveness_options& options) const noexcept {
-        return first_ && last_ - *first_ < options.settling * options.silence();
+        return !is_acknowledged_ && first_ &&
+               last_ - *first_ < options.settling * options.silence();
     }
 
     /// Why the rank is lost.
@@ -112,7 +114,7 @@ public:
             append_seconds(text += " and at least four times the time between signs of life of " +
                                    std::to_string(options.ranks) + " ranks, ",
                            options.period());
-        if (settles(options) && !is_acknowledged_) {
+        if (settles(options)) {
             append_seconds(text += ", times 3 until it is heard for ",
                            options.settling * options.silence());
             return text + ", sets the limit";

@@ -327,7 +327,7 @@ private:
             // A rank that comes while others work may meet them for as long as three times `join`.
             {options.heartbeat, options.dead_after,
              (std::max)(options.elastic ? 3 * options.join : options.join, options.dead_after),
-             "tcp", options.size, 10},
+             "tcp", options.size, /*settling*/ 10},
             [&](int from, int to) { return of.seed(from, to, detail::net::control_seed); },
             std::chrono::steady_clock::now()};
         if (options.elastic) {
